@@ -160,7 +160,7 @@ class AddCounter(FieldWindow):
             return counters
         events = complete_events(host, text, sets, search=self._search)
         known = {completion.text for completion in events}
-        return [*events, *(one for one in counters if one.text not in known and _is_place(one.text))]
+        return [*events, *(counter for counter in counters if counter.text not in known and _is_place(counter.text))]
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Add the typed counter, or show why it is wrong."""

@@ -70,11 +70,11 @@ def _keys_width(actions: Sequence[Action], worth: int) -> int:
 
 def _tabs(screens: Sequence[ScreenTab], number: str, named: AbstractSet[str]) -> list[tuple[TextSegment, str]]:
     """The screens, each with the action of a click on it; those whose keys are in `named` have a word."""
-    found: list[tuple[TextSegment, str]] = []
+    tabs: list[tuple[TextSegment, str]] = []
     for name, key, word in screens:
         role = StyleRole.SORTED if key == number else StyleRole.DIM
-        found.append(((f" {key} {word}" if key in named else f" {key}", role), f"app.show_screen('{name}')"))
-    return found
+        tabs.append(((f" {key} {word}" if key in named else f" {key}", role), f"app.show_screen('{name}')"))
+    return tabs
 
 
 def _tabs_width(tabs: Sequence[tuple[TextSegment, str]]) -> int:

@@ -40,9 +40,9 @@ class Player:
     def step_speed(self, by: int) -> float:
         """The next higher or lower speed."""
         if by > 0:
-            self.speed = next((one for one in SPEEDS if one > self.speed * 1.001), SPEEDS[-1])
+            self.speed = next((speed for speed in SPEEDS if speed > self.speed * 1.001), SPEEDS[-1])
         else:
-            self.speed = next((one for one in reversed(SPEEDS) if one < self.speed * 0.999), SPEEDS[0])
+            self.speed = next((speed for speed in reversed(SPEEDS) if speed < self.speed * 0.999), SPEEDS[0])
         return self.speed
 
     def moved(self) -> None:

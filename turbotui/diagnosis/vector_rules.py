@@ -32,7 +32,7 @@ def _judge(moment: JudgedFrame) -> Observed | NoFinding:
     if not known or look is None:
         return NoFinding.UNKNOWN
     observations = [look(moment, verdict) for verdict in known if _is_slow(verdict)]
-    slow = [one for one in observations if one is not None]
+    slow = [observation for observation in observations if observation is not None]
     if not slow:
         return NoFinding.CLEAR if len(known) == len(moment.limits) else NoFinding.UNKNOWN
     busy = {verdict.row: verdict.facts.busy or 0.0 for verdict in known}

@@ -74,11 +74,11 @@ def generic_event(name: str) -> tuple[int, int] | None:
 @functools.cache
 def _spellings() -> Mapping[str, str]:
     """Map generic names in lower case to their spelling; of two that differ only in case, the first."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for names in (HARDWARE_NAMES, SOFTWARE_NAMES, cache_names()):
         for name in names:
-            found.setdefault(name.lower(), name)
-    return found
+            spellings.setdefault(name.lower(), name)
+    return spellings
 
 
 def in_any_case(name: str) -> str:

@@ -124,9 +124,9 @@ class _Parser:
 
     def _letters(self) -> str:
         match = _MODIFIERS.match(self._text, self._at)
-        found = match.group() if match else ""
-        self._at += len(found)
-        return found
+        letters = match.group() if match else ""
+        self._at += len(letters)
+        return letters
 
     def _event(self) -> Written:
         start = self._at

@@ -76,14 +76,14 @@ class MarkPipe:
         return self._marks(lines)
 
     def _marks(self, lines: Iterable[bytes]) -> Sequence[RegionMark]:
-        found = []
+        marks = []
         for line in lines:
             mark = parse_mark(line)
             if mark is None:
                 self.unread += 1
             else:
-                found.append(mark)
-        return found
+                marks.append(mark)
+        return marks
 
     @property
     def strangers(self) -> int:

@@ -45,11 +45,11 @@ def resource_limit(kind: int) -> tuple[int, int] | None:
 
 def _namespaces() -> Mapping[str, int]:
     """Return the inode numbers of this process's namespaces; those that cannot be read are left out."""
-    found = {}
+    namespaces = {}
     for kind in NAMESPACES:
         with contextlib.suppress(OSError):
-            found[kind] = os.stat(f"/proc/self/ns/{kind}").st_ino
-    return found
+            namespaces[kind] = os.stat(f"/proc/self/ns/{kind}").st_ino
+    return namespaces
 
 
 def _outer_uid(uid_map: str) -> int | None:

@@ -245,15 +245,15 @@ def _numbered(names: Iterable[str], prefix: str) -> frozenset[int]:
 
 def _nodes(read: SysfsReader, online: frozenset[int], listed: frozenset[int]) -> dict[int, int]:
     """Return the NUMA node of each online CPU, by the nodes' lists or masks, else by each CPU's nodeM entry."""
-    found: dict[int, int] = {}
+    nodes: dict[int, int] = {}
     for node in sorted(_numbered(read.names(NODES), "node")):
         for cpu in read.first_mask(f"{NODES}/node{node}", ("cpulist", "cpumap")) or ():
-            found.setdefault(cpu, node)
-    for cpu in (online & listed) - found.keys():
+            nodes.setdefault(cpu, node)
+    for cpu in (online & listed) - nodes.keys():
         beside = _numbered(read.names(f"{CPUS}/cpu{cpu}"), "node")
         if beside:
-            found[cpu] = min(beside)
-    return found
+            nodes[cpu] = min(beside)
+    return nodes
 
 
 def _cpu_facts(read: SysfsReader, cpu: int, node: int, block: Mapping[str, str]) -> CpuFacts:

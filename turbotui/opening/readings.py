@@ -56,15 +56,15 @@ def busy(older: OpeningReading, newer: OpeningReading) -> dict[int, float | None
 
 def _ticks(stat: str) -> dict[int, tuple[int, int]]:
     """Busy and total time of each CPU (proc_stat(5)): neither idle nor iowait; user time contains guest time."""
-    found = {}
+    ticks = {}
     for line in stat.splitlines():
         name, *fields = line.split()[:9]
         if not name.startswith("cpu"):
             break
         if name[3:].isdecimal() and len(fields) > 4 and all(field.isdecimal() for field in fields):
             times = [int(field) for field in fields]
-            found[int(name[3:])] = sum(times) - times[3] - times[4], sum(times)
-    return found
+            ticks[int(name[3:])] = sum(times) - times[3] - times[4], sum(times)
+    return ticks
 
 
 def _text(path: str, most: int = 1 << 20) -> str:

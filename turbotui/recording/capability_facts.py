@@ -167,7 +167,7 @@ def _source_from(stored: JsonValue, probes: Mapping[str, Probe], before: list[So
     beside = stored.get("beside")
     if beside is not None:
         source = _at(before, beside)
-        own = [one.removesuffix(f"@{source.id}") for one in probe.signals]
+        own = [signal.removesuffix(f"@{source.id}") for signal in probe.signals]
         known = source.found.signals if isinstance(source, RecordedSource) else {}
         return SecondSource(source, {one: found for one in own if isinstance(found := known.get(one), Signal)})
     definition = stored.get("definition")

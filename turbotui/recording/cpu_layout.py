@@ -80,13 +80,13 @@ def topology_from(stored: JsonValue) -> Topology:
 
 def _chiplets(stored: JsonValue | None) -> Mapping[Key, str]:
     """Return the names of L3 caches, which older recordings lack."""
-    found: dict[Key, str] = {}
+    chiplets: dict[Key, str] = {}
     for value in () if stored is None else stored.items():
         parts = value.items()
         if not parts:
             raise DamagedError(f"{value.where} of the recording names no L3 cache")
-        found[tuple(number.integer() for number in parts[:-1])] = parts[-1].text()
-    return found
+        chiplets[tuple(number.integer() for number in parts[:-1])] = parts[-1].text()
+    return chiplets
 
 
 def _keys(stored: JsonValue | None, scope: Scope, places: Mapping[int, CpuPlace]) -> Mapping[int, Key]:

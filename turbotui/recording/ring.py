@@ -77,7 +77,7 @@ class _Group:
 
     def leave_rows_out(self) -> int:
         """Drop the rows of all ticks, and return their size in bytes."""
-        self.left_out = frozenset(one.kind for rows in self.rows for one in rows)
+        self.left_out = frozenset(row.kind for rows in self.rows for row in rows)
         self.rows = [()] * len(self.rows)
         freed, self.rows_size = self.rows_size, 0
         self.size -= freed

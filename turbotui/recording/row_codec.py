@@ -107,16 +107,16 @@ class RowEncoder:
 
     def _extras(self, tick: RowTick) -> dict[str, object]:
         """What came, went and is absent, as changes of the tick before; all of it at a key tick."""
-        found: dict[str, object] = {}
+        extras: dict[str, object] = {}
         roster, before = tick.roster, self._roster
         if roster is not before or self._died:
             left = {slot: row for slot, row in before.rows.items() if slot not in self._died}
             came = [(slot, row) for slot, row in roster.rows.items() if left.get(slot) is not row]
             self._letters += sum(_letters(row) for _slot, row in came)  # since the key tick: more than there are now
-            found["rows"] = [_row_facts(slot, row) for slot, row in came]
-            found["gone"] = runs_of(slot for slot in left if slot not in roster.rows)
+            extras["rows"] = [_row_facts(slot, row) for slot, row in came]
+            extras["gone"] = runs_of(slot for slot in left if slot not in roster.rows)
             self._roster = roster
-        found["died"] = runs_of(tick.died)
+        extras["died"] = runs_of(tick.died)
         self._died = tick.died
         changed = {name: now for name in {**self._absent, **tick.absent}
                    if (now := tick.absent.get(name, {})) is not (then := self._absent.get(name, {})) and now != then}
@@ -127,9 +127,9 @@ class RowEncoder:
                 self._reasons.setdefault(why, len(self._reasons))
         new = [*self._reasons][known:]
         self._letters_of_reasons += sum(len(why.detail) + len(why.remedy) for why in new)
-        found["reasons"] = [reason_facts(why) for why in new]
-        found["absent"] = {name: self._absent_facts(absent) for name, absent in changed.items()}
-        return found
+        extras["reasons"] = [reason_facts(why) for why in new]
+        extras["absent"] = {name: self._absent_facts(absent) for name, absent in changed.items()}
+        return extras
 
     def _absent_facts(self, absent: Mapping[RowSlot, Unavailable]) -> list[tuple[int, list[list[int]]]]:
         """Convert what a quantity lacks to runs of slots by the number of the reason."""

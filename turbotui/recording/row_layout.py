@@ -106,13 +106,13 @@ def _quantity_from(stored: JsonValue, kind: KindId) -> Quantity:
 
 def _facts(one: RowKind | Quantity) -> dict[str, object]:
     """Convert the fields of a kind or a quantity that differ from their defaults."""
-    found = {}
+    facts = {}
     for item in fields(one):
         value = getattr(one, item.name)
         if item.default is MISSING or value != item.default:
-            found[item.name] = getattr(value, "value", value)
-    found.pop("kind", None)  # of a quantity: that of the layout
-    return found
+            facts[item.name] = getattr(value, "value", value)
+    facts.pop("kind", None)  # of a quantity: that of the layout
+    return facts
 
 
 def _fields(stored: JsonValue, readers: Mapping[str, Callable[[JsonValue], Any]]) -> dict[str, Any]:

@@ -97,9 +97,9 @@ class RowStreams:
 
     def take_encoded(self, rows: Iterable[EncodedRows]) -> None:
         """Decode the rows of a tick that were encoded in this process."""
-        for one in rows:
-            for kind, payload in one.records():
-                for _missing in self.take(Record(kind, one.stream, 0, payload)):
+        for row in rows:
+            for kind, payload in row.records():
+                for _missing in self.take(Record(kind, row.stream, 0, payload)):
                     pass
 
     def taken(self, missing: Collection[KindId] = ()) -> RowTicks:

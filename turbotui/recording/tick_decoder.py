@@ -227,9 +227,9 @@ def _extras(data: bytes) -> dict[str, object]:
     if not data:
         return {}
     try:
-        found = parse_json(data)
+        extras = parse_json(data)
     except DocumentError as error:
         raise DamagedError(f"what a tick has beside its cells cannot be read: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(extras, dict):
         raise DamagedError("what a tick has beside its cells is no object")
-    return found
+    return extras

@@ -205,7 +205,7 @@ class Interval(Differences):
             known = [name for name in names if name in self.capabilities.signals]
             spans = [self.spans(name) for name in known]
             same = bool(known) and len({self.capabilities.signals[name].scope for name in known}) == 1
-            alike = same and all(one is spans[0] or one == spans[0] for one in spans)
+            alike = same and all(span is spans[0] or span == spans[0] for span in spans)
             found = self._one_clock[names] = known[0] if alike else ""
         return found
 

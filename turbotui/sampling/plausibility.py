@@ -159,14 +159,14 @@ def _clocks(interval: Differences) -> Unbelieved:
     columns = {name: interval.measured(name) for name in read}
     if not any(0 in column for column in columns.values()):
         return {}
-    found: dict[SignalId, dict[int, Unavailable]] = {name: {} for name in read}
+    clocks: dict[SignalId, dict[int, Unavailable]] = {name: {} for name in read}
     for position, cpu in enumerate(interval.topology.cpus):
         silent = [name for name in read if columns[name][position] == 0]
         evidence = _ran(interval, cpu, position) if silent else ""
         for name in silent if evidence else ():
             origin = interval.capabilities.signals[name].origin.format(cpu=cpu)
-            found[name][position] = Unavailable(Reason.CONTRADICTED, f"{origin} stood at 0, but {evidence}")
-    return found
+            clocks[name][position] = Unavailable(Reason.CONTRADICTED, f"{origin} stood at 0, but {evidence}")
+    return clocks
 
 
 def _ran(interval: Differences, cpu: int, position: int) -> str:

@@ -273,11 +273,11 @@ class Sweep:
 
     def _windows(self, name: SignalId) -> Numbers:
         """Seconds between the two readings of a counter for each instance; None if they differ inside the instance."""
-        found = self._owners.windows.get(name)
-        if found is None:
+        windows = self._owners.windows.get(name)
+        if windows is None:
             frame = self._frame
-            found = self._owners.windows[name] = self._spread(name, frame.spans, frame.spans_at, self._row_window)
-        return found
+            windows = self._owners.windows[name] = self._spread(name, frame.spans, frame.spans_at, self._row_window)
+        return windows
 
     def _row_window(self, instance: Instance, name: SignalId) -> float | None:
         return self._frame.inputs(instance.row).window(name)

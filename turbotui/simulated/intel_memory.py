@@ -70,22 +70,22 @@ def memory_counts(made: Generation, flows: Flows, share: float) -> Events:
 def _queues(made: Generation, read: Parts, written: Parts) -> Events:
     """Return the counts of queues; occupancies count the DCLK cycles that each request waits."""
     ways = ((read, flow.READ_QUEUE), (written, flow.WRITE_QUEUE))
-    found: dict[int, Parts] = {}
+    queues: dict[int, Parts] = {}
     if made.halves:  # subchannels, each of two pseudochannels
         for (lines, cycles), first, inserts in zip(ways, (0x80, 0x84), (0x10, 0x22), strict=True):
             for number, part in enumerate(_HALVES):
-                found[code(inserts, 0x30 << 2 * number)] = times(lines, part)
-                found |= {code(first + 2 * number + one): times(lines, part * half * cycles)
+                queues[code(inserts, 0x30 << 2 * number)] = times(lines, part)
+                queues |= {code(first + 2 * number + one): times(lines, part * half * cycles)
                           for one, half in enumerate(_HALVES)}
-        return found
+        return queues
     if made.filtered:  # one queue a channel
         for (lines, cycles), first, inserts in zip(ways, (0x80, 0x81), (0x10, 0x20), strict=True):
-            found |= {code(inserts): lines, code(first): times(lines, cycles)}
-        return found
+            queues |= {code(inserts): lines, code(first): times(lines, cycles)}
+        return queues
     for (lines, cycles), first, inserts in zip(ways, (0x80, 0x82), (0x10, 0x20), strict=True):
-        found[code(inserts, 0x03)] = lines
-        found |= {code(first + one): times(lines, half * cycles) for one, half in enumerate(_HALVES)}
-    return found
+        queues[code(inserts, 0x03)] = lines
+        queues |= {code(first + one): times(lines, half * cycles) for one, half in enumerate(_HALVES)}
+    return queues
 
 
 def hbm_counts(flows: Flows, share: float) -> Events:

@@ -136,12 +136,12 @@ def _local_and_remote(hertz: float, written: list[object]) -> Iterator[tuple[str
 
 def _instances(shape: MachineShape) -> list[tuple[NvidiaPmuKind, int, int, str]]:
     """(kind, socket, root complex, device name) of every PMU."""
-    found: list[tuple[NvidiaPmuKind, int, int, str]] = []
+    instances: list[tuple[NvidiaPmuKind, int, int, str]] = []
     for socket in range(shape.packages):
         for kind in nvidia_kinds(shape.nvidia):
-            found.extend((kind, socket, number, kind.name.format(socket=socket, complex=number))
+            instances.extend((kind, socket, number, kind.name.format(socket=socket, complex=number))
                 for number in range(max(1, kind.complexes)))
-    return found
+    return instances
 
 
 def nvidia_names(shape: MachineShape) -> list[str]:

@@ -66,7 +66,7 @@ def _paths(machine: Machine, directory: str) -> dict[RowId, str]:
     """The file of each measured core and package."""
     topology = machine.topology
     packages = [instance.row for instance in topology.instances(Scope.PACKAGE)]
-    found: dict[RowId, str] = {}
+    paths: dict[RowId, str] = {}
     for name in names_in(machine.host, directory):
         match = re.fullmatch(_INPUT, name)
         label = match and re.fullmatch(_LABEL, read_line(machine.host, f"{directory}/energy{match[1]}_label") or "")
@@ -74,10 +74,10 @@ def _paths(machine: Machine, directory: str) -> dict[RowId, str]:
             continue
         number = integer(label[2])
         if label[1] == "core" and number in topology.places:
-            found[topology.row(Scope.CORE, number)] = f"{directory}/{name}"
+            paths[topology.row(Scope.CORE, number)] = f"{directory}/{name}"
         elif label[1] == "socket" and number < len(packages):
-            found[packages[number]] = f"{directory}/{name}"
-    return found
+            paths[packages[number]] = f"{directory}/{name}"
+    return paths
 
 
 def _in_row(machine: Machine, scope: Scope, paths: Mapping[RowId, str]) -> Callable[[int], str | None]:

@@ -103,7 +103,7 @@ def _timed(host: ChainHost, cpu: int | None, chains: ChainSet) -> ClockMoment:
 def _deviation(moments: Collection[float]) -> float:
     """The relative standard deviation; the standard library's takes ten times as long, as it works with fractions."""
     mean = math.fsum(moments) / len(moments)
-    return math.sqrt(math.fsum((one - mean) ** 2 for one in moments) / len(moments)) / mean
+    return math.sqrt(math.fsum((moment - mean) ** 2 for moment in moments) / len(moments)) / mean
 
 
 def clock_now(machine: Machine, cpu: int) -> float | None:

@@ -134,23 +134,23 @@ def _cards(host: Host) -> list[str]:
 def _files(
     host: Host, card: str, layout: _Layout, gts: Mapping[str, int]
 ) -> Mapping[SignalId, LocatedSignal | Unavailable]:
-    found: dict[SignalId, LocatedSignal | Unavailable] = {}
+    files: dict[SignalId, LocatedSignal | Unavailable] = {}
     for engine, what in product(_ENGINES, _QUANTITIES):
         name, quantity = f"{engine}.{what}", _QUANTITIES[what]
         if engine not in gts:
-            found[name] = Unavailable(Reason.NO_HARDWARE, f"{card}: its driver shows no media engine of its own")
+            files[name] = Unavailable(Reason.NO_HARDWARE, f"{card}: its driver shows no media engine of its own")
             continue
         paths = [f"{card}/{file.format(gt=gts[engine])}" for file in layout.files[what]]
         path = next((path for path in paths if host.exists(path)), None)
         if path is None:
-            found[name] = Unavailable(Reason.NO_HARDWARE, f"{paths[0]}: the graphics driver does not have the file")
+            files[name] = Unavailable(Reason.NO_HARDWARE, f"{paths[0]}: the graphics driver does not have the file")
             continue
         signal = Signal(
             name, Scope.SYSTEM, quantity.unit, quantity.behavior, Reduce.MEAN,
             origin=path, document=layout.document, scale=quantity.step,
         )  # fmt: skip
-        found[name] = LocatedSignal.at(signal, everywhere(path))
-    return found
+        files[name] = LocatedSignal.at(signal, everywhere(path))
+    return files
 
 
 def _absent(machine: Machine) -> Unavailable:

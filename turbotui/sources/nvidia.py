@@ -108,7 +108,7 @@ class NvidiaCard:
 
     def _values(self) -> dict[SignalId, Raw]:
         """Read NVML; unreachable cards are left out."""
-        found: dict[SignalId, Raw] = {}
+        values: dict[SignalId, Raw] = {}
         nvml = cast(Nvml, importlib.import_module(_MODULE))
         try:
             if self._open is None:
@@ -116,12 +116,12 @@ class NvidiaCard:
                 self._open = nvml, None
                 self._open = nvml, nvml.nvmlDeviceGetHandleByPciBusId(self._address.encode())
             for name, what in self._asked:
-                found[name] = _asked(nvml, what, self._open[1])
+                values[name] = _asked(nvml, what, self._open[1])
         except nvml.NVMLError:
             self.close()  # the driver went away, or the card fell off its bus: the next reading starts again
         if self._may_sleep:
             self.close()
-        return found
+        return values
 
 
 def _asked(nvml: Nvml, what: str, card: object) -> int | None:

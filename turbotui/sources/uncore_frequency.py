@@ -93,13 +93,13 @@ def _believed(machine: Machine, signal: Signal, paths: Sequence[str]) -> Signal 
 
 def _clusters(host: Host) -> list[_Cluster]:
     """Return the clusters with their ids, in the order of their directories' numbers."""
-    found = []
+    clusters = []
     for directory in numbered_in(host, DIRECTORY, "uncore"):
         ids = [read_number(host, f"{directory}/{file}") for file in ("package_id", "domain_id", "fabric_cluster_id")]
         package, domain, cluster = ids
         if package is not None and domain is not None and cluster is not None:
-            found.append(_Cluster(directory.rpartition("/")[2], package, domain, cluster))
-    return found
+            clusters.append(_Cluster(directory.rpartition("/")[2], package, domain, cluster))
+    return clusters
 
 
 def _by_cluster(topology: Topology, clusters: Sequence[_Cluster]) -> LocatedSignals:

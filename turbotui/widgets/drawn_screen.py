@@ -74,13 +74,13 @@ def _pieces(line: Iterable[Segment]) -> Iterator[_Piece]:
 
 def _clusters(text: str) -> list[str]:
     """Characters, each with the zero-width characters that follow it."""
-    found: list[str] = []
+    clusters: list[str] = []
     for letter in text:
-        if found and not cell_len(letter):
-            found[-1] += letter
+        if clusters and not cell_len(letter):
+            clusters[-1] += letter
         else:
-            found.append(letter)
-    return found
+            clusters.append(letter)
+    return clusters
 
 
 def _kind_of(cluster: str) -> str:

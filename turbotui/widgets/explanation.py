@@ -61,11 +61,11 @@ def evidence_lines(evidence: CellEvidence, width: int, more: Sequence[str] = ())
 
 
 def _marks(cell: Cell) -> list[str]:
-    found: list[str] = []
+    marks: list[str] = []
     for mark in cell.marks:
         reasons = cell.disputed if mark is DISPUTED else (cell.why.sentence(),) if mark is PARTIAL and cell.why else ()
-        found += [f"{mark.sign} {mark.name}: {text}" for text in reasons or (mark.meaning,)]
-    return found
+        marks += [f"{mark.sign} {mark.name}: {text}" for text in reasons or (mark.meaning,)]
+    return marks
 
 
 def past_lines(column: Column[Any], ring: HistoryRing | None, top: float | None, seq: int) -> list[str]:

@@ -202,10 +202,10 @@ class MachineConstants:
 
     def _slots(self) -> float:
         """Return the slots per cycle of an Arm processor's core PMU (caps/slots: PMMIR_EL1.SLOTS)."""
-        found = next((value for name in self.pmus if (value := self.slots_of(name))), 0.0)
-        if not found:
+        slots = next((value for name in self.pmus if (value := self.slots_of(name))), 0.0)
+        if not slots:
             raise MetricError("it asks for #slots, and no core PMU has caps/slots (Arm from v8.4 on, Linux 5.12)")
-        return found
+        return slots
 
     def slots_of(self, pmu: str) -> float:
         """Return the slots per cycle of one PMU; 0 if the PMU does not tell."""

@@ -68,9 +68,9 @@ def _events(text: str) -> frozenset[str]:
 
 
 def _users(tables: VendorTables) -> dict[str, list[VendorMetric]]:
-    found: dict[str, list[VendorMetric]] = {}
+    users: dict[str, list[VendorMetric]] = {}
     for metric in tables.metrics():
         for name in dict.fromkeys(_names(metric.expression)):
             if any(one.name == name for one in tables.metric(name)):
-                found.setdefault(name, []).append(metric)
-    return found
+                users.setdefault(name, []).append(metric)
+    return users

@@ -128,11 +128,11 @@ class FleetReader:
 
     def _values(self, answer: SeriesAnswer) -> dict[str, dict[str, float]]:
         """Return values by node and column."""
-        found: dict[str, dict[str, float]] = {}
+        values: dict[str, dict[str, float]] = {}
         for series in answer.result:
             for _at, number in series.values:
-                found.setdefault(self._name(series.labels), {})[series.labels.get("c", "")] = number
-        return found
+                values.setdefault(self._name(series.labels), {})[series.labels.get("c", "")] = number
+        return values
 
     def _name(self, labels: Mapping[str, str]) -> str:
         key = tuple(labels.get(label, "") for label in self.question.by)

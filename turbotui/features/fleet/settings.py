@@ -29,9 +29,9 @@ def _path(value: object) -> str:
 
 
 def _labels(value: object) -> str:
-    found = text(value) if isinstance(value, str) else ",".join(texts(value))
-    parse_labels(found, "")
-    return found
+    labels = text(value) if isinstance(value, str) else ",".join(texts(value))
+    parse_labels(labels, "")
+    return labels
 
 
 def _window(value: object) -> str:

@@ -199,14 +199,14 @@ def _meter_table(name: str, kind: str, columns: tuple[Column[MeterRow], ...], fr
 
 
 def _cells(frame: Frame, catalog: Catalog, meter: PowerMeter) -> list[tuple[str, tuple[CounterColumn, Cell]]]:
-    found = []
+    cells = []
     for suffix in ("State", "%", "Watt", "Left", "Health%", "Cycles", "Age", "RPM"):
         column = catalog.get(f"{meter.column}{suffix}")
         if column is not None:
             value = frame.cell(column, SYSTEM_ROW)
             why = frame.why(column, SYSTEM_ROW) if value is None else None
-            found.append((suffix, (column, Cell(value, why))))
-    return found
+            cells.append((suffix, (column, Cell(value, why))))
+    return cells
 
 
 _OWN_SOURCES: Final = ENERGY_SOURCES | METER_SOURCES

@@ -259,7 +259,7 @@ def _rows(machine: Machine, scope: Scope | None) -> list[tuple[RowId, str]]:
 def _choices(machine: Machine, rows: Sequence[tuple[RowId, str]], *, theory: bool) -> dict[str, LevelRoofs]:
     """Return the roofs of each row; equal ones are made once."""
     known: dict[tuple[object, ...], LevelRoofs] = {}
-    found = {}
+    choices = {}
     for row, name in rows:
         instance = machine.topology.instance(row)
         cpu = instance.cpus[0] if instance is not None and instance.cpus else -1
@@ -268,8 +268,8 @@ def _choices(machine: Machine, rows: Sequence[tuple[RowId, str]], *, theory: boo
         key = (row.scope, machine.topology.places[cpu].core_type if cpu >= 0 else None, place)
         if key not in known:
             known[key] = roofs_for(machine, row, os.environ, theory=theory)
-        found[name] = known[key]
-    return found
+        choices[name] = known[key]
+    return choices
 
 
 def _counted(definitions: Sequence[MetricDefinition], sizing: Sizing, points: Sequence[RooflinePoint]) -> str:
@@ -283,19 +283,19 @@ def _counted(definitions: Sequence[MetricDefinition], sizing: Sizing, points: Se
 
 def _notes(definitions: Sequence[MetricDefinition], points: Sequence[RooflinePoint], choices: Sequence[LevelRoofs], *,
            scaled: bool = True) -> list[str]:
-    found = [f"{definition.name}: {definition.note}" for definition in definitions]
-    found += [f"{definition.name}: {definition.unverified}" for definition in definitions if definition.unverified]
+    notes = [f"{definition.name}: {definition.note}" for definition in definitions]
+    notes += [f"{definition.name}: {definition.unverified}" for definition in definitions if definition.unverified]
     if any(point.levels for point in points):
-        found += [f"bytes of levels, {definition.name}: {definition.levels_note}" for definition in definitions
+        notes += [f"bytes of levels, {definition.name}: {definition.levels_note}" for definition in definitions
                   if definition.levels_note]
     if scaled and any(point.estimated for point in points):
-        found.append("~ more events than counters: the kernel multiplexed them, and each count is scaled by the "
+        notes.append("~ more events than counters: the kernel multiplexed them, and each count is scaled by the "
                      "time in which it was on")
     sets = list(dict.fromkeys(choice.roofs for choice in choices if choice.roofs is not None))
-    found += [f"roofs: {note}" for note in roof_notes(sets)]
+    notes += [f"roofs: {note}" for note in roof_notes(sets)]
     if points and all(point.gbytes is None for point in points):
-        found.append("bytes are not known, so points have no intensity: --width BYTES gives the width of an access")
-    return found
+        notes.append("bytes are not known, so points have no intensity: --width BYTES gives the width of an access")
+    return notes
 
 
 # Roofs

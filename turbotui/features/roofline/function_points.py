@@ -177,21 +177,21 @@ def _with_rest(rows: Sequence[FunctionPoint], total: int) -> tuple[FunctionPoint
 def _notes(sampler: IpSampler, events: Sequence[SampledEvent], unnamed: Counter[tuple[str, str]],
            known: tuple[int, Mapping[int, float]]) -> list[str]:
     total, shares = known
-    found = [f"functions: {total:,} samples, one for each millisecond of a CPU (perf cpu-clock)"]
+    notes = [f"functions: {total:,} samples, one for each millisecond of a CPU (perf cpu-clock)"]
     if sampler.user_only:
-        found.append("functions: without the kernel's part, which kernel.perf_event_paranoid hides from this user")
+        notes.append("functions: without the kernel's part, which kernel.perf_event_paranoid hides from this user")
     if events and len(sampler.refused) < len(events):
-        found.append("functions: operations and bytes by samples at overflows, which are taken some instructions late")
+        notes.append("functions: operations and bytes by samples at overflows, which are taken some instructions late")
     least = min((share for at, share in shares.items() if at not in sampler.refused), default=1.0)
     if least < _ALWAYS:
-        found.append(f"functions: their events were multiplexed, one of them counted {100 * least:.0f} % of the time: "
+        notes.append(f"functions: their events were multiplexed, one of them counted {100 * least:.0f} % of the time: "
                      "counts are scaled to the whole time")
     for at, error in list(sampler.refused.items())[:1]:
-        found.append(f"functions: {events[at].event.name} cannot be sampled: {error}")
+        notes.append(f"functions: {events[at].event.name} cannot be sampled: {error}")
     for (file, why), number in unnamed.most_common(3):
-        found.append(f"functions: no names for {100 * number / max(1, total):.0f} % of the samples, in {file}: {why}")
+        notes.append(f"functions: no names for {100 * number / max(1, total):.0f} % of the samples, in {file}: {why}")
     if sampler.spaces.lost or sampler.spaces.left_out:
-        found.append(f"functions: {sampler.spaces.lost + sampler.spaces.left_out:,} samples were lost")
+        notes.append(f"functions: {sampler.spaces.lost + sampler.spaces.left_out:,} samples were lost")
     if sampler.damaged:
-        found.append(f"functions: {sampler.damaged} readings of a ring could not be understood")
-    return found
+        notes.append(f"functions: {sampler.damaged} readings of a ring could not be understood")
+    return notes

@@ -117,7 +117,7 @@ def pool(runs: Sequence[KeptRun], name: str, unit: str, *, load: str | None = No
     same = [run for run in runs if load is None or run.load == load]
     labels = sorted({run.simulated for run in same})
     if len(labels) > 1:
-        raise UsageError(f"the runs are of {' and of '.join(one or 'real machines' for one in labels)}")
+        raise UsageError(f"the runs are of {' and of '.join(label or 'real machines' for label in labels)}")
     certain = [run for run in same if run.ratio is not None and not run.warnings]
     scored = [run for run in certain if run.measured is not None]
     if not scored:

@@ -113,10 +113,10 @@ def _lengths(numbers: object) -> Buckets:
     if not isinstance(numbers, list) or len(numbers) % 2 or len(numbers) > 2 * BUCKETS or any(
             type(number) is not int or number < 0 for number in numbers):
         raise DamagedError("a histogram of waits of the recording is none")
-    found = dict(zip(numbers[::2], numbers[1::2], strict=True))
-    if max(found, default=0) >= BUCKETS or 2 * len(found) != len(numbers):
+    lengths = dict(zip(numbers[::2], numbers[1::2], strict=True))
+    if max(lengths, default=0) >= BUCKETS or 2 * len(lengths) != len(numbers):
         raise DamagedError("a histogram of waits of the recording has buckets that there are not")
-    return found
+    return lengths
 
 
 def _behind(stored: JsonValue) -> tuple[tuple[str, int], ...]:
@@ -217,20 +217,20 @@ def rows_from(stored: JsonValue, names: Sequence[str], application: str) -> tupl
 def _texts(stored: JsonValue) -> list[frozenset[str]]:
     """Lists of names as JSON, equal lists stored once."""
     known: dict[str, frozenset[str]] = {}
-    found = []
+    texts = []
     for one in stored.values(list):
         key = repr(one)
         if key not in known:
             known[key] = frozenset(JsonValue(one, stored.where).lines())
-        found.append(known[key])
-    return found
+        texts.append(known[key])
+    return texts
 
 
 def _loads(by_cpu: Mapping[str, object]) -> dict[int, int]:
-    found = {whole(cpu): load for cpu, load in by_cpu.items() if type(load) is int}
-    if len(found) != len(by_cpu):
+    loads = {whole(cpu): load for cpu, load in by_cpu.items() if type(load) is int}
+    if len(loads) != len(by_cpu):
         raise DamagedError("the loads of CPUs of the recording are no numbers")
-    return found
+    return loads
 
 
 @functools.lru_cache(_LISTS)

@@ -285,7 +285,7 @@ def _places(frame: Frame, branch: Branch) -> Sequence[int | None]:
 def _branches(machine: Machine) -> list[Branch]:
     model = model_id(machine.model)
     watchdog = line_of(machine.host, _WATCHDOG) == "1"
-    found = []
+    branches = []
     for name in list_pmus(machine.host):
         pmu = read_pmu(machine.host, name) if _CORE_PMUS.fullmatch(name) else None
         if pmu is None:
@@ -304,9 +304,9 @@ def _branches(machine: Machine) -> list[Branch]:
             continue
         threads = max(len(topology.instances(Scope.CORE)[topology.index(Scope.CORE, cpu)].cpus) for cpu in cpus)
         at = {cpu: place for place, cpu in enumerate(topology.cpus)}
-        found.append(Branch(tree, name, cpus, tuple(at[cpu] for cpu in cpus), threads, width,
+        branches.append(Branch(tree, name, cpus, tuple(at[cpu] for cpu in cpus), threads, width,
                             topology.places[cpus[0]].core_type or (name if pmu.cpus else ""), _tsc_of(machine, tree)))
-    return found
+    return branches
 
 
 def _tsc_of(machine: Machine, tree: Tree) -> float | Unavailable | None:

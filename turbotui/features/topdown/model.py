@@ -100,7 +100,7 @@ class TopdownRow:
     def slots(self) -> float | None:
         """Return the number of slots, or cycles, in the interval."""
         values = [self._evaluate(branch, branch.tree.slots, "") for branch in self.branches]
-        return None if not values or None in values else math.fsum(one for one in values if one is not None)
+        return None if not values or None in values else math.fsum(value for value in values if value is not None)
 
     def _of(self, branch: Branch, node_id: str) -> float | None:
         node = branch.tree.by_id.get(node_id)

@@ -281,12 +281,12 @@ class UncoreCounters:
         behind = None if order is None else self._behind(order, unit, metric)
         if behind is None:
             return Unavailable(Reason.NOT_READ, f"{unit.pmu.name} {self.unread}")
-        found: dict[str, float] = {}
+        increases: dict[str, float] = {}
         for name, signal in behind.events.items():
             delta = self._rise(frame, unit, signal)
             if isinstance(delta, Unavailable):
                 return delta
-            found[name] = delta
+            increases[name] = delta
         enabled, ran = 0.0, 1.0
         for times in behind.times:
             pair = [self._rise(frame, unit, signal) for signal in (times.enabled, times.running)]
@@ -298,9 +298,9 @@ class UncoreCounters:
                 return Unavailable(Reason.NEVER_RAN, detail)
             enabled += whole / len(behind.times)
             ran = min(ran, running / whole)
-        found[ELAPSED] = enabled * 1e9
-        found[_RAN] = ran
-        return found
+        increases[ELAPSED] = enabled * 1e9
+        increases[_RAN] = ran
+        return increases
 
     def _rise(self, frame: Frame, unit: UncoreUnit, signal: SignalId) -> float | Unavailable:
         """Return the increase of a unit's signal in a frame's interval."""

@@ -95,13 +95,13 @@ class FilterForm(ListWindow):
         if field.name != "src_bdf":
             return []
         without = {name: old for name, old in self._draft.items() if name not in {"src_rp_mask", *_DEVICE}}
-        found: list[_Choice] = []
+        choices: list[_Choice] = []
         for address, text in ((address, text) for port in ports for address, text in port.devices.items()):
             number = bdf_value(address)
             here = value == number and bool(self._draft.get("src_bdf_en"))
             after = without if here else {**without, "src_bdf": number, "src_bdf_en": 1}
-            found.append(_Choice(f"src_bdf={address}", here, text, after))
-        return found
+            choices.append(_Choice(f"src_bdf={address}", here, text, after))
+        return choices
 
     def fill(self) -> None:
         """Show the filters with their values, and the devices and bits that fields offer."""

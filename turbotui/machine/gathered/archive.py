@@ -148,16 +148,16 @@ def _extension(stream: _Unpacking, kind: bytes, size: int) -> dict[str, bytes]:
 
 def _records(data: bytes) -> dict[str, bytes]:
     """Parse the records of an extended header, "20 path=gathered/x" and a line end (POSIX.1-2001, pax)."""
-    found: dict[str, bytes] = {}
+    records: dict[str, bytes] = {}
     while data:
         digits, blank, rest = data.partition(b" ")
         length = _size(digits) if blank else 0
         name, equals, value = rest[: max(0, length - len(digits) - 1)].partition(b"=")
         if not equals or not value.endswith(b"\n") or length > len(data):
             raise GatheredError("it is damaged: an extended header in it is none")
-        found[_text(name)] = value[:-1]
+        records[_text(name)] = value[:-1]
         data = data[length:]
-    return found
+    return records
 
 
 def _size(digits: bytes) -> int:

@@ -138,7 +138,7 @@ def _kubelet(host: Host) -> Iterator[tuple[str, str]]:
 
 def _pod_names(host: Host) -> Mapping[str, tuple[str, ...]]:
     matches = (_POD_LOG.fullmatch(name) for name in names_in(host, POD_LOGS))
-    return {one["uid"]: (one["pod"], f"{one['space']}/{one['pod']}") for one in matches if one is not None}
+    return {match["uid"]: (match["pod"], f"{match['space']}/{match['pod']}") for match in matches if match is not None}
 
 
 def _json(host: Host, path: str) -> object:

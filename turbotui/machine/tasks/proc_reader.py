@@ -120,15 +120,15 @@ class ProcReader:
             tids = threads_of(self._host, pid)
         except HostError:  # it belongs to somebody else, and is hidden
             return {}
-        found: dict[int, int] = {}
+        threads: dict[int, int] = {}
         for tid in tids:
             spent = cpu_time(self._host, pid, tid)
             if spent is None:
                 stat = self._stat(pid, tid)
                 spent = None if stat is None else stat.ran * _TICK_NS
             if spent is not None:
-                found[tid] = spent
-        return found
+                threads[tid] = spent
+        return threads
 
     def _cpu(self, pid: int, tid: int) -> int:
         stat = self._stat(pid, tid)

@@ -73,7 +73,7 @@ def _joined(ids: SpySignals) -> Formula:
             return None
         # CPUs execute different code, each at its own rate: a quotient of sums is not the sum of the quotients
         values = [_of_cpu(inputs, ids) for inputs in row.each(Scope.CPU) if inputs.delta(ids.beside) is not None]
-        known = [one for one in values if one is not None]
+        known = [value for value in values if value is not None]
         return math.fsum(known) if known and len(known) == len(values) else None
 
     return compute

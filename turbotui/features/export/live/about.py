@@ -87,19 +87,19 @@ def sources_up(reasons: Mapping[str, str], frame: Frame | None,
 
 
 def _failures(frame: Frame, signals: Iterable[SignalId]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    failures: dict[str, str] = {}
     for (source, cpu), text in frame.newer.failures.items():
         if cpu < 0 or cpu in frame.topology.places:
-            found.setdefault(source, text)
+            failures.setdefault(source, text)
     for name in signals if frame.older is not None else ():
         if name not in frame.newer.values or name not in frame.capabilities.signals:
             continue
         provider = frame.capabilities.provider[name].id
-        if provider not in found:
+        if provider not in failures:
             why = frame.lacking_part(name, SYSTEM_ROW)
             if why is not None and why.reason is Reason.FAILED:
-                found[provider] = why.detail
-    return found
+                failures[provider] = why.detail
+    return failures
 
 
 def fitting_baselines(known: Mapping[str, Baseline], machine: Machine) -> Sequence[Baseline]:

@@ -29,7 +29,7 @@ class Exporter:
         self._newest = RenderedScrape(self._metrics.metrics(None, session.own_cost()))
         self._counted = self._ended = False
         session.want(self._metrics.columns, self._metrics.signals)
-        session.read_rows(self, [one.definition.source for one in request.parts if isinstance(one, RowMetrics)])
+        session.read_rows(self, [part.definition.source for part in request.parts if isinstance(part, RowMetrics)])
 
     @property
     def newest(self) -> RenderedScrape:

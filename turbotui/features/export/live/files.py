@@ -128,15 +128,15 @@ def _instances() -> dict[str, Any]:
 
 
 def _panels() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    panels: list[dict[str, Any]] = []
     across, down, high = 0, 0, 0
     for number, panel in enumerate(PANELS, 1):
         height = _HIGH // 2 if panel.kind == "stat" else _HIGH
         if across + panel.width > _WIDE:
             across, down, high = 0, down + high, 0
-        found.append(_panel(number, panel, {"h": height, "w": panel.width, "x": across, "y": down}))
+        panels.append(_panel(number, panel, {"h": height, "w": panel.width, "x": across, "y": down}))
         across, high = across + panel.width, max(high, height)
-    return found
+    return panels
 
 
 def _panel(number: int, panel: DashboardPanel, place: dict[str, int]) -> dict[str, Any]:
