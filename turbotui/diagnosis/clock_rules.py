@@ -37,7 +37,7 @@ _SURE: Final[Mapping[EvidenceKind, Certainty]] = {
     EvidenceKind.EVENTS: Certainty.LIKELY,
     EvidenceKind.LOG: Certainty.LIKELY,
     EvidenceKind.INFERRED: Certainty.POSSIBLE,
-}  # fmt: skip
+}
 
 
 def _holds(verdict: LimitVerdict) -> tuple[Hold, ...]:
@@ -193,4 +193,4 @@ RULES: Final[tuple[SlownessRule, ...]] = (
     SlownessRule("smi", "time that firmware takes", (("SMI",),), _firmware, "SMI counts", "1",
          "A firmware update, or its settings for power and USB legacy support, make such interrupts fewer",
          decides_from=NEVER),
-)  # fmt: skip
+)

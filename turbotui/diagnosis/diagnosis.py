@@ -136,11 +136,8 @@ class MachineDiagnosis:
             self._clocks.clear()
         self._watched += frame.seconds
         self._limits.push(frame)
-        self._moment = moment = JudgedFrame(
-            frame, self._catalog, self._limits.verdicts(),
-            memory=None if self.memory is None else self.memory(frame), seen=self.seen,
-            clocks=self._clocks.push(frame),
-        )  # fmt: skip
+        self._moment = moment = JudgedFrame(frame, self._catalog, self._limits.verdicts(),
+            memory=None if self.memory is None else self.memory(frame), seen=self.seen, clocks=self._clocks.push(frame))
         self._busy = self._busy if moment.load is None else moment.load
         for rule in self._rules:
             self._past[rule.id].take(frame.seconds, *self._judge(rule, moment))

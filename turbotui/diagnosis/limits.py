@@ -20,7 +20,7 @@ from turbotui.quantities.unavailable import Unavailable
 COLUMNS: tuple[ColumnId, ...] = (
     "Busy%", "Bzy_MHz", "BaseMHz", "TopMHz", "MaxMHz", "Turbo1", "TurboAll", "Governor", "EPP", "PkgWatt", "PL1", "PL2",
     "PL4", "TDP", "PKG_%", "PkgTmp", "TjMax", "PkgThr", "PkgThr%", "Throttle", "ThrLog", "CoreLimit", "CoreLog",
-)  # fmt: skip
+)
 """The columns behind a verdict, as far as available."""
 
 STAND_INS: Mapping[ColumnId, ColumnId] = {"Busy%": "Load%", "Bzy_MHz": "CurMHz", "PkgTmp": "CoreTmp"}
@@ -91,7 +91,7 @@ WORDS: Mapping[str, Holder] = {
     "CorePwr": Holder.POWER, "Thermal": Holder.HEAT, "Critical": Holder.HEAT, "AvgThermal": Holder.HEAT,
     "PROCHOT": Holder.PROCHOT, "VR-Therm": Holder.REGULATOR, "VR-TDC": Holder.CURRENT, "Amps": Holder.CURRENT,
     "CurrentLimit": Holder.CURRENT, "Platform": Holder.OTHER, "Other": Holder.OTHER,
-}  # fmt: skip
+}
 
 
 _NAMED = {"PL1": Holder.PL1, "PL2": Holder.PL2}

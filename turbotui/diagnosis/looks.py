@@ -41,10 +41,8 @@ class Looks:
         """
         self._tasks.look(self._read() if processes is None else processes)
         self._groups.look()
-        return LookResults(
-            self._tasks.busiest, self._groups.looked, self._groups.throttled, self._groups.pressed,
-            placement(self._host), self._tasks.who, self._tasks.unseen,
-        )  # fmt: skip
+        return LookResults(self._tasks.busiest, self._groups.looked, self._groups.throttled, self._groups.pressed,
+            placement(self._host), self._tasks.who, self._tasks.unseen)
 
     def _read(self) -> ReadProcesses:
         if self._stats is None:

@@ -40,9 +40,7 @@ class Certainty(Enum):
     POSSIBLE = "possible"
 
 
-WEIGHTS: Final[Mapping[Certainty, float]] = {
-    Certainty.CERTAIN: 1.0, Certainty.LIKELY: 0.8, Certainty.POSSIBLE: 0.5,
-}  # fmt: skip
+WEIGHTS: Final[Mapping[Certainty, float]] = {Certainty.CERTAIN: 1.0, Certainty.LIKELY: 0.8, Certainty.POSSIBLE: 0.5}
 """Factors for ranking findings: a guess ranks below what was counted, unless it would cost twice as much."""
 
 

@@ -141,15 +141,15 @@ ONE_CPU: Final = SlownessRule(
     "one-cpu", "one saturated CPU or thread", (("Busy%", "Load%"),), _single, "CPU times", "7",
     "top -H shows the thread; taskset -pc PID shows whether it is bound. One thread gets faster by a higher clock only",
     RankedBy.THREAD, _WAITS,
-)  # fmt: skip
+)
 ONE_GROUP: Final = SlownessRule(
     "one-group", "one package, node or cache is full while others idle", (("Busy%", "Load%"),), _groups, "CPU times",
     "2", "taskset -pc PID, numactl --show and the group's cpuset say what binds the work: numactl --interleave=all "
     "COMMAND or a wider cpuset spreads it", RankedBy.CPU, _WAITS,
-)  # fmt: skip
+)
 SLOW_CORES: Final = SlownessRule(
     "slow-cores", "efficiency cores chosen while performance cores idle", (("Busy%", "Load%"), ("Type",)), _slow_cores,
     "kinds of cores", "1", "taskset -pc PID shows whether it is bound there; sysctl kernel.sched_itmt_enabled and "
     "cpupower frequency-info show the preference; uclamp.min or a lower nice value asks for faster cores", RankedBy.CPU,
     wants=("TopMHz", *_WAITS), decides_from=NEVER,
-)  # fmt: skip
+)

@@ -40,7 +40,7 @@ _BY_TIME: Final = frozenset({RankedBy.CPU, RankedBy.WAIT, RankedBy.THREAD})
 _CONTROLLERS: Final[Mapping[RankedBy, tuple[str, ...]]] = {
     RankedBy.FAULTS: ("memory", "cpu"), RankedBy.IO: ("blkio", "memory", "cpu"),
     RankedBy.BYTES: ("blkio", "memory", "cpu"),
-}  # fmt: skip
+}
 """Controllers of version 1 by the subject of a cause."""
 
 
@@ -77,7 +77,7 @@ class TaskUse:
             RankedBy.IO: f"{'wait' if several else 'waits'} for storage",
             RankedBy.BYTES: f"{1e-6 * self.moved:,.1f} MB/s to and from storage",
             RankedBy.WAKES: f"wakes {self.wakes:,.0f} times/s, {100 * self.ran:,.0f} % CPU",
-        }.get(whose, f"{100 * self.ran:,.0f} % CPU")  # fmt: skip
+        }.get(whose, f"{100 * self.ran:,.0f} % CPU")
         return f"{many}{self.name}{which} ({f'{unit}, ' if unit else ''}{amount})"
 
 

@@ -40,11 +40,11 @@ _KINDS: Final[Mapping[ColumnId, str]] = {
     "IPI/s": "interrupts from other CPUs", "Work/s": "IRQ work interrupts", "NMI/s": "non-maskable interrupts",
     "PMI/s": "performance monitoring interrupts", "Virt/s": "interrupts of virtualisation",
     "OthIRQ/s": "other interrupts",
-}  # fmt: skip
+}
 _SOFT_KINDS: Final[Mapping[ColumnId, str]] = {
     "NetRx/s": "network receive", "NetTx/s": "network send", "Block/s": "block devices",
     "Sched/s": "balancing of tasks", "RCU/s": "RCU",
-}  # fmt: skip
+}
 
 
 def _steal(moment: JudgedFrame) -> Observed | NoFinding:
@@ -165,23 +165,23 @@ STEAL: Final = SlownessRule(
     "steal", "CPU time taken by the hypervisor", (("steal%",), ("Load%",)), _steal, "CPU times", "1",
     "The machine below shares its CPUs with other guests: ask its operator, or move to a larger or less crowded one. "
     "turbotui stat --show CPU,Load%,steal% shows each CPU",
-)  # fmt: skip
+)
 HOST_CLOCK: Final = SlownessRule(
     "host-clock", "a clock that the host lowered", ((*_COUNTED, MOMENT), ("Busy%", "Load%")), _host_clock,
     "clock at moments", "1",
     "Nothing in this machine raises it: other guests' load, heat or a power limit of the host lower it. Its operator "
     "can tell; turbotui stat --moments --show CPU,NowMHz,NowSpread% shows each CPU",
     wants=(ERROR,), decides_from=NEVER,
-)  # fmt: skip
+)
 INTERRUPTS: Final = SlownessRule(
     "interrupts", "a storm of interrupts", (("IRQ/s",),), _interrupts, "interrupts", "1",
     "turbotui interrupts names the line, its device and its CPUs; of timers, strace -c -f -p PID shows who arms them",
     RankedBy.WAKES,
     wants=tuple(_KINDS), kinds=(_SOURCES,),
-)  # fmt: skip
+)
 SOFTIRQS: Final = SlownessRule(
     "softirqs", "time in interrupts and soft interrupts", (("irq%",), ("Load%", "Busy%")), _softirqs, "CPU times", "1",
     "Spread the queues of the device over more CPUs: ethtool -l DEVICE; turbotui interrupts shows where each may go",
     RankedBy.CPU,
     wants=tuple(_SOFT_KINDS),
-)  # fmt: skip
+)

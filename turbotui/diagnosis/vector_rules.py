@@ -87,7 +87,7 @@ def _by_instructions(moment: JudgedFrame, verdict: LimitVerdict) -> Observed | N
 
 _EVIDENCE: Final[tuple[tuple[ColumnId, Callable[[JudgedFrame, LimitVerdict], Observed | None]], ...]] = (
     ("Lic2%", _by_licences), ("V512/s", _by_instructions),
-)  # fmt: skip
+)
 """The ways to judge, the most certain first."""
 
 VECTORS: Final = SlownessRule(
@@ -97,4 +97,4 @@ VECTORS: Final = SlownessRule(
     "Dense code gains all the same: it is its neighbours that lose, so keep them on other cores (taskset). gcc and "
     "clang take -mprefer-vector-width=256, oneMKL MKL_ENABLE_INSTRUCTIONS=AVX2", RankedBy.VECTORS,
     ("Lic1%", "Bzy_MHz", "TurboAll", "Turbo1", "TopMHz", "Throttle", "PKG_%"), costly=True, decides_from=NEVER,
-)  # fmt: skip
+)

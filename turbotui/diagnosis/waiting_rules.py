@@ -203,7 +203,7 @@ def _bandwidth(frame: JudgedFrame) -> Observed | NoFinding:
         f"The memory of {name_of(frame, memory.row)} moves {memory.rate * 1e-9:,.0f} of {limit}"
         f"{memory.peak * 1e-9:,.0f} GB/s, {100 * share:.0f} % of its peak: cores wait for it",
         Certainty.POSSIBLE if memory.at_most else Certainty.LIKELY, memory.row,
-    )  # fmt: skip
+    )
 
 
 OVERLOAD: Final = SlownessRule(
@@ -211,30 +211,30 @@ OVERLOAD: Final = SlownessRule(
     (("Load%", "Busy%"), ("RunQ", "PSIcpu%", "RunDelay%")), _overload, "run queue and pressure", "7",
     "renice 10 -p PID or systemctl set-property UNIT CPUWeight=20 lets the others go first; fewer jobs at once "
     "(make -j) get done as fast", RankedBy.WAIT, ("PSIcpu%", "RunDelay%"),
-)  # fmt: skip
+)
 QUOTA: Final = SlownessRule(
     "quota", "a CPU quota that is used up", (("Throttled%",),), _quota, "CPU quotas", "7",
     "systemctl set-property UNIT CPUQuota= (or the container's limit) gives it more; cat cpu.max and cpu.stat of the "
     "group (version 1: cpu.cfs_quota_us) show limit and counts", RankedBy.NOBODY, ("Quota",),
-)  # fmt: skip
+)
 MEMORY: Final = SlownessRule(
     "memory", "waits for memory", (("PSImem%",),), _memory, "memory pressure", "7",
     "ps -eo pid,comm,rss --sort=-rss | head names the largest; systemctl set-property UNIT MemoryHigh=SIZE bounds one",
     RankedBy.FAULTS, ("PSImemFull%", "MemAvail%", "OOMKills", "Reclaim/s"),
-)  # fmt: skip
+)
 SWAPPING: Final = SlownessRule(
     "swapping", "memory that is read back from swap space", (("SwapIn/s",), ("SwapOut/s",)), _swapping, "swap counts",
     "7", "grep VmSwap /proc/*/status names who is swapped out; less at once, or more memory, helps", RankedBy.FAULTS,
     ("SwapFree%", "MemAvail%", "PSImem%", "PSIio%", "PSIioFull%"),
-)  # fmt: skip
+)
 STORAGE: Final = SlownessRule(
     "storage", "waits for storage", (("PSIio%", "iowait%"),), _storage, "storage pressure", "7",
     "ps -eo state,pid,comm,wchan | grep ^D names the tasks that wait; iostat -x 1 names the device", RankedBy.IO,
     ("PSIioFull%", "iowait%", "Load%", "Blocked", "SwapIn/s"),
-)  # fmt: skip
+)
 BANDWIDTH: Final = SlownessRule(
     "bandwidth", "memory bandwidth", (), _bandwidth, "memory bandwidth", "5",
     "turbotui roofline -- COMMAND shows whether it is bound by memory; numactl --interleave=all spreads it over nodes, "
     "and fewer cores get as much done", RankedBy.CPU, decides_from=_WORKING,
-)  # fmt: skip
+)
 RULES: Final = (OVERLOAD, QUOTA, MEMORY, SWAPPING, STORAGE, BANDWIDTH)

@@ -19,7 +19,7 @@ FLAGS = {
         "ksymbol", "bpf_event", "aux_output", "cgroup", "text_poke", "build_id", "inherit_thread", "remove_on_exec",
         "sigtrap", "defer_callchain", "defer_output",
     ))
-}  # fmt: skip
+}
 PRECISE_SHIFT = FLAGS["precise_ip"]  # a field of two bits
 _PRECISE_MASK = 3 << PRECISE_SHIFT
 

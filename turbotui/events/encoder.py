@@ -225,7 +225,7 @@ class EventEncoder:
             branch_sample_type=settings.fields.get("branch_sample_type", 0),
             sample_max_stack=settings.fields.get("sample_max_stack", 0),
             aux_sample_size=settings.fields.get("aux_sample_size", 0),
-        )  # fmt: skip
+        )
         cpus = () if pmu is None else pmu.cpumask or pmu.cpus
         return EncodedEvent(
             string=written.text,

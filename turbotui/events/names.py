@@ -17,12 +17,12 @@ HARDWARE_NAMES: Final[Mapping[str, int]] = {
     "branch-instructions": 4, "branches": 4, "branch-misses": 5, "bus-cycles": 6,
     "stalled-cycles-frontend": 7, "idle-cycles-frontend": 7, "stalled-cycles-backend": 8, "idle-cycles-backend": 8,
     "ref-cycles": 9,
-}  # fmt: skip
+}
 SOFTWARE_NAMES: Final[Mapping[str, int]] = {
     "cpu-clock": 0, "task-clock": 1, "page-faults": 2, "faults": 2, "context-switches": 3, "cs": 3,
     "cpu-migrations": 4, "migrations": 4, "minor-faults": 5, "major-faults": 6, "alignment-faults": 7,
     "emulation-faults": 8, "dummy": 9, "bpf-output": 10, "cgroup-switches": 11,
-}  # fmt: skip
+}
 NANOSECOND_CLOCKS: Final = (0, 1)
 """Software events that count nanoseconds (kernel/events/core.c, cpu_clock_event_update); perf shows ms."""
 

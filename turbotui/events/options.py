@@ -26,7 +26,7 @@ _BRANCHES = (
     # bit number = place: uapi linux/perf_event.h, enum perf_branch_sample_type_shift; names: perf-record(1) -j
     "u", "k", "hv", "any", "any_call", "any_ret", "ind_call", "abort_tx", "in_tx", "no_tx", "cond", "stack", "ind_jmp",
     "call", "no_flags", "no_cycles", "save_type", "hw_index", "priv", "counter",
-)  # fmt: skip
+)
 
 
 @dataclass(slots=True)

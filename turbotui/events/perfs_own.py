@@ -29,7 +29,7 @@ TOOL_NAMES: Final[Mapping[str, str]] = {
                      "smt_on", "system_tsc_freq"), _CONSTANT),
     "core_wide": _OF_PERF,
     "target_cpu": _OF_PERF,
-}  # fmt: skip
+}
 """The events of perf's PMU `tool`, and where turbotui shows each of them."""
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 

@@ -179,10 +179,8 @@ def _read_set(name: str, table: object) -> tuple[str, tuple[SetColumn, ...]]:
 
 
 def _read_column(owner: str, table: Mapping[str, object]) -> SetColumn:
-    found = make_row(
-        _Column, table, name=_named, decimals=_decimals, formula=_formula,
-        alternative=tables(f"[[{owner}.column.alternative]]", _read_alternative),
-    )  # fmt: skip
+    found = make_row(_Column, table, name=_named, decimals=_decimals, formula=_formula,
+        alternative=tables(f"[[{owner}.column.alternative]]", _read_alternative))
     if found.formula and found.alternative:
         raise RowError(f'"{found.name}"', f"the column {found.name} has a formula and alternatives: write one of them")
     alone = (Alternative(found.formula, (), found.document),) if found.formula else found.alternative

@@ -137,10 +137,8 @@ class _Parser:
             self._at = numeric.end()
             terms = self._terms() if self._next() == "/" else None
             modifiers = self._after_colon() if terms is None or self._next() == ":" else self._letters()
-            return Written(
-                self._text[start : self._at], start, numeric.group(1), terms, tail=numeric.group(2),
-                modifiers=modifiers, kind="numeric",
-            )  # fmt: skip
+            return Written(self._text[start : self._at], start, numeric.group(1), terms, tail=numeric.group(2),
+                modifiers=modifiers, kind="numeric")
         word = _WORD.match(self._text, start)
         if word is None:
             raise self._fail("the name of an event or of a PMU is expected here")

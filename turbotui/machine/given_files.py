@@ -26,7 +26,7 @@ _CHUNK = 1 << 16
 _KINDS: Final = {
     stat.S_IFIFO: "a FIFO", stat.S_IFCHR: "a character device", stat.S_IFBLK: "a block device",
     stat.S_IFDIR: "a directory", stat.S_IFSOCK: "a socket",
-}  # fmt: skip
+}
 T = TypeVar("T")
 
 

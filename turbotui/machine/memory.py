@@ -56,7 +56,7 @@ class MemoryFacts:
 _KINDS: Final = {
     0x13: "DDR2", 0x18: "DDR3", 0x1A: "DDR4", 0x1B: "LPDDR", 0x1C: "LPDDR2", 0x1D: "LPDDR3", 0x1E: "LPDDR4",
     0x1F: "persistent", 0x20: "HBM", 0x21: "HBM2", 0x22: "DDR5", 0x23: "LPDDR5", 0x24: "HBM3",
-}  # fmt: skip
+}
 """Types of memory (DSP0134 3.7, 7.18.2)."""
 _IN_EXTENDED: Final = 0x7FFF  # 7.18.1: the size in MiB is in the extended field
 _IN_KIBIBYTES: Final = 0x8000

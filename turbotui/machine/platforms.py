@@ -106,7 +106,7 @@ def feature_set(name: str) -> FeatureSet:
         core_cstates=each(valued(CoreState)), pkg_cstates=each(valued(PackageState)),
         cst_limit=lambda value: cstate_limits(text(value)), bclk=named(BusClock), rapl=_rapl, turbo=_turbo,
         limit_reasons=each(named(LimitReasons)),
-    )  # fmt: skip
+    )
 
 
 def cstate_limits(name: str) -> tuple[PackageLimit, ...]:

@@ -268,11 +268,8 @@ def formula_request(text: str, name: str, formula: str, options: Mapping[str, st
     events = tuple(name for name in names if not is_signal(name))
     if not expression.names:
         raise AddError(f'--add "{text}": the formula holds no event')
-    column = EventColumn(
-        name=name, formula=expression, unit=options.get("unit", ""),
-        decimals=number,
-        help=options.get("help", ""), document=options.get("document", ""),
-    )  # fmt: skip
+    column = EventColumn(name=name, formula=expression, unit=options.get("unit", ""), decimals=number,
+        help=options.get("help", ""), document=options.get("document", ""))
     return EventRequest(text, events, events, (column,), others, together=True)
 
 

@@ -136,7 +136,7 @@ def tables(form: str, read: Callable[[Mapping[str, object]], _RowItemT]) -> Call
 
 _KINDS: Final[Mapping[str, Reader]] = {
     "str": text, "int": whole, "float": number, "bool": switch, "tuple[str, ...]": texts, "tuple[int, ...]": wholes,
-}  # fmt: skip
+}
 """Readers by annotation; a field of any other kind needs its own reader."""
 
 

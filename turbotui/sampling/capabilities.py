@@ -46,7 +46,7 @@ def _platform_energy_alone(machine: Machine, probes: Mapping[str, Probe]) -> Map
         Reason.VIRTUALISED,
         f"{offered[0].origin}: the only energy that this guest is offered, and the one that the kernel offers without"
         " having looked whether it counts (rapl.c); no hypervisor passes it on alone",
-    )}  # fmt: skip
+    )}
 
 
 RULES: tuple[Rule, ...] = (_platform_energy_alone,)

@@ -34,10 +34,8 @@ class SimulatedApplication:
 
 
 def _application(name: str) -> SimulatedApplication:
-    return _FILE.row(
-        SimulatedApplication, name, {"name": name, **_FILE.inherited(name)}, first=_behaviour, second=_behaviour,
-        seconds=each(number),
-    )  # fmt: skip
+    return _FILE.row(SimulatedApplication, name, {"name": name, **_FILE.inherited(name)}, first=_behaviour,
+        second=_behaviour, seconds=each(number))
 
 
 def _behaviour(table: object) -> Workload:

@@ -177,7 +177,7 @@ CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
         SimulatedCause("smi", "firmware interrupts every CPU 600 times a second",
                        change=lambda shape: replace(shape, smi_storm=600.0), where=_says_limits),
     )
-})  # fmt: skip
+})
 """Causes by name, which is also the name of the rule that finds the cause."""
 
 CALM: Final[Mapping[str, Role]] = MappingProxyType({"idle": _NOTHING, "calm": _CALM})

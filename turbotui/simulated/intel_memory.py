@@ -96,7 +96,7 @@ def hbm_counts(flows: Flows, share: float) -> Events:
         code(0x01): times(flows.seconds, _HBM_HZ / 2), code(0x01, 0x01): times(flows.seconds, _HBM_HZ),
         code(0x05, 0xCF): times(read, 2.0), code(0x05, 0xF0): times(written, 2.0), code(0x05, 0xFF): cas,
         code(0x02, 0xFF): times(cas, flow.ACTIVATIONS),
-    }  # fmt: skip
+    }
     for lines, cycles, first, inserts in ((read, flow.READ_QUEUE, 0x80, 0x10), (written, flow.WRITE_QUEUE, 0x82, 0x20)):
         found[code(inserts, 0x03)] = lines
         found |= {code(first + one): times(lines, part * cycles) for one, part in enumerate(_HALVES)}

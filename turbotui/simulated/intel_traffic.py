@@ -108,7 +108,7 @@ def flows_of(model: Model, package: int, links: Sequence[float] = (1.0,)) -> Flo
         own(b.PKG_IO_WRITTEN_BYTES), own(b.PKG_SECONDS), own(b.PKG_UNCORE_CYCLES),
         tuple((*own(reads, weight), (one, ((writes, weight),))) for one, weight in ends),
         tuple((*own(writes, weight), (one, ((reads, weight),))) for one, weight in ends),
-    )  # fmt: skip
+    )
 
 
 def times(parts: Parts, factor: float) -> Parts:
@@ -131,7 +131,7 @@ def cha_events(flows: Flows, persistent: float) -> Mapping[str, Parts]:
         "REQUESTS.READS": own + times(flows.served_reads, 1 / LINE),
         "REQUESTS.WRITES": times(flows.own_writes + flows.served_writes, 1 / LINE),
         "IA_MISS": missed, "IA_HIT": times(missed, 1 / LLC_MISSES - 1),
-    }  # fmt: skip
+    }
     for word, share in (("DRD", DEMAND), ("DRD_PREF", PREFETCH)):
         found[f"IA_MISS_{word}_LOCAL"], found[f"IA_MISS_{word}_REMOTE"] = times(own, share), times(remote, share)
     found["IA_MISS_DRD_PREF"] = times(missed, PREFETCH)

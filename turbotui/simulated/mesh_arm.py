@@ -80,7 +80,7 @@ _NODES: Final = {
 }
 _LATER: Final = {
     _SBSX: _Nodes("sbsx", MEMORY_NODES), _CCLA: _Nodes("ccla", (_crosspoint(0, 3) | 4, _crosspoint(7, 3) | 4)),
-}  # fmt: skip
+}
 """Additional nodes of a CMN-700: bridges to memory, and links to the other package."""
 
 
@@ -113,11 +113,9 @@ def event_files(mesh: str) -> Mapping[str, EventFile]:
 
 def _named(mesh: str) -> Mapping[str, _Event]:
     nodes, early = nodes_of(mesh), mesh == "cmn-600"
-    tables: dict[int, Mapping[str, int]] = {
-        _DVM: _codes("dvm-early" if early else "dvm-later"), _HNI: _codes("hni"),
+    tables: dict[int, Mapping[str, int]] = {_DVM: _codes("dvm-early" if early else "dvm-later"), _HNI: _codes("hni"),
         _HNF: _codes("hnf") if early else _codes("hnf", "hnf-later"),
-        _RNI: _codes("rni", "rni-early" if early else "rni-later"), _SBSX: _codes("sbsx"), _CCLA: _codes("ccla"),
-    }  # fmt: skip
+        _RNI: _codes("rni", "rni-early" if early else "rni-later"), _SBSX: _codes("sbsx"), _CCLA: _codes("ccla")}
     events = {f"{nodes[kind].prefix}_{name}": _Event(kind, code)
               for kind, names in tables.items() if kind in nodes for name, code in names.items()}
     filtered = _FILTERED_EARLY if early else _FILTERED_LATER
@@ -166,7 +164,7 @@ def _forms(mesh: str) -> Mapping[Key, Form]:
         "sbsx_rd_req": ((read, 1 / _LINE),), "sbsx_wr_req": ((written, 1 / _LINE),),
         "sbsx_txdat_flitv": ((written, 1 / _FLIT),), "ccla_rx_cxs": ((read, CROSSING / _LINE),),
         "ccla_tx_cxs": ((written, CROSSING / _LINE),),
-    }  # fmt: skip
+    }
     return {(event.kind, event.code, event.occupancy): by_name.get(name, ()) for name, event in _named(mesh).items()}
 
 

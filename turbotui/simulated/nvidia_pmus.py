@@ -72,11 +72,9 @@ class NvidiaPmuKind:
 @functools.cache
 def nvidia_kinds(chip: str) -> tuple[NvidiaPmuKind, ...]:
     """Return a chip's kinds of PMU from the file; none for ""."""
-    return tuple(
-        PMUS.row(NvidiaPmuKind, name, values, formats=_formats, parts=_parts, unlisted=lambda it: _form(0.0, it),
-                 events=functools.partial(_events, number(values.get("hertz"))))
-        for name, values in (PMUS.tables() if chip else ()) if name == chip
-    )  # fmt: skip
+    return tuple(PMUS.row(NvidiaPmuKind, name, values, formats=_formats, parts=_parts,
+        unlisted=lambda it: _form(0.0, it), events=functools.partial(_events, number(values.get("hertz"))))
+        for name, values in (PMUS.tables() if chip else ()) if name == chip)
 
 
 def _formats(written: object) -> Mapping[str, str]:

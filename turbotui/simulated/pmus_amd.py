@@ -176,7 +176,7 @@ def amd_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     formats = {
         "event": "config:0-7", "umask": "config:8-15", "coreid": "config:42-44", "enallcores": "config:47",
         "enallslices": "config:46", "sliceid": "config:48-50", "threadmask": "config:56-57",
-    }  # fmt: skip
+    }
     slices, packages = (partial(model.first_online, groups) for groups in (layout.l3_cpus, layout.package_cpus))
     pmus.append(SimulatedPmu("amd_l3", types["amd_l3"], Context.UNCORE, _slice(model), formats, readers=slices,
         counters=_L3_COUNTERS))

@@ -92,7 +92,7 @@ def _mesh(model: Model, package: int, types: Mapping[str, int]) -> SimulatedPmu:
         counters=mesh_arm.COUNTERS, local_counters=mesh_arm.LOCAL_COUNTERS,
         files={"identifier": mesh_arm.IDENTIFIERS[mesh]},
         fits=partial(mesh_arm.fits, mesh),
-    )  # fmt: skip
+    )
 
 
 def _cluster(model: Model, number: int, types: Mapping[str, int]) -> SimulatedPmu:
@@ -110,7 +110,7 @@ def _cluster(model: Model, number: int, types: Mapping[str, int]) -> SimulatedPm
         0x2B: lookups, 0x2A: refills, 0x29: refills, 0x1A: [],
         0x2C: [(basis, b.scaled(form, WRITE_BACKS)) for basis, form in refills],
         0x19: [(one, b.scaled(form, 1 + WRITE_BACKS)) for one, form in refills],
-    }  # fmt: skip
+    }
 
     def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
         behind = parts.get(attr.config)
@@ -127,7 +127,7 @@ def _cluster(model: Model, number: int, types: Mapping[str, int]) -> SimulatedPm
         counters=_DSU_COUNTERS, files={"associated_cpus": format_cpulist(cpus)}, sampling=errno.EOPNOTSUPP,
         fits=lambda attrs: (sum(attr.config == 0x11 for attr in attrs) <= 1
                             and sum(attr.config != 0x11 for attr in attrs) <= _DSU_COUNTERS),
-    )  # fmt: skip
+    )
 
 
 def _smmu(model: Model, package: int, name: str, share: float, types: Mapping[str, int]) -> SimulatedPmu:
@@ -152,7 +152,7 @@ def _smmu(model: Model, package: int, name: str, share: float, types: Mapping[st
          "filter_enable": "config1:33"},
         {event: EventFile(f"event={code:#04x}") for event, code in pmu_codes("smmu").codes.items()},
         partial(model.first_online, [model.layout.package_cpus[0]]), counters=_SMMU_COUNTERS, sampling=errno.EOPNOTSUPP,
-    )  # fmt: skip
+    )
 
 
 def _stream_share(attr: PerfAttr) -> float:
@@ -180,11 +180,9 @@ def _controller(model: Model, package: int, name: str, types: Mapping[str, int])
 
     events = {f"clkdiv2_{event}": EventFile(f"event={code:#x},clkdiv2=0x1") for event, code in divided.items()}
     events |= {f"clk_{event}": EventFile(f"event={code:#x},clkdiv2=0x0") for event, code in whole.items()}
-    return SimulatedPmu(
-        name, types[name], Context.UNCORE, resolve, pmu_codes("dmc620").formats, events,
+    return SimulatedPmu(name, types[name], Context.UNCORE, resolve, pmu_codes("dmc620").formats, events,
         partial(model.first_online, [model.layout.package_cpus[0]]), counters=_DMC_COUNTERS,
-        fits=lambda attrs: len(attrs) < 2,
-    )  # fmt: skip
+        fits=lambda attrs: len(attrs) < 2)
 
 
 def _network(model: Model, package: int, types: Mapping[str, int]) -> SimulatedPmu:
@@ -210,4 +208,4 @@ def _network(model: Model, package: int, types: Mapping[str, int]) -> SimulatedP
         files={"identifier": "43b01"},
         fits=lambda attrs: (sum(attr.config & 0xFFFF == _NI_CYCLES for attr in attrs) <= 1
                             and sum(attr.config & 0xFFFF != _NI_CYCLES for attr in attrs) <= _NI_COUNTERS),
-    )  # fmt: skip
+    )

@@ -47,10 +47,8 @@ CORE_EVENTS: Final = FactFile("simulated/core_events.toml")
 def core_events(microarchitecture: str) -> CoreEvents:
     """Return a microarchitecture's events from the file."""
     values = CORE_EVENTS.inherited(microarchitecture)
-    return CORE_EVENTS.row(
-        CoreEvents, microarchitecture, values, exact=_pairs(whole, text), additive=_additive, fixed=_fixed,
-        weights=_pairs(whole, whole), core_wide=_pairs(whole, text), names=_pairs(text, text),
-    )  # fmt: skip
+    return CORE_EVENTS.row(CoreEvents, microarchitecture, values, exact=_pairs(whole, text), additive=_additive,
+        fixed=_fixed, weights=_pairs(whole, whole), core_wide=_pairs(whole, text), names=_pairs(text, text))
 
 
 def _pairs(

@@ -50,11 +50,9 @@ class _Device:
     def __init__(self, model: Model, package: int) -> None:
         lines = flow.CXL / flow.LINE
         read, written = (b.PKG_READ_BYTES, lines), (b.PKG_WRITTEN_BYTES, lines)
-        counted: dict[str, b.Form] = {
-            "clock_ticks": ((b.PKG_SECONDS, _HERTZ),), "m2s_req_memrd": (read,), "s2m_drs_memdata": (read,),
-            "m2s_rwd_memwr": (written,), "ddr_casrd": (read,), "ddr_caswr": (written,),
-            "ddr_act": b.scaled((read, written), ROW_MISSES), "ddr_pre": b.scaled((read, written), ROW_MISSES),
-        }  # fmt: skip
+        counted: dict[str, b.Form] = {"clock_ticks": ((b.PKG_SECONDS, _HERTZ),), "m2s_req_memrd": (read,),
+            "s2m_drs_memdata": (read,), "m2s_rwd_memwr": (written,), "ddr_casrd": (read,), "ddr_caswr": (written,),
+            "ddr_act": b.scaled((read, written), ROW_MISSES), "ddr_pre": b.scaled((read, written), ROW_MISSES)}
         self._one = model.package[package]
         self._forms = {_config(*code): counted.get(name, ()) for name, code in pmu_codes("cxl").events.items()}
 

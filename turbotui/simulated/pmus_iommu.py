@@ -54,7 +54,7 @@ class _Unit:
             "iotlb_hit": times(asked, 1 - flow.IOTLB_MISSES), "ctxt_cache_lookup": missed,
             "ctxt_cache_hit": times(missed, flow.CONTEXT_HITS), "iommu_mrds": times(missed, flow.WALK_READS),
             "pw_occupancy": times(missed, WALK_CYCLES),
-        }  # fmt: skip
+        }
         self._model = model
         self._parts = {group << 28 | code: counted.get(name, ())
                        for name, (group, code) in pmu_codes("iommu").events.items()}

@@ -43,7 +43,7 @@ def _machine(name: str) -> MachineShape:
         core_types=lambda written: tuple(map(_core_type, texts(written))),
         schedule=lambda written: _schedule(text(written)), power=_tabled(Power), around=_tabled(OtherDevices),
         package_states=each(_state), domains=lambda written: frozenset(texts(written)),
-    )  # fmt: skip
+    )
 
 
 def _flags(values: dict[str, object]) -> str:
@@ -58,18 +58,14 @@ def _flag_words(group: str) -> tuple[str, ...]:
 
 
 def _core_type(name: str) -> CoreType:
-    return CORE_TYPES.row(
-        CoreType, name, CORE_TYPES.inherited(name), bins=each(wholes), idle=each(_listed(IdleState)),
-    )  # fmt: skip
+    return CORE_TYPES.row(CoreType, name, CORE_TYPES.inherited(name), bins=each(wholes), idle=each(_listed(IdleState)))
 
 
 def _schedule(name: str) -> LoadSchedule:
     work, span = _work, each(number)
     role = _listed(Role, kind=work, level=span, on=span, rest_level=span, rest=span)
-    return LOADS.row(
-        LoadSchedule, name, LOADS.inherited(name), roles=each(role),
-        phases=each(_listed(LoadPhase, kind=work)), hot_kind=work, hot_stay=span,
-    )  # fmt: skip
+    return LOADS.row(LoadSchedule, name, LOADS.inherited(name), roles=each(role),
+        phases=each(_listed(LoadPhase, kind=work)), hot_kind=work, hot_stay=span)
 
 
 def _work(written: object) -> int:

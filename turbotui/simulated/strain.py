@@ -41,11 +41,9 @@ class Strain:
 
     def rates(self) -> list[float]:
         """Return the rates of the whole machine's integrals from `SYS_STRAIN` on."""
-        return [
-            self.waiting, min(0.95, self.waiting), self.memory_some, self.memory_full, self.io_some, self.io_full,
+        return [self.waiting, min(0.95, self.waiting), self.memory_some, self.memory_full, self.io_some, self.io_full,
             self.irq_full, self.swapped_in, self.swapped_out, self.major_faults, self.direct_reclaims, self.oom_kills,
-            0.0 if self.quota is None else PERIODS_PER_SECOND, self.throttled * PERIODS_PER_SECOND,
-        ]  # fmt: skip
+            0.0 if self.quota is None else PERIODS_PER_SECOND, self.throttled * PERIODS_PER_SECOND]
 
 
 DELAY: Final[Form] = form_of({b.CPU_BUSY + kind: wait for kind, wait in enumerate((0.002, 0.003, 0.02, 0.03))})

@@ -304,11 +304,9 @@ class AddedEvent(PerfSource):
             return Findings((), {signal: Unavailable(Reason.FAILED, f"{self._place}: its PMUs have different scales")})
         scale = scales.pop()
         raw = counter.shape is Shape.RAW
-        found = replace(
-            _signal(counter), unit=Unit.COUNT, scale=scale, width_bits=64, readers=readers, reduce=Reduce.MEAN,
-            behavior=Behavior.GAUGE if raw else Behavior.COUNTER,
-            enabled="" if raw else times.enabled, running="" if raw else times.running, absent=absent,
-        )  # fmt: skip
+        found = replace(_signal(counter), unit=Unit.COUNT, scale=scale, width_bits=64, readers=readers,
+            reduce=Reduce.MEAN, behavior=Behavior.GAUGE if raw else Behavior.COUNTER,
+            enabled="" if raw else times.enabled, running="" if raw else times.running, absent=absent)
         clocks = times.signals("the added event", counter.scope, readers=readers)
         return Findings(tuple(groups), {signal: found, **clocks})
 

@@ -49,10 +49,8 @@ class AmdEnergy(LocatedFiles):
             if not row_paths:
                 found[name] = Unavailable(Reason.NO_HARDWARE, f"{directory}: no label is that of a {scope.value}")
                 continue
-            signal = Signal(
-                name, scope, Unit.JOULE, Behavior.COUNTER, Reduce.SUM,
-                origin=f"{directory}/energy*_input", document=_DOCUMENT, scale=1e-6,
-            )  # fmt: skip
+            signal = Signal(name, scope, Unit.JOULE, Behavior.COUNTER, Reduce.SUM, origin=f"{directory}/energy*_input",
+                document=_DOCUMENT, scale=1e-6)
             found[name] = LocatedSignal.at(signal, _in_row(machine, scope, row_paths))
         return LocatedSignals(found)
 

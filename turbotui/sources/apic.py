@@ -79,10 +79,8 @@ class Apic(PerCpuSource):
 
 
 def _signal(name: SignalId, origin: str) -> Signal:
-    return Signal(
-        name, Scope.CPU, Unit.COUNT, Behavior.GAUGE, Reduce.NONE,
-        origin=origin, document="Intel SDM vol. 2, CPUID; AMD APM vol. 3, CPUID",
-    )  # fmt: skip
+    return Signal(name, Scope.CPU, Unit.COUNT, Behavior.GAUGE, Reduce.NONE, origin=origin,
+        document="Intel SDM vol. 2, CPUID; AMD APM vol. 3, CPUID")
 
 
 def _x2apic_leaf(machine: Machine) -> str:

@@ -30,9 +30,7 @@ class _ClockReader(NothingToClose):
 
 
 def _signal(name: SignalId, reduce: Reduce, origin: str) -> Signal:
-    return Signal(
-        name, Scope.CPU, Unit.SECOND, Behavior.GAUGE, reduce, origin=origin, document=_DOCUMENT, scale=1e-9,
-    )  # fmt: skip
+    return Signal(name, Scope.CPU, Unit.SECOND, Behavior.GAUGE, reduce, origin=origin, document=_DOCUMENT, scale=1e-9)
 
 
 class _Clock(PerCpuSource):

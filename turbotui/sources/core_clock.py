@@ -61,7 +61,7 @@ _SIGNALS: Final = {
                f"{_ORIGIN}: expected relative error (rms) as the mean of the interval; 0 while it is idle", _DOCUMENT,
                scale=_PPM),
     )
-}  # fmt: skip
+}
 
 
 class _CpuTimes:

@@ -111,18 +111,15 @@ class Cpuidle(PerCpuSource):
             for fact in _FACTS:
                 signal = f"cpuidle.{index}.{fact.file}"
                 if fact.file in state.files:
-                    signals[signal] = Signal(
-                        signal, Scope.CPU, fact.unit, Behavior.COUNTER, fact.reduce,
-                        origin=f"{directory}/{fact.file}", document=_DOCUMENT, scale=fact.scale,
-                    )  # fmt: skip
+                    signals[signal] = Signal(signal, Scope.CPU, fact.unit, Behavior.COUNTER, fact.reduce,
+                        origin=f"{directory}/{fact.file}", document=_DOCUMENT, scale=fact.scale)
                 else:
                     signals[signal] = Unavailable(Reason.NO_DRIVER,
                         f"{directory.format(cpu=state.cpu)}/{fact.file}: this kernel does not have the file",
                         f"use Linux {fact.since} or later")
-            signals[f"cpuidle.{index}.name"] = Signal(
-                f"cpuidle.{index}.name", Scope.SYSTEM, Unit.TEXT, Behavior.CONSTANT, Reduce.SAME,
-                origin=f"{directory.format(cpu=state.cpu)}/name", document=_DOCUMENT, constant=state.name,
-            )  # fmt: skip
+            signals[f"cpuidle.{index}.name"] = Signal(f"cpuidle.{index}.name", Scope.SYSTEM, Unit.TEXT,
+                Behavior.CONSTANT, Reduce.SAME, origin=f"{directory.format(cpu=state.cpu)}/name", document=_DOCUMENT,
+                constant=state.name)
             signals[f"cpuidle.{index}.latency"] = _latency(machine, state)
         driver = read_line(machine.host, _DRIVER)
         return Probe(signals, f"driver {driver}" if driver else "")
@@ -155,10 +152,8 @@ def _latency(machine: Machine, state: _State) -> Signal | Unavailable:
     if any(other is not None and other.strip() != text.strip() for other in others):
         return Signal(signal, Scope.CPU, Unit.SECOND, Behavior.GAUGE, Reduce.SAME, origin=f"{directory}/latency",
                       document=_DOCUMENT, scale=1e-6)
-    return Signal(
-        signal, Scope.SYSTEM, Unit.SECOND, Behavior.CONSTANT, Reduce.SAME,
-        origin=first, document=_DOCUMENT, scale=1e-6, constant=microseconds,
-    )  # fmt: skip
+    return Signal(signal, Scope.SYSTEM, Unit.SECOND, Behavior.CONSTANT, Reduce.SAME, origin=first, document=_DOCUMENT,
+        scale=1e-6, constant=microseconds)
 
 
 def _one_of_each_kind(machine: Machine) -> tuple[int, ...]:
@@ -183,10 +178,8 @@ def _absent(machine: Machine) -> Unavailable:
         return Unavailable(Reason.NO_DRIVER, f"{detail}; Linux on s390 idles without cpuidle")
     host = machine.host
     if build_option(host, "CPU_IDLE") == "n":
-        return Unavailable(
-            Reason.NO_DRIVER, f"{detail}: the kernel was built without it (CONFIG_CPU_IDLE is not set)",
-            "use a kernel with CONFIG_CPU_IDLE=y",
-        )  # fmt: skip
+        return Unavailable(Reason.NO_DRIVER, f"{detail}: the kernel was built without it (CONFIG_CPU_IDLE is not set)",
+            "use a kernel with CONFIG_CPU_IDLE=y")
     word = boot_word(host, *_WITHOUT_IDLE)
     if word:
         return Unavailable(Reason.NO_DRIVER, f"{detail}: the kernel was booted with {word}", f"boot without {word}")
@@ -194,7 +187,5 @@ def _absent(machine: Machine) -> Unavailable:
         remedy = "modprobe cpuidle-haltpoll gives a guest's idle states, on a KVM host"
         reason = no_driver(host, "cpuidle-haltpoll", "HALTPOLL_CPUIDLE", detail, remedy=remedy)
         return Unavailable(Reason.VIRTUALISED, reason.detail, reason.remedy)
-    return Unavailable(
-        Reason.NO_DRIVER, f"{detail}: no driver found idle states that it could use",
-        "enable C-states in the firmware setup, and see: dmesg | grep -i idle",
-    )  # fmt: skip
+    return Unavailable(Reason.NO_DRIVER, f"{detail}: no driver found idle states that it could use",
+        "enable C-states in the firmware setup, and see: dmesg | grep -i idle")

@@ -20,7 +20,7 @@ from turbotui.sources.event_places import Bundle
 MOST_EVENTS = 64
 """Maximum number of columns of one pattern, because each takes a descriptor on every CPU."""
 _COUNTING = ("pinned", "exclusive", "exclude_user", "exclude_kernel", "exclude_hv", "exclude_idle", "exclude_host",
-             "exclude_guest")  # fmt: skip
+             "exclude_guest")
 _KEPT_FLAGS = sum(1 << FLAGS[name] for name in _COUNTING)
 """Attribute fields that matter for counting; the kernel refuses some of those for sampling."""
 RINGS = sum(1 << FLAGS[name] for name in _COUNTING if name.startswith("exclude_"))

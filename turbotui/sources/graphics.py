@@ -145,10 +145,8 @@ def _files(
         if path is None:
             files[name] = Unavailable(Reason.NO_HARDWARE, f"{paths[0]}: the graphics driver does not have the file")
             continue
-        signal = Signal(
-            name, Scope.SYSTEM, quantity.unit, quantity.behavior, Reduce.MEAN,
-            origin=path, document=layout.document, scale=quantity.step,
-        )  # fmt: skip
+        signal = Signal(name, Scope.SYSTEM, quantity.unit, quantity.behavior, Reduce.MEAN, origin=path,
+            document=layout.document, scale=quantity.step)
         files[name] = LocatedSignal.at(signal, everywhere(path))
     return files
 

@@ -50,10 +50,8 @@ class Hsmp(LocatedFiles):
             detail = f"{CLASS}: {len(chips)} {_DRIVER} chips for {len(packages)} packages: which is whose is not known"
             return LocatedSignals({LIMIT: Unavailable(Reason.FAILED, detail)})
         paths = _by_package(machine.host, chips, packages)
-        signal = Signal(
-            LIMIT, Scope.PACKAGE, Unit.WATT, Behavior.GAUGE, Reduce.SUM, origin=f"{chips[0]}/power1_cap",
-            document=_DOCUMENT, scale=_MICRO,
-        )  # fmt: skip
+        signal = Signal(LIMIT, Scope.PACKAGE, Unit.WATT, Behavior.GAUGE, Reduce.SUM, origin=f"{chips[0]}/power1_cap",
+            document=_DOCUMENT, scale=_MICRO)
         return LocatedSignals({LIMIT: LocatedSignal.at(signal, lambda cpu: paths.get(machine.topology.row(Scope.PACKAGE,
                                                                                                        cpu)))})
 

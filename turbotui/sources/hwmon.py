@@ -353,10 +353,8 @@ def _located(machine: Machine, signal: SignalId, sensors: Sequence[Sensor]) -> L
     alike = [one for one in sensors if one.signal == signal]
     label = sensor.label if len(alike) == 1 else ""
     named = f"{sensor.chip}: {label}" if label else sensor.chip
-    facts = Signal(
-        signal, _SCOPES[signal], Unit.CELSIUS, Behavior.GAUGE, Reduce.MAX,
-        origin=f"{pattern_of(one.path for one in alike)} ({named})", document=_DOCUMENT, scale=_CELSIUS,
-    )  # fmt: skip
+    facts = Signal(signal, _SCOPES[signal], Unit.CELSIUS, Behavior.GAUGE, Reduce.MAX,
+        origin=f"{pattern_of(one.path for one in alike)} ({named})", document=_DOCUMENT, scale=_CELSIUS)
     return LocatedSignal(facts, partial(_file, machine.topology, signal, sensors), _most_sensors(sensors, signal))
 
 

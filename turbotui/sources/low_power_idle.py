@@ -41,10 +41,8 @@ class LowPowerIdle(LocatedFiles):
             if path is None:
                 found[name] = _absent(machine, paths[0])
                 continue
-            signal = Signal(
-                name, Scope.SYSTEM, Unit.SECOND, Behavior.COUNTER, Reduce.MEAN,
-                origin=path, document=_DOCUMENT, scale=1e-6,
-            )  # fmt: skip
+            signal = Signal(name, Scope.SYSTEM, Unit.SECOND, Behavior.COUNTER, Reduce.MEAN, origin=path,
+                document=_DOCUMENT, scale=1e-6)
             found[name] = LocatedSignal.at(signal, everywhere(path))
         return LocatedSignals(found)
 

@@ -97,11 +97,9 @@ class MeterDevice:
         signals: dict[SignalId, Signal] = {}
         for word in (*origins, *constants):
             what, name = _QUANTITIES[word], meter_signal(self.kind, position, word)
-            signals[name] = Signal(
-                name, Scope.SYSTEM, what.unit, what.behavior,
+            signals[name] = Signal(name, Scope.SYSTEM, what.unit, what.behavior,
                 Reduce.SUM if what.unit in {Unit.JOULE, Unit.WATT} else Reduce.MEAN,
-                origin=origins.get(word, self.label), document=document, scale=what.scale, constant=constants.get(word),
-            )  # fmt: skip
+                origin=origins.get(word, self.label), document=document, scale=what.scale, constant=constants.get(word))
         return signals
 
 

@@ -77,11 +77,9 @@ class OwnCgroup(SharedSource):
         waits = stalls(host, place.pressure) if place.pressure else {}
         for signal, line in _STALLS.items():
             if line in waits:
-                signals[signal] = Signal(
-                    signal, Scope.SYSTEM, Unit.SECOND, Behavior.COUNTER, Reduce.SUM,
+                signals[signal] = Signal(signal, Scope.SYSTEM, Unit.SECOND, Behavior.COUNTER, Reduce.SUM,
                     origin=f"{place.pressure}/{line.partition('.')[0]}.pressure {line.partition('.')[2]}",
-                    document="kernel Documentation/accounting/psi.rst", scale=_MILLIONTH,
-                )  # fmt: skip
+                    document="kernel Documentation/accounting/psi.rst", scale=_MILLIONTH)
             elif place.pressure:
                 signals[signal] = why_no_pressure(host, f"{place.pressure}/*.pressure cannot be read")
             else:

@@ -94,10 +94,8 @@ class PerfCstate(NamedEvents):
         scope = _SCOPES[pmu.name]
         if scope is Scope.PACKAGE:  # some models count these per die (kernel cstate.c, PERF_PMU_SCOPE_DIE)
             scope = domain_scope(machine, pmu.cpumask)
-        signal = Signal(
-            event.signal, scope, Unit.CYCLE, Behavior.COUNTER, Reduce.MEAN, origin=event.title, document=_DOCUMENT,
-            readers=mask_readers(machine, pmu.cpumask, scope),
-        )  # fmt: skip
+        signal = Signal(event.signal, scope, Unit.CYCLE, Behavior.COUNTER, Reduce.MEAN, origin=event.title,
+            document=_DOCUMENT, readers=mask_readers(machine, pmu.cpumask, scope))
         if event.signal == _EVERYWHERE:
             return Offer(event), replace(signal, scope=Scope.CPU, readers=())
         return Offer(event, frozenset(signal.readers)), signal

@@ -60,13 +60,9 @@ class Times:
         readers: tuple[int, ...] = (), absent: Mapping[int, Unavailable] | None = None,
     ) -> dict[SignalId, Signal]:
         """Both, raw in ns and in seconds as values; `what` names the group."""
-        return {
-            signal: Signal(
-                signal, scope, Unit.SECOND, Behavior.COUNTER, reduce, f"{word} of {what}", document, scale=1e-9,
-                readers=readers, absent=absent or {},
-            )
-            for signal, word in ((self.enabled, "time_enabled"), (self.running, "time_running"))
-        }  # fmt: skip
+        return {signal: Signal(signal, scope, Unit.SECOND, Behavior.COUNTER, reduce, f"{word} of {what}", document,
+            scale=1e-9, readers=readers, absent=absent or {})
+            for signal, word in ((self.enabled, "time_enabled"), (self.running, "time_running"))}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -50,7 +50,5 @@ class PerfMsr(NamedEvents):
     def _offer(self, machine: Machine, pmu: Pmu, event: GroupEvent) -> tuple[Offer, Signal]:  # noqa: ARG002 - no need
         row = _EVENTS[event.signal]
         scaled = machine.platform.features.perf_multiplier and row.event in ("aperf", "mperf")
-        return Offer(event), Signal(
-            event.signal, Scope.CPU, row.unit, Behavior.COUNTER, row.reduce, origin=event.title, document=row.document,
-            width_bits=row.width_bits, scale=_XEON_PHI_UNIT if scaled else 1.0,
-        )  # fmt: skip
+        return Offer(event), Signal(event.signal, Scope.CPU, row.unit, Behavior.COUNTER, row.reduce, origin=event.title,
+            document=row.document, width_bits=row.width_bits, scale=_XEON_PHI_UNIT if scaled else 1.0)

@@ -52,10 +52,8 @@ class PerfPower(NamedEvents):
         readers = mask_readers(machine, pmu.cpumask, scope)
         if event.signal == _SYSTEM:  # the platform has one counter, whichever package reads it
             scope, readers = Scope.SYSTEM, readers[:1]
-        return Offer(event, frozenset(readers)), Signal(
-            event.signal, scope, Unit.JOULE, Behavior.COUNTER, Reduce.SUM, origin=event.title, document=_DOCUMENT,
-            scale=described.scale, readers=readers,
-        )  # fmt: skip
+        return Offer(event, frozenset(readers)), Signal(event.signal, scope, Unit.JOULE, Behavior.COUNTER, Reduce.SUM,
+            origin=event.title, document=_DOCUMENT, scale=described.scale, readers=readers)
 
 
 def domain_scope(machine: Machine, cpumask: tuple[int, ...]) -> Scope:

@@ -208,7 +208,7 @@ def _probed(machine: Machine, counter: _Counter, regions: Sequence[Region]) -> S
     return Signal(
         counter.signal, counter.scope, Unit.SECOND, Behavior.COUNTER, Reduce.MEAN,
         origin=f"{path} at byte {offset}, guid {counter.guid:#x}", document=_DOCUMENT, scale=1.0 / clock,
-    )  # fmt: skip
+    )
 
 
 def _absent(machine: Machine, counter: _Counter) -> Unavailable:

@@ -272,12 +272,9 @@ def _described(signal: SignalId, all_zones: Sequence[_Zone]) -> Signal | Unavail
         return Unavailable(Reason.FAILED, f"{zones[0].path}: max_energy_range_uj beside it does not say when it wraps")
     zone = ranged[0] if is_energy else zones[0]
     wrap = min(zone.range_uj * _MICRO / zone.watts for zone in ranged) if is_energy else 0.0
-    return Signal(
-        signal, zone.row.scope, Unit.JOULE if is_energy else Unit.WATT,
-        Behavior.COUNTER if is_energy else Behavior.GAUGE, Reduce.SUM,
-        origin=pattern_of(one.path for one in zones), document=_DOCUMENT, scale=_MICRO * _correction(zone),
-        wrap_seconds=wrap,
-    )  # fmt: skip
+    return Signal(signal, zone.row.scope, Unit.JOULE if is_energy else Unit.WATT,
+        Behavior.COUNTER if is_energy else Behavior.GAUGE, Reduce.SUM, origin=pattern_of(one.path for one in zones),
+        document=_DOCUMENT, scale=_MICRO * _correction(zone), wrap_seconds=wrap)
 
 
 def _one_core(zones: Sequence[_Zone]) -> Unavailable:

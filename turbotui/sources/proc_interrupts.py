@@ -143,10 +143,8 @@ class ProcInterrupts(SharedSource):
             if table.totals(signal) is None:
                 signals[signal] = Unavailable(Reason.NO_HARDWARE, f"{PATH}: this machine has no row of {words}")
             else:
-                signals[signal] = Signal(
-                    signal, Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM,
-                    origin=f"{PATH} column CPU{{cpu}}{labels_of.get(signal, '')}: {words}", document=_DOCUMENT,
-                )  # fmt: skip
+                signals[signal] = Signal(signal, Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM,
+                    origin=f"{PATH} column CPU{{cpu}}{labels_of.get(signal, '')}: {words}", document=_DOCUMENT)
         for signal, words, labels in _WHOLE:
             if whole_count(table, labels) is None:
                 signals[signal] = Unavailable(Reason.NO_HARDWARE, f"{PATH}: this machine has no row of {words}")
@@ -155,7 +153,7 @@ class ProcInterrupts(SharedSource):
                     signal, Scope.SYSTEM, Unit.COUNT, Behavior.COUNTER, Reduce.SUM,
                     origin=f"{PATH} {'/'.join(labels)}", document=_DOCUMENT,
                     width_bits=32,  # atomic_t irq_err_count, irq_mis_count (arch/x86/kernel/apic)
-                )  # fmt: skip
+                )
         return Probe(signals)
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:

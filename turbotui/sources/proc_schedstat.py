@@ -73,7 +73,7 @@ class ProcSchedstat(SharedSource):
                 document=_DOCUMENT, scale=scale,
             )
             for signal, place, unit, scale in _SIGNALS
-        })  # fmt: skip
+        })
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Read the wanted signals for the CPUs of the machine's topology."""

@@ -66,10 +66,8 @@ class ProcSoftirqs(SharedSource):
             if table.totals(signal) is None:
                 signals[signal] = Unavailable(Reason.NO_DRIVER, f"{PATH}: this kernel has no row {rows}")
             else:
-                signals[signal] = Signal(
-                    signal, Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM,
-                    origin=f"{PATH} column CPU{{cpu}}: {rows}", document=_DOCUMENT,
-                )  # fmt: skip
+                signals[signal] = Signal(signal, Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM,
+                    origin=f"{PATH} column CPU{{cpu}}: {rows}", document=_DOCUMENT)
         return Probe(signals)
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:

@@ -123,10 +123,8 @@ class ProcStat(SharedSource):
         signals: dict[SignalId, Signal | Unavailable] = {}
         for position, (signal, since) in enumerate(_TIMES):
             if position < columns:
-                signals[signal] = Signal(
-                    signal, Scope.CPU, Unit.SECOND, Behavior.COUNTER, Reduce.SUM,
-                    origin=f"{PATH} cpu{{cpu}} field {position + 1}", document=_DOCUMENT, scale=_TICK_SECONDS,
-                )  # fmt: skip
+                signals[signal] = Signal(signal, Scope.CPU, Unit.SECOND, Behavior.COUNTER, Reduce.SUM,
+                    origin=f"{PATH} cpu{{cpu}} field {position + 1}", document=_DOCUMENT, scale=_TICK_SECONDS)
             else:
                 signals[signal] = Unavailable(Reason.NO_DRIVER,
                     f"{PATH}: the rows of CPUs have {columns} columns, this one is number {position + 1}",
@@ -134,10 +132,8 @@ class ProcStat(SharedSource):
         signals |= times_together(signals)
         for signal, word, behavior in _ROWS:
             if word in stat.rows:
-                signals[signal] = Signal(
-                    signal, Scope.SYSTEM, Unit.COUNT, behavior, Reduce.SUM,
-                    origin=f"{PATH} {word}", document=_DOCUMENT,
-                )  # fmt: skip
+                signals[signal] = Signal(signal, Scope.SYSTEM, Unit.COUNT, behavior, Reduce.SUM,
+                    origin=f"{PATH} {word}", document=_DOCUMENT)
             else:
                 signals[signal] = Unavailable(Reason.NO_DRIVER, f"{PATH}: there is no row {word!r}")
         return Probe(signals, doubtful=frozenset() if is_read else frozenset(signals))

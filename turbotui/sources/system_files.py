@@ -55,10 +55,8 @@ class SystemFact:
 
     def offered(self) -> Signal:
         """Return the signal of a machine that has the number."""
-        return Signal(
-            self.signal, Scope.SYSTEM, self.unit, self.behavior, Reduce.SUM,
-            origin=f"{self.path} {self.pattern}", document=self.document, scale=self.scale,
-        )  # fmt: skip
+        return Signal(self.signal, Scope.SYSTEM, self.unit, self.behavior, Reduce.SUM,
+            origin=f"{self.path} {self.pattern}", document=self.document, scale=self.scale)
 
 
 class SystemFiles(SharedSource, ABC):

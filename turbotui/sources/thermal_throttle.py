@@ -80,10 +80,8 @@ class ThermalThrottle(PerCpuSource):
 def _probed(directory: str, files: frozenset[str], fact: _Fact) -> Signal | Unavailable:
     for name in fact.files:
         if name in files:
-            return Signal(
-                fact.signal, fact.scope, fact.unit, Behavior.COUNTER, Reduce.SUM,
-                origin=f"{CPU_DIR}/thermal_throttle/{name}", document=_DOCUMENT, scale=fact.scale,
-            )  # fmt: skip
+            return Signal(fact.signal, fact.scope, fact.unit, Behavior.COUNTER, Reduce.SUM,
+                origin=f"{CPU_DIR}/thermal_throttle/{name}", document=_DOCUMENT, scale=fact.scale)
     if fact.scope is Scope.PACKAGE and "core_throttle_count" in files and "package_throttle_count" not in files:
         return Unavailable(
             Reason.NO_HARDWARE, f"{directory}/{fact.files[0]}: this processor has no package thermal status"

@@ -23,7 +23,7 @@ _FLAG = "tsc"  # CPUID 1 EDX[4]
 _SIGNAL = Signal(
     _TSC, Scope.CPU, Unit.CYCLE, Behavior.COUNTER, Reduce.MEAN,
     origin="instruction rdtsc on CPU {cpu}", document="Intel SDM vol. 2, RDTSC; AMD APM vol. 3, RDTSC",
-)  # fmt: skip
+)
 
 
 class _TimestampReader(NothingToClose):

@@ -165,11 +165,9 @@ class UncoreSource(PerCpuSource):
             encoded = self._encoded[event]
             size = BYTES.get(encoded.unit)
             name = self.order.signal(unit, bundle, event)
-            found[name] = Signal(
-                name, Scope.SYSTEM, Measure.COUNT if size is None else Measure.BYTE, Behavior.COUNTER, Reduce.SUM,
-                f"perf {encoded.fstr} on cpu {cpu}", _DOCUMENT, scale=self._scales[event] * (size or 1),
-                readers=(cpu,), enabled=times.enabled, running=times.running,
-            )  # fmt: skip
+            found[name] = Signal(name, Scope.SYSTEM, Measure.COUNT if size is None else Measure.BYTE, Behavior.COUNTER,
+                Reduce.SUM, f"perf {encoded.fstr} on cpu {cpu}", _DOCUMENT, scale=self._scales[event] * (size or 1),
+                readers=(cpu,), enabled=times.enabled, running=times.running)
         return found
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:

@@ -147,9 +147,7 @@ def _by_die(machine: Machine, names: Sequence[str]) -> LocatedSignal | Unavailab
 
 
 def _signal(name: SignalId, scope: Scope, origin: str) -> Signal:
-    return Signal(
-        name, scope, Unit.HERTZ, Behavior.GAUGE, Reduce.MEAN, origin=origin, document=_DOCUMENT, scale=1e3,
-    )  # fmt: skip
+    return Signal(name, scope, Unit.HERTZ, Behavior.GAUGE, Reduce.MEAN, origin=origin, document=_DOCUMENT, scale=1e3)
 
 
 def _absent(machine: Machine) -> Unavailable:

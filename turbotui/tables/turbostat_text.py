@@ -60,7 +60,7 @@ class TurbostatText:
                 (column, self._text(frame, column, row, cells[number], hexadecimal=True)
                  if row in firsts[column.id] else "")
                 for column, cells in zip(layout.columns, values, strict=True)
-            ])  # fmt: skip
+            ])
             if line:
                 yield line
 

@@ -107,7 +107,7 @@ class _Events(Mapping[str, PmuEvent]):
             row.name, row.terms, scale=row.scale, unit=row.unit,
             per_package=row.per_package and not self._pmu.cpumask,  # a cpumask already says what one CPU counts for
             table=self._devices.tables.source, description=row.brief or row.description,
-        )  # fmt: skip
+        )
 
     def _row(self, name: str) -> VendorEvent | None:
         if name != name.lower():  # a search for a name in capitals also tries lower case

@@ -20,7 +20,7 @@ _PMUS = {
     **{name: name for name in (
         "hisi_sicl,cpa", "hisi_sccl,ddrc", "hisi_sccl,hha", "hisi_sccl,l3c", "imx8_ddr", "imx9_ddr", "ali_drw",
         "arm_cmn", "cpu_core", "cpu_atom", "software", "tool")},
-}  # fmt: skip
+}
 _WHOLE = (
     ("ConfigCode", "config"),
     ("EventidCode", "eventid"),
@@ -33,7 +33,7 @@ _FIELDS = (
     ("FCMask", "fc_mask"), ("Invert", "inv"), ("SampleAfterValue", "period"), ("UMask", "umask"), ("NodeType", "type"),
     ("RdWrMask", "rdwrmask"), ("EnAllCores", "enallcores"), ("EnAllSlices", "enallslices"), ("SliceId", "sliceid"),
     ("ThreadMask", "threadmask"),
-)  # fmt: skip
+)
 OMR_REGISTERS = range(0x3E0, 0x3E4)
 """Offcore module response, Diamond Rapids and Nova Lake (kernel arch/x86/include/asm/msr-index.h, MSR_OMR_0)."""
 _MSRS = {0x3F6: "ldlat", 0x1A6: "offcore_rsp", 0x1A7: "offcore_rsp", 0x3F7: "frontend",
@@ -47,7 +47,7 @@ _FIXED = {
     "cpu_clk_unhalted.thread": "event=0x3c,period=2000003",
     "cpu_clk_unhalted.core": "event=0x3c,period=2000003",
     "cpu_clk_unhalted.thread_any": "event=0x3c,any=1,period=2000003",
-}  # fmt: skip
+}
 COMPUTED = ("Metrics that perf's build computes (the kernel's tools/perf/pmu-events/*_metrics.py: lpm_* ...) stand "
             "in no folder of JSON; perf's own tables have them.")
 """The metrics that the JSON of the kernel and of Intel lacks: 126 of 466 for Sapphire Rapids in perf 7.2."""

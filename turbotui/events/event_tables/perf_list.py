@@ -151,11 +151,9 @@ def _bare(name: str) -> str:
 def _event(row: _Object) -> VendorEvent:
     pmu, _, terms = row["Encoding"].partition("/")
     scale, unit = scale_of(row.get("ScaleUnit", ""))
-    return VendorEvent(
-        name=_bare(row["EventName"]).lower(), pmu=pmu, terms=terms.rstrip("/"), brief=row.get("BriefDescription", ""),
-        description=row.get("PublicDescription", ""), unit=unit, scale=scale, topic=row["Topic"],
-        deprecated=row.get("Deprecated", "0") == "1",
-    )  # fmt: skip
+    return VendorEvent(name=_bare(row["EventName"]).lower(), pmu=pmu, terms=terms.rstrip("/"),
+        brief=row.get("BriefDescription", ""), description=row.get("PublicDescription", ""), unit=unit, scale=scale,
+        topic=row["Topic"], deprecated=row.get("Deprecated", "0") == "1")
 
 
 def _metric(row: _Object, groups: tuple[str, ...]) -> VendorMetric:
@@ -164,7 +162,7 @@ def _metric(row: _Object, groups: tuple[str, ...]) -> VendorMetric:
         description=row.get("PublicDescription", ""), scale_unit=row.get("ScaleUnit", ""),
         threshold=row.get("MetricThreshold", ""), constraint=None,
         default_group=row.get("DefaultMetricgroupName", ""), pmu=row.get("Unit", "") or DEFAULT_CORE, topic="metrics",
-    )  # fmt: skip
+    )
 
 
 def _run(path: str, words: tuple[str, ...], environment: dict[str, str]) -> bytes:

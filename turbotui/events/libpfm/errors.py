@@ -105,4 +105,4 @@ ERRORS: dict[int, type[PfmError]] = {
         PfmUnitMaskError, PfmMemoryError, PfmAttributeError, PfmAttributeValueError, PfmAttributeSetError,
         PfmTooManyError, PfmTooSmallError,
     )
-}  # fmt: skip
+}

@@ -167,7 +167,7 @@ def column_of(one: TitledMetric, machine: MachineConstants) -> EventColumn:
         parts=writer.parts(expanded.parts), whole=whole,
         rule=writer.expression(expanded.rule) if ruled and expanded.rule is not None else None,
         rule_parts=writer.parts(expanded.rule_parts) if ruled else (),
-    )  # fmt: skip
+    )
 
 
 class _Writer:

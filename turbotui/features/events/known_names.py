@@ -174,7 +174,7 @@ def _of_sysfs(own: EventEncoder, text: str, pmu: str, name: str) -> Iterator[Kno
             pmu=alike[0].pmu if len(alike) == 1 else pmu or _kind(alike), counters=tuple(alike),
             terms="" if known is None else known.text, unit=alike[0].unit, scale=alike[0].scale,
             per_package=alike[0].per_package,
-        )  # fmt: skip
+        )
 
 
 def _kind(counters: Sequence[EncodedEvent]) -> str:
@@ -203,7 +203,7 @@ def _of_table(encoder: EventEncoder, devices: VendorDevices, row: VendorEvent) -
         counters=tuple(counters), reason="" if counters else reason, terms=row.terms, brief=row.brief,
         description=row.description, topic=row.topic, errata="" if errata is None else errata[1].strip(),
         unit=row.unit, scale=row.scale, per_package=row.per_package, deprecated=row.deprecated if says else None,
-    )  # fmt: skip
+    )
 
 
 def _siblings(tables: VendorTables, row: VendorEvent) -> Iterator[UnitMask]:
@@ -265,8 +265,6 @@ def _by_libpfm(engine: LibpfmEngine, event: PfmEvent, string: str, mask: str) ->
     except PfmError as error:
         reason = str(error)
     words = f"{event.description}: {mask}" if mask else event.description
-    return KnownEvent(
-        name=string, engine="libpfm", source=f"libpfm {engine.library.release}", pmu=string.partition("::")[0],
-        counters=counters, reason=reason, brief=words, unit=counters[0].unit if counters else "",
-        scale=counters[0].scale if counters else 1.0,
-    )  # fmt: skip
+    return KnownEvent(name=string, engine="libpfm", source=f"libpfm {engine.library.release}",
+        pmu=string.partition("::")[0], counters=counters, reason=reason, brief=words,
+        unit=counters[0].unit if counters else "", scale=counters[0].scale if counters else 1.0)

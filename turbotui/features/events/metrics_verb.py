@@ -64,7 +64,7 @@ METRIC_COLUMNS: Final[tuple[Column[ListedMetric], ...]] = (
     Column("description", "", -1, (), lambda one: one.metric.description, help="meaning of the metric, in full"),
     Column("source", "", -1, (), lambda one: one.source, help="tables that define it"),
     Column("reason", "", -1, (), lambda one: one.refused, help="reason for which this machine cannot count it"),
-)  # fmt: skip
+)
 GROUP_COLUMNS: Final[tuple[Column[ListedGroup], ...]] = (
     Column("group", "", -1, (), lambda group: group.name,
            help="name of the group, as in --add metric:GROUP", identity=True),

@@ -94,11 +94,11 @@ COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
     Column("help", "", -1, (), lambda one: one.shown.help, help="meaning of the column"),
     Column("reason", "", -1, (), lambda one: "" if one.absent is None else one.absent.sentence(),
            help="reason for which this machine cannot count it"),
-)  # fmt: skip
+)
 SHOWN_COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
     _COLUMN, _SCOPE, _UNIT, Column("formula", "", -1, (), lambda column: column.how,
                                    help="formula and events, or the reason for their absence"),
-)  # fmt: skip
+)
 """The columns of the table of one set, for users."""
 REFUSED_COLUMNS: Final[tuple[Column[Refused], ...]] = (
     Column("set", "", -1, (), lambda one: one.of.set.name, help="name of the set", identity=True),

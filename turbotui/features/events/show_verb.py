@@ -21,7 +21,7 @@ _WORDS: Final = ("config", "config1", "config2", "config3")
 
 def _member(name: str) -> Column[KnownEvent]:
     return Column(name, "", 0, (), lambda one: getattr(one.counters[0].attr, name) if one.counters else None,
-                  hexadecimal=True, help=f"perf_event_attr.{name} of the first of its counters")  # fmt: skip
+                  hexadecimal=True, help=f"perf_event_attr.{name} of the first of its counters")
 
 
 def _cpus(one: KnownEvent) -> str:
@@ -54,7 +54,7 @@ EVENT_COLUMNS: Final[tuple[Column[KnownEvent], ...]] = (
     Column("brief", "", -1, (), lambda one: one.brief, help="description of what it counts, in one line"),
     Column("description", "", -1, (), lambda one: one.description, help="description of what it counts, in full"),
     Column("reason", "", -1, (), lambda one: one.reason, help="reason for which this machine does not count it"),
-)  # fmt: skip
+)
 MASK_COLUMNS: Final[tuple[Column[UnitMask], ...]] = (
     Column("name", "", -1, (), lambda mask: mask.name, help="an event of the same code", identity=True),
     Column("engine", "", -1, (), lambda mask: mask.engine, help="tables or libpfm", identity=True),

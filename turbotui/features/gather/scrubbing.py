@@ -41,7 +41,7 @@ _PATTERNS: Final = tuple((re.compile(pattern), put) for pattern, put in (
     (r"(?<![0-9a-zA-Z.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9a-zA-Z.])", _NO_ADDRESS),
     (r"(?<=/home/)[^/\s\"']+|(?<=/Users/)[^/\s\"']+", SCRUBBED),
     (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)*", f"{SCRUBBED}@{SCRUBBED}"),
-))  # fmt: skip
+))
 _BOOT_WORDS = re.compile(
     r"(?:nomodule|nosmt|quiet|psi|tsc|clocksource|idle|mitigations|maxcpus|nr_cpus|possible_cpus|isolcpus|nohz|nohz_full"
     r"|rcu_nocbs|nmi_watchdog|nowatchdog|cpuidle\.\w+|cpufreq\.\w+|intel_idle\.\w+|processor\.\w+|intel_pstate|amd_pstate"
@@ -160,7 +160,7 @@ def scrub(machine: Gathered, scrubber: Scrubber) -> Scrubbed:
         errors={scrubber.name(path): number for path, number in machine.errors.items()},
         words={scrubber.name(path): _words(path, answers) for path, answers in machine.words.items()},
         left_out=left_out,
-    )  # fmt: skip
+    )
     return Scrubbed(scrubbed, {path: count for path, count in changed.items() if count})
 
 

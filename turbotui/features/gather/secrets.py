@@ -39,7 +39,7 @@ KERNELS: Final = frozenset({
     "perf", "performance", "pmu", "power", "powercap", "powersave", "proc", "processor", "root", "schedutil",
     "sensor", "server", "smp", "socket", "stat", "state", "stats", "status", "system", "temp", "thermal",
     "timer", "topology", "turbo", "type", "uncore", "user", "vendor", "virtual", "xen", "zone",
-})  # fmt: skip
+})
 """Words of the kernel's own files, which do not identify a machine or user of that name."""
 
 

@@ -22,7 +22,7 @@ _STATES = 10  # states 0 to 9 are described (docs/specs/turbostat.md 5, row 31)
 _LATENCY_LIMITS = (
     (PackageState.C3, 0x60A), (PackageState.C6, 0x60B), (PackageState.C7, 0x60C), (PackageState.C8, 0x633),
     (PackageState.C9, 0x634), (PackageState.C10, 0x635),
-)  # fmt: skip
+)
 # Interrupt response time limit: unit by bits 12:10 in ns (Intel SDM vol. 4, MSR_PKGC3_IRTL); turbostat takes two bits
 _LATENCY_UNITS_NS = (1, 32, 1024, 32768, 1_048_576, 33_554_432, 0, 0)
 

@@ -21,18 +21,18 @@ _EPB_WORDS = {0: "performance", 6: "balanced", 15: "powersave"}  # docs/specs/tu
 _CORE_REASONS = {
     0: "PROCHOT", 1: "ThermStatus", 2: "bit2", 4: "Graphics", 5: "Auto-HWP", 6: "VR-Therm", 8: "Amps", 9: "CorePwr",
     10: "PkgPwrL1", 11: "PkgPwrL2", 12: "MultiCoreTurbo", 13: "Transitions", 14: "bit14", 15: "bit15",
-}  # fmt: skip
+}
 # Servers of the Haswell generation: bit 10 is no power limit there (Intel SDM vol. 4, table of the Xeon E5 v3), though
 # turbostat names the bits as on client parts.
 _SERVER_CORE_REASONS = {
     0: "PROCHOT", 1: "ThermStatus", 2: "PwrBudget", 3: "Platform", 5: "Auto-HWP", 6: "VR-Therm", 8: "Amps",
     10: "MultiCoreTurbo", 13: "BelowBase", 14: "BelowMaxTurbo", 15: "BelowRequest",
-}  # fmt: skip
+}
 _HASWELL_SERVER = "hsx"
 _GFX_REASONS = {
     0: "PROCHOT", 1: "ThermStatus", 4: "Graphics", 6: "VR-Therm", 8: "Amps", 9: "GFXPwr", 10: "PkgPwrL1",
     11: "PkgPwrL2",
-}  # fmt: skip
+}
 _RING_REASONS = {0: "PROCHOT", 1: "ThermStatus", 6: "VR-Therm", 8: "Amps", 10: "PkgPwrL1", 11: "PkgPwrL2"}
 _REASONS: Mapping[LimitReasons, tuple[str, Mapping[int, str]]] = {
     LimitReasons.CORE: ("MSR_CORE_PERF_LIMIT_REASONS", _CORE_REASONS),

@@ -28,7 +28,7 @@ _CPUID_BITS: Mapping[str, tuple[int, str, int]] = {
     "dtherm": (6, "eax", 0), "ida": (6, "eax", 1), "pts": (6, "eax", 6), "hwp": (6, "eax", 7),
     "hwp_notify": (6, "eax", 8), "hwp_act_window": (6, "eax", 9), "hwp_epp": (6, "eax", 10),
     "hwp_pkg_req": (6, "eax", 11), "aperfmperf": (6, "ecx", 0), "epb": (6, "ecx", 3), "sgx": (7, "ebx", 2),
-}  # fmt: skip
+}
 """Leaf, register and bit by the kernel's flag (Intel SDM vol. 2, CPUID; kernel asm/cpufeatures.h)."""
 _SHOWN = 40  # characters of a file that holds something else than it should
 

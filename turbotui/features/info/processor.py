@@ -27,12 +27,12 @@ _PREFETCH_CONTROL = 0x1A4
 _BASIC = (
     ("SSE3", "pni"), ("MONITOR", "monitor"), ("SMX", "smx"), ("EIST", "est"), ("TM2", "tm2"), ("HV", "hypervisor"),
     ("TSC", "tsc"), ("MSR", "msr"), ("ACPI-TM", "acpi"), ("HT", "ht"), ("TM", "tm"),
-)  # fmt: skip
+)
 _POWER = (
     ("APERF", "aperfmperf"), ("TURBO", "ida"), ("DTS", "dtherm"), ("PTM", "pts"), ("HWP", "hwp"),
     ("HWPnotify", "hwp_notify"), ("HWPwindow", "hwp_act_window"), ("HWPepp", "hwp_epp"), ("HWPpkg", "hwp_pkg_req"),
     ("EPB", "epb"),
-)  # fmt: skip
+)
 
 
 def _vendor(facts: MachineFacts) -> Iterable[HeaderLine]:

@@ -38,7 +38,7 @@ core (AMD64 Architecture Programmer's Manual vol. 1, 4.1; Arm Architecture Refer
 _PRODUCT_FLAGS: Final = {
     "amx_bf16": "TDPBF16PS", "amx_int8": "TDPBSSD", "avx512_bf16": "VDPBF16PS", "avx512_vnni": "VPDPBUSD",
     "avx_vnni": "VPDPBUSD", "bf16": "BFMMLA", "i8mm": "SMMLA", "asimddp": "SDOT",
-}  # fmt: skip
+}
 """Instructions that add products of short numbers, by what /proc/cpuinfo calls them (kernel arch/x86 cpufeatures.h,
 arch/arm64/elf_hwcaps.rst)."""
 _WIDER: Final = {"avx_vnni": "avx512_vnni", "asimddp": "i8mm"}

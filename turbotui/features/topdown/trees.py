@@ -271,17 +271,15 @@ def _built(name: str, plain: WrittenTree, table: Mapping[str, Any]) -> Tree:
         parse_expression(plain.slots) if plain.slots else cast("Tree", base).slots, plain.document,
         events if base is None else {**base.events, **events}, tuple(_with_advice(made)), plain.models, plain.needs,
         plain.watchdog, plain.core, plain.width,
-    )  # fmt: skip
+    )
 
 
 def _node(row: _WrittenNode, tree: WrittenTree, made: Sequence[Node], base: Tree | None) -> Node:
     level = 1 if not row.parent else next(node.level for node in made if node.id == row.parent) + 1
     unit = row.unit or tree.unit or (base.unit if base else "")
-    return Node(
-        row.id, _words(row.words or row.id), row.parent, parse_expression(row.share), unit, level,
+    return Node(row.id, _words(row.words or row.id), row.parent, parse_expression(row.share), unit, level,
         parse_expression(row.when) if row.when else None, parse_expression(row.otherwise) if row.otherwise else None,
-        row.metric, row.document or tree.document,
-    )  # fmt: skip
+        row.metric, row.document or tree.document)
 
 
 def _with_advice(nodes: Sequence[Node]) -> Iterator[Node]:

@@ -91,7 +91,7 @@ class FilterForm(ListWindow):
                     {**without, field.name: value ^ 1 << bit},
                 )
                 for bit in numbers
-            ]  # fmt: skip
+            ]
         if field.name != "src_bdf":
             return []
         without = {name: old for name, old in self._draft.items() if name not in {"src_rp_mask", *_DEVICE}}

@@ -46,13 +46,8 @@ class PortMap:
             and unit.pmu.name in port.place.pmus]
         ports_below.sort(key=lambda pair: pair[0])
         names = names_of(self._host, [name for _, port in ports_below for name in (port.address, *port.devices)])
-        return tuple(
-            Port(
-                number, port.address, names.get(port.address, port.address),
-                {name: names.get(name, name) for name in port.devices},
-            )
-            for number, port in ports_below
-        )  # fmt: skip
+        return tuple(Port(number, port.address, names.get(port.address, port.address),
+            {name: names.get(name, name) for name in port.devices}) for number, port in ports_below)
 
     def elsewhere(self, address: str, pmus: Sequence[str]) -> str:
         """Return the PMU that counts a device (with domain), if it is none of these PMUs; "" if unknown."""

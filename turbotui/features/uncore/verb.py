@@ -227,7 +227,7 @@ def _chosen(counters: UncoreCounters, words: list[str]) -> tuple[UncoreUnits, ..
     found = tuple(
         units for units in counters.kinds
         if any(word.lower() in (units.kind.id + " " + units.kind.title).lower() for word in words)
-    )  # fmt: skip
+    )
     if not found:
         kinds = ", ".join(units.kind.id for units in counters.kinds)
         raise UsageError(f"--kind {' '.join(words)}: no kind of uncore PMU here has that name; there are {kinds}")

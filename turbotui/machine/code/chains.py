@@ -61,7 +61,7 @@ X86: Final = ChainSet(
         (6, 3),  # Jaguar
         (6, 6),  # Bulldozer to Excavator
     }),
-)  # fmt: skip
+)
 A64: Final = ChainSet(
     # five times as long: counters of 24 MHz tell 42 ns apart
     a64.timed_chains, ChainShape(60_000, 20_000, 20_000, 2_000, 20), "crc32",
@@ -71,7 +71,7 @@ A64: Final = ChainSet(
         (4, 1), (4, 2), (4, 3),  # Neoverse N1; Cortex-A53
         (5, 2), (5, 3),  # Cortex-A510, A520, A57, A72
     }),
-)  # fmt: skip
+)
 CHAINS: Final = {"x86_64": X86, "aarch64": A64}
 """By the architecture that uname(2) names."""
 

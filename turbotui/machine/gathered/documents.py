@@ -55,7 +55,7 @@ def documents_of(machine: Gathered) -> dict[str, bytes]:
                    "renumbered": rights.renumbered},
         "usable_cpus": None if machine.usable is None else format_cpulist(machine.usable),
         "left_out": left_out,
-    }  # fmt: skip
+    }
     folders = {"folders": {path: list(names) for path, names in sorted(machine.folders.items())},
         "present": sorted(machine.present), "absent": sorted(machine.absent),
         "errors": {path: _name(number) for path, number in sorted(machine.errors.items())}}

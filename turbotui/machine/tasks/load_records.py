@@ -63,12 +63,12 @@ _BY_NUMBER: Final = {
     0x3: Served.L3,
     0x4: Served.MEMORY, 0x6: Served.MEMORY,  # L4 and memory-side caches stand behind the memory's address
     0x9: Served.MEMORY, 0xD: Served.MEMORY, 0xE: Served.MEMORY,  # CXL, RAM, persistent memory
-}  # fmt: skip
+}
 _BY_LEVEL: Final = (
     # PERF_MEM_LVL_*, for kernels before 4.14 and what has no number
     (0x0008, Served.L1), (0x0010, Served.BUFFER), (0x0020, Served.L2), (0x0040, Served.L3), (0x0080, Served.MEMORY),
     (0x0100 | 0x0200 | 0x0800, Served.FAR), (0x0400, Served.PEER),
-)  # fmt: skip
+)
 _ANY_CACHE: Final = 0xB
 _SAYS_NOTHING: Final = frozenset({0x0, 0xF})
 

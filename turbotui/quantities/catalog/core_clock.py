@@ -35,7 +35,7 @@ _WHY: Final[Mapping[MomentVerdict, Unavailable]] = {
         Reason.UNKNOWN_MODEL, "unknown core: multiplications and CRC32C take other cycles than on all cores known"),
     MomentVerdict.MIGRATED: Unavailable(
         Reason.INTERRUPTED, "migrated: the thread was moved to another CPU while it timed this one"),
-}  # fmt: skip
+}
 
 
 def _median(value: Callable[[Inputs], float | None]) -> Formula:
@@ -80,7 +80,7 @@ _ERROR: Final = _moment(
     id=ERROR, unit="%", decimals=1, needs=(clock_moments.ERROR, VERDICT), wants=(COUNT, SPREAD),
     compute=_median(_error),
     help=f"Expected error (rms) of {MOMENT} as the mean clock of the interval.", width=4, priority=4,
-)  # fmt: skip
+)
 
 COLUMNS: Final = (
     _moment(id=MOMENT, unit="MHz", decimals=0, needs=(CLOCK, VERDICT),

@@ -14,7 +14,7 @@ from turbotui.quantities.units import Unit
 
 _SYMBOLS: Mapping[Unit, str] = {
     Unit.SECOND: "s", Unit.HERTZ: "Hz", Unit.JOULE: "J", Unit.WATT: "W", Unit.CELSIUS: "°C", Unit.BYTE: "B",
-}  # fmt: skip
+}
 _ACCURATE = 3
 """Decimals of a quotient unless the user asks for another number."""
 _FINEST = 6
@@ -134,7 +134,7 @@ class _Values:
         self._events = [(name, request.signal(name), found.level) for name, found in traits.items()]
         self._others = [(name, signal.behavior is Behavior.COUNTER) for name, signal in others.items()]
         timed = [*(signal for _name, signal, level in self._events if not level),
-                 *(name for name, counter in self._others if counter)]  # fmt: skip
+                 *(name for name, counter in self._others if counter)]
         self._timed = timed
         self._needs_time = ELAPSED in (*column.names, *column.rule_names)
         counters = {name for name, _signal, level in self._events if not level}

@@ -99,7 +99,7 @@ def _licence_column(level: int, what: str) -> CounterColumn:
         "then than without dense vectors, for as long as they are executed and a little longer.",
         document="Intel perfmon, CORE_POWER.LVL0_TURBO_LICENSE to LVL2", width=6, priority=7, default=False, extra=True,
         scale=PERCENT,
-    )  # fmt: skip
+    )
 
 
 LICENCE_COLUMNS = (_licence_column(1, "for dense AVX2 and light AVX-512"), _licence_column(2, "for dense AVX-512"))

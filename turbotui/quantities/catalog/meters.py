@@ -52,7 +52,7 @@ def _column(meter: PowerMeter, suffix: str, unit: str, needs: tuple[str, ...], c
         compute=compute, formula=formula, help=words, document=meter.kind.document, width=width, priority=8,
         default=False, extra=True, whole_only=True, thresholds=thresholds, scale=PERCENT if percent else None,
         wants=beside, refusal=_asleep(meter) if state else None,
-    )  # fmt: skip
+    )
 
 
 def _asleep(meter: PowerMeter) -> Callable[[Inputs], Unavailable | None]:

@@ -42,7 +42,7 @@ def spy_columns(plan: SpyPlan, known: frozenset[str]) -> tuple[CounterColumn, ..
             help="Into how many sets the events of a CPU are divided; each is counted in one interval of as many.",
             document=_DOCUMENT, width=4, extra=True, default=False,
         ),
-    )  # fmt: skip
+    )
 
 
 def _event(name: str, reference: str, *, multiplexed: bool) -> CounterColumn:
@@ -56,7 +56,7 @@ def _event(name: str, reference: str, *, multiplexed: bool) -> CounterColumn:
         help=f"{name} of each CPU's spy, a second."
         + (_MULTIPLEXED if multiplexed else ""),
         document=_DOCUMENT, width=10, extra=True, priority=1, doubt=_doubt if multiplexed else None,
-    )  # fmt: skip
+    )
 
 
 def _doubt(_row: Inputs) -> str:

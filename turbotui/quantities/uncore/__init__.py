@@ -19,4 +19,4 @@ __all__ = [
     "ALONE", "BYTES", "CLOCKS", "DRAM", "ELAPSED", "L3_UNIT", "LINK", "UNITS", "EdgeKind", "EdgeRow", "Metric",
     "UncoreKind", "edges_of", "filter_of", "kind_of", "kind_order", "metric_of", "metrics_of",
     "table_names",
-]  # fmt: skip
+]

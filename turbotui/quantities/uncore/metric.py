@@ -90,7 +90,7 @@ def metric_of(pmu: str, what: str, unit: str, formula: str, *, document: str, cl
         formula=parsed.text, help=one_line(what), document=document, scale=PERCENT if _is_load(what, unit) else None,
         pmu=pmu, what=what, expression=expression, clocks=clocks, chosen=chosen, tier=tier,
         vendor={terms: name for name, terms in named.items()},
-    )  # fmt: skip
+    )
 
 
 def _is_load(what: str, unit: str) -> bool:
