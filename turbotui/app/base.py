@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -20,15 +20,16 @@ from turbotui.app.tcc import tcc_flag
 from turbotui.app.time_line import TimeLine
 from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
-from turbotui.cell_widths import centred, flush_left
+from turbotui.cell_widths import centred, cut, flush_left
 from turbotui.feature import EVERYWHERE
 from turbotui.machine.host import HostKind
 from turbotui.machine.view import CONTAINER_NUMBERS
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.sentences import as_sentence, several
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole, cut_words
+from turbotui.widgets.comparison import MarkedMoment, difference, difference_text, mark_line, marked_moment
 from turbotui.widgets.direct_screen import DirectScreen
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.segment_lines import SegmentLines
@@ -36,6 +37,10 @@ from turbotui.widgets.summary import Place, gauge_line, place_line, remote_banne
 
 SMALLEST = (40, 10)
 """Minimum size of a screen; below it one sentence is shown instead."""
+
+
+_ROOM: Final = 10
+"""Characters of a difference in the line of a comparison."""
 
 
 class WatchScreen(DirectScreen, inherit_bindings=False):
@@ -59,12 +64,13 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     WatchScreen #time { display: none; }
     WatchScreen.-past #time { display: block; }
     WatchScreen #summary { height: 2; }
-    WatchScreen #alert { display: none; }
+    WatchScreen #alert, WatchScreen #compared { display: none; }
     WatchScreen.-alert #alert { display: block; }
     WatchScreen #tiny { display: none; height: 1fr; }
     WatchScreen.-tiny #tiny { display: block; }
     WatchScreen.-tiny .body, WatchScreen.-tiny #summary, WatchScreen.-tiny #status, WatchScreen.-tiny #keys,
-    WatchScreen.-tiny #banner, WatchScreen.-tiny #time, WatchScreen.-tiny #beside { display: none; }
+    WatchScreen.-tiny #banner, WatchScreen.-tiny #compared,
+    WatchScreen.-tiny #time, WatchScreen.-tiny #beside { display: none; }
     """
 
     def __init__(self, watch: Watch) -> None:
@@ -94,6 +100,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         yield SegmentLines(id="summary")
         if self.watch_state.alerts is not None:
             yield SegmentLines(id="alert")
+        yield SegmentLines(base=StyleRole.CELL, id="compared")
         for widget in self.body():
             widget.add_class("body")
             yield widget
@@ -154,8 +161,67 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     def states(self) -> Iterator[ViewState]:
         """What is on and Esc would undo, beside what all screens share."""
+        if self.shared_mark is not None:
+            yield ViewState("", ("comparison", self.shared_mark.seq), self._end_shared)
         if self._back is not None:
             yield ViewState(self.number, ("search", self._query), self._end_search, "Back to where the search began")
+
+    # Comparison
+
+    @property
+    def shared_mark(self) -> MarkedMoment | None:
+        """The moment with which numbers of CPUs, packages and the machine are compared, the same for all screens."""
+        return None if self.watch_state.mark is None else marked_moment(self.watch_state.mark)
+
+    @property
+    def marked(self) -> MarkedMoment | None:
+        """The moment with which this screen compares."""
+        return self.shared_mark
+
+    def compare(self, *, begin: bool) -> None:
+        """Compare with what is shown now from now on, or show values again."""
+        self.watch_state.mark = self.watch_state.frame if begin else None
+
+    def action_mark(self) -> None:
+        """Compare with what is shown now, or show values again."""
+        begin = self.marked is None
+        if begin and (self.watch_state.frame is None or self.watch_state.frame.older is None):
+            self.notice("Nothing to compare with yet: the first interval is not over")
+            return
+        self.compare(begin=begin)
+        self.show_mark()
+        self.notice("Cells are differences from this moment on; Esc ends it" if begin else "Values again")
+
+    def _end_shared(self) -> None:
+        self.watch_state.mark = None
+        self.show_columns()
+        self.show_frame()
+        self.notice("Values again")
+
+    def show_mark(self) -> None:
+        """Show what is compared with what, and on screens without a table by how much the machine's numbers differ."""
+        if not self.composed:
+            return
+        mark, frame = self.marked or self.shared_mark, self.watch_state.frame
+        line = self.query_one("#compared", SegmentLines)
+        line.display = mark is not None
+        if mark is not None:
+            text = mark_line(mark, frame) if self.shows_differences else self._difference_line(mark, frame)
+            line.show([[(centred(cut(text, self.size.width), self.size.width), StyleRole.CELL)]])
+
+    @property
+    def shows_differences(self) -> bool:
+        """Whether the numbers of this screen are differences during a comparison."""
+        return False
+
+    def _difference_line(self, mark: MarkedMoment, now: Frame | None) -> str:
+        """The line on a screen without differences of its own: by how much the machine's numbers differ."""
+        then = self.watch_state.mark
+        found = () if now is None or then is None else (
+            (column, difference(column, now.cell(column, SYSTEM_ROW), then.cell(column, SYSTEM_ROW)))
+            for column in self.watch_state.headline)
+        return " · ".join((f"COMPARED WITH #{mark.seq}", *(
+            f"{column.id} {difference_text(column, value, _ROOM).strip()}" for column, value in found), "Esc ends it"))
 
     # Search
 
@@ -232,6 +298,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         width = self.size.width
         self._show_banner(width)
         self._show_beside(width)
+        self.show_mark()
         machine, frame = watch.session.machine, watch.frame
         topology = machine.topology if frame is None else frame.topology
         packages = len(topology.instances(Scope.PACKAGE))

@@ -18,7 +18,6 @@ from turbotui.app.prompt import Prompt
 from turbotui.app.sort_menu import SortMenu
 from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
-from turbotui.cell_widths import centred
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.filters import Filter, FilterError, parse_filter
 from turbotui.quantities.sentences import several
@@ -26,10 +25,9 @@ from turbotui.quantities.tables import C, K
 from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import envelope_now
 from turbotui.widgets.arrangement import USUAL, ColumnArrangement
-from turbotui.widgets.cells import StyleRole, in_words
-from turbotui.widgets.comparison import MarkedMoment, difference_in_words, mark_line
+from turbotui.widgets.cells import in_words
+from turbotui.widgets.comparison import difference_in_words
 from turbotui.widgets.content import F
-from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
@@ -39,7 +37,6 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
 
     unsorted: ClassVar[str] = "topology order"  # the sort menu's word for the table's own order
 
-    DEFAULT_CSS = "TableKeys #compared { display: none; }"
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
@@ -63,18 +60,11 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         """A cell for the windows that explain it and draw its past."""
 
     @property
-    @abstractmethod
-    def marked(self) -> MarkedMoment | None:
-        """The moment with which cells are compared."""
-
-    @abstractmethod
-    def compare(self, *, begin: bool) -> None:
-        """Compare with what is shown now from now on, or show values again."""
+    def shows_differences(self) -> bool:
+        return self.marked is not None
 
     def show_view(self, view: TableView[C, K]) -> None:
         """Show the table another way."""
-        for line in self.query("#compared").results(SegmentLines):
-            line.display = view.mark is not None
         self._table.show_view(view, self.watch_state.interval)
         self.show_status()
 
@@ -82,8 +72,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         self.show_view(replace(self._table.view, **changes))  # type: ignore[arg-type]  # names and types are TableView's
 
     def body(self) -> Iterable[Widget]:
-        """The line that is shown during a comparison, and the table."""
-        yield SegmentLines(base=StyleRole.CELL, id="compared")
+        """The table."""
         yield self._table
 
     def enter(self, table: TableWidget[F, C, K]) -> None:
@@ -95,16 +84,10 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         """The table on which the keys act."""
         return self._table
 
-    def show_mark(self) -> None:
-        """Show what is compared with what."""
-        if self.marked is not None and self.composed:
-            text = mark_line(self.marked, self.watch_state.frame)
-            self.query_one("#compared", SegmentLines).show([[(centred(text, self.size.width), StyleRole.CELL)]])
-
     def states(self) -> Iterator[ViewState]:
         """A comparison, a filter and tags, beside those of all screens."""
         view, marked = self._table.view, self.marked
-        if marked is not None:
+        if marked is not None and marked != self.shared_mark:
             yield ViewState(self.number, ("comparison", marked.seq), self.action_mark)
         if view.filter.text:
             yield ViewState(self.number, ("filter", view.filter.text), self._end_filter, "All rows again")
@@ -343,16 +326,10 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
 
     def action_mark(self) -> None:
         """Compare with what is shown now, or show values again."""
-        if not self.query("#compared"):
+        if self.keys_without_table is None:
+            super().action_mark()
+        else:
             self.notice("Nothing to compare: this screen has no table on this machine")
-            return
-        begin = self.marked is None
-        if begin and (self.watch_state.frame is None or self.watch_state.frame.older is None):
-            self.notice("Nothing to compare with yet: the first interval is not over")
-            return
-        self.compare(begin=begin)
-        self.show_mark()
-        self.notice("Cells are differences from this moment on; Esc ends it" if begin else "Values again")
 
     def copied(self) -> str:
         return "" if self._table.selected is None else self._cell_in_words(*self._table.selected)

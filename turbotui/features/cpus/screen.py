@@ -21,7 +21,6 @@ from turbotui.feature import part
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.filters import Filter
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
-from turbotui.widgets.comparison import MarkedMoment, marked_moment
 from turbotui.widgets.frame_painter import FramePainter
 from turbotui.widgets.frame_rows import FrameContent, FrameRows
 from turbotui.widgets.profiles import Profile
@@ -85,13 +84,8 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
     def cell(self, column: CounterColumn, row: RowId) -> FrameCell:
         return FrameCell(self.watch_state, column, row)
 
-    @property
-    def marked(self) -> MarkedMoment | None:
-        """The moment with which numbers are compared, the same for all screens of CPUs."""
-        return None if self.watch_state.mark is None else marked_moment(self.watch_state.mark)
-
     def compare(self, *, begin: bool) -> None:
-        self.watch_state.mark = self.watch_state.frame if begin else None
+        super().compare(begin=begin)
         self.show_view(self._table.view)
 
     def _targets(self) -> Mapping[Follow, CounterColumn]:

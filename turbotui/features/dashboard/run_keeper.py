@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Self
 from turbotui.errors import TurbotuiError
 from turbotui.machine.host import HostKind
 from turbotui.sampling.bus import EveryItem
+from turbotui.threads import NamedThread
 from turbotui.untrusted import one_line
 
 if TYPE_CHECKING:  # loaded by the thread that writes, after the first screen
@@ -44,7 +45,7 @@ class RunKeeper:
         self.path = ""
         self._command = tuple(command)
         self._items: EveryItem[Callable[[FrameRecorder], None]] = EveryItem(_QUEUE)
-        self._thread: threading.Thread | None = None
+        self._thread: NamedThread | None = None
         self._closing = threading.Event()
         self._seq = -1
         self._lost = 0
@@ -53,7 +54,7 @@ class RunKeeper:
         """Keep what comes from now on, unless the machine is simulated or recorded: nothing happens there."""
         if machine.host.kind is not HostKind.REAL:
             return False
-        self._thread = threading.Thread(target=self._write, args=(machine,), name="kept run", daemon=True)
+        self._thread = NamedThread(target=self._write, args=(machine,), name="kept run", daemon=True)
         self._thread.start()
         return True
 

@@ -5,7 +5,7 @@ from turbotui.feature import Feature, KeyPlace, ScreenSpec
 FEATURE = Feature(
     "overview",
     screens=(ScreenSpec("overview", "0", "overview", "turbotui.features.overview.screen", "OverviewScreen"),),
-    places=(KeyPlace("overview", "Overview", ("graphed",)),),
+    places=(KeyPlace("overview", "Overview", ("graphed", "compared")),),
     kept="turbotui.features.overview.charts:recorded_columns",
     keys="turbotui.features.overview.keys:KEYS",
 )

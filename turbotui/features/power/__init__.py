@@ -16,5 +16,5 @@ FEATURE = Feature(
         ScreenSpec("power", "4", "power", "turbotui.features.power.screen", "PowerScreen"),
     ),
     recorded="turbotui.features.power.recorded:RECORDED",
-    places=(KeyPlace("power", "Power", ("graphed", "steps", "sideways", "pages", "ends")),),
+    places=(KeyPlace("power", "Power", ("graphed", "compared", "steps", "sideways", "pages", "ends")),),
 )

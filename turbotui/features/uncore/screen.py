@@ -102,8 +102,6 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         if not self._tables:
             yield self._absent
             return
-        compared, _table = super().body()
-        yield compared
         yield self._stack
         yield self._map
 
