@@ -77,6 +77,8 @@ def test_several_loads_and_kinds_of_machine_are_not_mixed() -> None:
     assert pool(runs, "x", "s", load="stream").nodes[0].runs == 1
     with pytest.raises(TurbotuiError, match="there are stream, xhpl"):
         pool(runs, "x", "s", load="other")
+    with pytest.raises(TurbotuiError, match="of 2 runs, 1 with warnings or idle CPUs and 1 without a score"):
+        pool([run("n1", None), run("n1", warnings=("too short",))], "x", "s")
     with pytest.raises(UsageError, match="real machines and of SIMULATED"):
         pool([run("n1"), replace(run("n2"), simulated="SIMULATED machine laptop")], "x", "s")
 

@@ -122,8 +122,9 @@ def pool(runs: Sequence[KeptRun], name: str, unit: str, *, load: str | None = No
     scored = [run for run in certain if run.measured is not None]
     if not scored:
         known = f": there are {', '.join(loads)}" if load is not None and not same else ""
-        raise TurbotuiError(f"none of {several(len(same), 'run')} without warnings has a score{known}; give score run "
-                            "a --pattern, or the score to score measured")
+        raise TurbotuiError(f"no run counts: of {several(len(same), 'run')}, {len(same) - len(certain)} with warnings "
+                            f"or idle CPUs and {len(certain)} without a score{known}; give score run a --pattern, or "
+                            "the score to score measured")
     newest = max(scored, key=lambda run: run.when)
     alike = [run for run in scored
              if not unlike_loads(newest.busy_cpus, newest.busy, run.busy_cpus, run.busy)]
