@@ -113,6 +113,9 @@ class Feature:
     sources: str = ""
     columns: str = ""
     exported: str = ""
+    # "module:name" of a function of the machine and the environment, which returns what scrapes have of a machine that
+    # no counter gives, as a list: name and HELP of each gauge, and its samples, as labels and value
+    facts: str = ""
     # "module:name" of a function of the catalog and the columns that a machine has, which returns the columns that
     # every recording holds
     kept: str = ""

@@ -412,3 +412,26 @@ def test_a_load_that_cannot_be_is_refused(home: Path, capsys: pytest.CaptureFixt
     assert main(["score", "baseline", "--machine", LOADED, "--name", "a", "--unit", "u", "--value", "1", *words]) == 2
     assert says in capsys.readouterr().err
     assert not list(home.rglob("*.json"))
+
+
+def test_scrapes_have_the_baselines_of_this_configuration_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    machine = read_machine(simulated_host("guest"))
+    here = score_baselines.configuration(machine)
+    path = score_baselines.path_of({"XDG_DATA_HOME": str(tmp_path)})
+    kind = f"SIMULATED machine {machine.host.name}"
+    for baseline in (Baseline("linpack", "GFLOPS", 113.2, 1.25, here, kind), Baseline("real", "GB/s", 2.0, 1.5, here),
+                     Baseline("other", "GB/s", 2.0, 1.5, {**here, "model": "another"}, kind)):
+        score_baselines.store(path, baseline)
+    once = ["export", "--once", "--machine", "guest", "-i", "0.2"]
+    assert main(once) == 0
+    name = "turbotui_machine_baseline_performance_ratio"
+    samples = [line for line in capsys.readouterr().out.splitlines() if line.startswith(f"{name}{{")]
+    assert [(re.findall('benchmark="([^"]*)"', line), line.split()[-1]) for line in samples] == [(["linpack"], "1.25")]
+    Path(path).write_text("{")
+    assert main(once) == 0, "the machine's present activity is exported all the same"
+    printed = capsys.readouterr()
+    assert "turbotui: no baseline is exported: " in printed.err
+    assert "turbotui_machine_cpus" in printed.out
+    assert f"{name}{{" not in printed.out

@@ -14,4 +14,5 @@ FEATURE = Feature(
                 ("turbotui score history", "is this node slower than before?"),
             )),
     ),
+    facts="turbotui.features.score.exported:facts",
 )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from turbotui import __version__
+from turbotui.feature_list import FEATURES, part_called
 from turbotui.features.export.live.exposition import ExposedMetric
 from turbotui.features.export.live.levels import CPU, LevelPlaces, cpu_places
-from turbotui.features.score import baselines
-from turbotui.features.score.model import Baseline, differences
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.view import kernel_release
@@ -102,19 +101,15 @@ def _failures(frame: Frame, signals: Iterable[SignalId]) -> dict[str, str]:
     return failures
 
 
-def fitting_baselines(known: Mapping[str, Baseline], machine: Machine) -> Sequence[Baseline]:
-    """Return the stored baselines that were measured on this configuration and kind of machine."""
-    configuration = baselines.configuration(machine)
-    kind = "" if machine.host.kind is HostKind.REAL else f"{machine.host.kind.value} machine {machine.host.name}"
-    return [one for one in known.values() if one.simulated == kind and not differences(one, configuration)]
+def known_facts(machine: Machine, environment: Mapping[str, str]) -> Iterator[ExposedMetric]:
+    """Return what features know of the machine beside its counters.
 
-
-def baseline_ratios(known: Sequence[Baseline]) -> ExposedMetric:
-    """Return the lowest performance ratios at the time of each baseline."""
-    return ExposedMetric("turbotui_machine_baseline_performance_ratio", "gauge",
-                         "Lowest APERF/MPERF of a busy CPU while a "
-                  "benchmark's baseline was measured (turbotui score)",
-                  [({"benchmark": baseline.name}, baseline.ratio) for baseline in known])
+    Raises:
+        TurbotuiError: a feature cannot read what it knows.
+    """
+    for reference in filter(None, (feature.facts for feature in FEATURES)):
+        for name, text, samples in part_called(reference, tuple, machine, environment):
+            yield ExposedMetric(name, "gauge", text, samples)
 
 
 def collector(frame: Frame | None, cost: OwnCost, seconds: float) -> Iterator[ExposedMetric]:

@@ -25,7 +25,6 @@ from turbotui.features.export.live.totals import (
     known_counters,
     signals_of_counters,
 )
-from turbotui.features.score.model import Baseline
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import Catalog
@@ -216,7 +215,7 @@ class ExportRequest:
     # series, size: the limits of parts that were not requested
     series: int = MOST_SERIES
     size: int = MOST_BYTES
-    baselines: Sequence[Baseline] = ()  # the baselines that fit the machine
+    facts: Sequence[ExposedMetric] = ()  # what features know of the machine beside its counters
     columns: Sequence[CounterColumn] = ()  # columns of the catalog to export as gauges
     parts: Sequence[RequestedPart] = ()  # parts beside the machine's levels: groups, tasks
 
@@ -305,7 +304,7 @@ class MachineMetrics:
         yield from about.collector(frame, cost, self.seconds)
         capabilities = self._capabilities if frame is None else frame.capabilities
         yield from about.sources_up(self._reasons_in(capabilities), frame, self._read)
-        yield about.baseline_ratios(self._request.baselines)
+        yield from self._request.facts
         yield from self._meters.metrics(frame)
         for level in places.levels:
             for family in self._counters:

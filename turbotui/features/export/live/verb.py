@@ -102,10 +102,9 @@ def run_live(arguments: argparse.Namespace) -> int:
 
 def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, Machine]:
     from turbotui.commands.sessions import open_host, parse_interval  # noqa: PLC0415 - --help stays fast
-    from turbotui.features.export.live.about import fitting_baselines  # noqa: PLC0415 - as above
+    from turbotui.features.export.live.about import known_facts  # noqa: PLC0415 - as above
     from turbotui.features.export.live.exporter import Exporter  # noqa: PLC0415 - as above
     from turbotui.features.export.live.machine_metrics import ExportRequest  # noqa: PLC0415 - as above
-    from turbotui.features.score import baselines  # noqa: PLC0415 - as above
     from turbotui.machine.cpulist import parse_cpu_set  # noqa: PLC0415 - as above
     from turbotui.machine.linux import LinuxHost  # noqa: PLC0415 - as above
     from turbotui.machine.machine import read_machine  # noqa: PLC0415 - as above
@@ -116,13 +115,13 @@ def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, M
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
     machine = read_machine(open_host(arguments), cpus)
     try:
-        known = fitting_baselines(baselines.load(baselines.path_of(os.environ)), machine)
+        facts = tuple(known_facts(machine, os.environ))
     except TurbotuiError as error:  # the machine's present activity is exported all the same
         print(f"turbotui: no baseline is exported: {one_line(str(error))}", file=sys.stderr, flush=True)
-        known = ()
+        facts = ()
     session = Session(machine, SOURCES, seconds, LinuxHost(), cpus)
     columns = _columns(session, arguments.columns)
-    request = ExportRequest(arguments.per, _number(arguments, "series"), _number(arguments, "size"), known, columns,
+    request = ExportRequest(arguments.per, _number(arguments, "series"), _number(arguments, "size"), facts, columns,
                           _parts(arguments, machine.host, tuple(machine.topology.cpus)))
     return Exporter(session, request), machine
 
