@@ -181,7 +181,7 @@ def measure(machine: Machine, seconds: float, load: Load = _NO_LOAD) -> tuple[Ru
         capabilities = session.capabilities
         missing = [name for name in ("aperf", "mperf", "tsc") if name not in capabilities.signals]
         if missing and "tsc" not in missing and clock_moments.CLOCK in capabilities.signals:
-            return _sample(session, seconds, run)
+            return _sample(Session(machine, SOURCES, min(_TICK, seconds), LinuxHost()), seconds, run)
         for name in missing:
             why = capabilities.why_missing(name).sentence()
             other = capabilities.missing.get(clock_moments.CLOCK)
@@ -202,7 +202,6 @@ def measure(machine: Machine, seconds: float, load: Load = _NO_LOAD) -> tuple[Ru
 
 def _sample(session: Session, seconds: float, run: Callable[[], float | None] | None) -> tuple[Run, float | None]:
     """Measure once where cycles are not counted: the mean of the clock's moments over the time stamp counter's."""
-    session.set_interval(min(_TICK, seconds))
     session.look_often(None)
     session.want((*_MOMENTS, *_HOLDING))
     printed = None
