@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from turbotui import __version__
 from turbotui.commands.parser import Parser
 from turbotui.feature import Command
-from turbotui.feature_list import COMMANDS
+from turbotui.feature_list import COMMANDS, FEATURES
 from turbotui.features.stat.options import OPTIONS as STAT_OPTIONS
 from turbotui.simulated import SHAPES
 
+SCREENS = tuple(spec.id for feature in FEATURES for spec in feature.screens)
+"""What completes --screen."""
 MACHINES = " ".join(SHAPES)
 """What completes --machine, beside files."""
 
@@ -77,7 +79,8 @@ def _of_parser(name: str, summary: str, parser: argparse.ArgumentParser) -> Verb
         elif action.option_strings:
             takes = action.nargs != 0
             word = (action.metavar or action.dest.upper()) if takes else ""
-            flags.append(Flag(tuple(action.option_strings), str(word), tuple(map(str, action.choices or ())),
+            choices = SCREENS if "--screen" in action.option_strings else map(str, action.choices or ())
+            flags.append(Flag(tuple(action.option_strings), str(word), tuple(choices),
                               text.replace("%%", "%")))
         else:
             operands.append((str(action.metavar or action.dest), text))
@@ -141,7 +144,7 @@ def _roff(text: str) -> str:
 
 
 def bash(all_verbs: Sequence[Verb]) -> str:
-    """For bash-completion: verbs, options, words that options take, files."""
+    """For bash-completion: verbs, options, words that options take; files, with any blanks, are the shell's own."""
     lines = ["# bash completion for turbotui(1); made by .ci/docs", "_turbotui() {",
              '    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb="" options="" one',
              "    COMPREPLY=()",
@@ -157,16 +160,19 @@ def bash(all_verbs: Sequence[Verb]) -> str:
             pattern = "|".join(flag.names)
             if flag.choices:
                 lines += [f"        {pattern}) COMPREPLY=($(compgen -W \"{' '.join(flag.choices)}\" -- \"$word\")); return;;"]
-            elif flag.is_file:
-                lines += [f'        {pattern}) COMPREPLY=($(compgen -f -- "$word")); return;;']
             elif flag.is_machine:
                 lines += [f'        {pattern}) COMPREPLY=($(compgen -W "{MACHINES}" -- "$word")); return;;']
             elif flag.argument:
                 lines += [f"        {pattern}) return;;"]
-        lines += ["        esac;;"]
+        lines += ["        esac", *(['        [[ $word == -* ]] || return 0'] if _takes_files(verb) else []), "        ;;"]
     lines += ["    esac", '    COMPREPLY=($(compgen -W "$options" -- "$word"))', "}",
               "complete -o default -F _turbotui turbotui"]
     return "\n".join(lines) + "\n"
+
+
+def _takes_files(verb: Verb) -> bool:
+    """Whether a word of a verb is a file, or a span of one."""
+    return any(name in ("FILE", "A", "B") for name, _ in verb.operands)
 
 
 def _bash_verbs(all_verbs: Sequence[Verb]) -> Iterator[str]:

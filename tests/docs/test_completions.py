@@ -21,6 +21,7 @@ FISH = SHARE / "fish" / "vendor_completions.d" / "turbotui.fish"
     (["turbotui", "stat", "--format", "j"], {"json"}),
     (["turbotui", "score", "run", "--sl"], {"--slower"}),
     (["turbotui", "--machine", "lap"], {"laptop", "laptop-old"}),
+    (["turbotui", "--screen", ""], {"overview", "cpus", "tasks"}),
 ])
 def test_bash_completes(line: list[str], offered: set[str]) -> None:
     shell = shutil.which("bash")
@@ -33,6 +34,21 @@ def test_bash_completes(line: list[str], offered: set[str]) -> None:
     found = set(done.stdout.split())
     assert offered <= found
     assert all(word.startswith(line[-1]) for word in found)
+
+
+@pytest.mark.parametrize("line", [["turbotui", "replay", ""], ["turbotui", "diff", "a.ttj", "my"],
+                                  ["turbotui", "stat", "--replay", "my"]])
+def test_bash_leaves_files_to_the_shell_which_keeps_their_blanks(line: list[str], tmp_path: Path) -> None:
+    shell = shutil.which("bash")
+    if shell is None:
+        pytest.skip("the package bash is not installed")
+    (tmp_path / "my run.ttj").touch()
+    words = " ".join(f"'{word}'" for word in line)
+    script = (f". '{BASH}'; COMP_WORDS=({words}); COMP_CWORD={len(line) - 1}; _turbotui; "
+              "printf '%s' \"${#COMPREPLY[@]}\"; complete -p turbotui")
+    done = subprocess.run([shell, "--norc", "-c", script], capture_output=True, text=True, check=True,  # noqa: S603 - ours
+                          cwd=tmp_path)
+    assert done.stdout == "0complete -o default -F _turbotui turbotui\n"
 
 
 @pytest.mark.parametrize(("line", "offered"), [

@@ -64,6 +64,12 @@ def test_a_regular_file_is_read_to_its_bound(tmp_path: Path) -> None:
         read_given(str(path)).text()
 
 
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_bytes(b'\xef\xbb\xbftheme = "light"\n')
+    assert read_given(str(path)).text() == 'theme = "light"\n'
+
+
 def test_what_never_answers_is_given_up() -> None:
     never = threading.Event()
     try:

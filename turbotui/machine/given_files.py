@@ -51,9 +51,9 @@ class GivenFile:
     status: os.stat_result
 
     def text(self) -> str:
-        """The content as UTF-8. Raises GivenFileError if the content is not UTF-8."""
+        """The content as UTF-8, with or without a byte order mark. Raises GivenFileError if it is not UTF-8."""
         try:
-            return self.data.decode()
+            return self.data.decode().removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             raise GivenFileError(f"it is not UTF-8, at byte {error.start + 1}") from error
 
