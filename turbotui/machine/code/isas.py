@@ -56,22 +56,12 @@ ASSEMBLERS: Final[Mapping[str, KernelAssembler]] = MappingProxyType(
         "x86_64": KernelAssembler(
             x86.arithmetic, x86.memory, x86.clock,
             (LoopShape(8, 4), LoopShape(10, 4), LoopShape(12, 4), LoopShape(14, 2)),
-            {
-                Mix.LOADS: (LoopShape(0, 4), LoopShape(0, 8), LoopShape(0, 16)),
-                Mix.TWO_ONE: (LoopShape(0, 4), LoopShape(0, 8), LoopShape(0, 16)),
-                Mix.STORES: (LoopShape(0, 4), LoopShape(0, 8), LoopShape(0, 16)),
-                Mix.STREAMING: (LoopShape(0, 4), LoopShape(0, 8), LoopShape(0, 16)),
-            },
+            dict.fromkeys(Mix, (LoopShape(0, 4), LoopShape(0, 8), LoopShape(0, 16))),
         ),
         "aarch64": KernelAssembler(
             a64.arithmetic, a64.memory, a64.clock,
             (LoopShape(12, 4), LoopShape(16, 4), LoopShape(24, 2), LoopShape(30, 2)),
-            {
-                Mix.LOADS: (LoopShape(0, 2), LoopShape(0, 4), LoopShape(0, 8)),
-                Mix.TWO_ONE: (LoopShape(0, 2), LoopShape(0, 4), LoopShape(0, 8)),
-                Mix.STORES: (LoopShape(0, 2), LoopShape(0, 4), LoopShape(0, 8)),
-                Mix.STREAMING: (LoopShape(0, 2), LoopShape(0, 4), LoopShape(0, 8)),
-            },
+            dict.fromkeys(Mix, (LoopShape(0, 2), LoopShape(0, 4), LoopShape(0, 8))),
         ),
     }
 )
