@@ -34,3 +34,15 @@ def test_a_share_of_a_limit_that_is_not_known_is_not_known() -> None:
     assert share_of(50.0, 200.0) == 0.25
     assert share_of(500.0, 200.0) == 1.0
     assert share_of(None, 200.0) is share_of(50.0, None) is share_of(50.0, 0.0) is None
+
+
+def test_names_stay_longest_where_a_line_is_narrow() -> None:
+    gauges = [Gauge(label, BUSY, 10.7, values=(1.0, 2.0), note=note)
+              for label, note in (("Busy", ""), ("Bzy", ""), ("Pkg", "of 700"), ("Hot", "cpu81"))]
+    full, close, bare, least = ("".join(text for text, _ in gauge_line(gauges, width, 0)) for width in (80, 62, 52, 40))
+    assert full.startswith(" Busy  10.7 %")
+    assert full.count("cpu81") == 1
+    number = ("10.7", "%")
+    assert close.split() == ["Busy", *number, "Bzy", *number, "Pkg", *number, "of", "700", "Hot", *number, "cpu81"]
+    assert bare.split() == ["Busy", *number, "Bzy", *number, "Pkg", *number, "Hot", *number]
+    assert least.split() == [*number, *number, *number, "of", "700", *number, "cpu81"]

@@ -292,7 +292,7 @@ def _read_why(file: PersonalSettings, table: Mapping[str, Any], problems: list[s
         try:
             found[name] = math.inf if percent is False else number(percent)
         except WrongKindError:
-            why = f"{name} has to be percent of the wanted work, or false for never"
+            why = f"{name} has to be percent of lost work, or false for never"
             problems.append(file.problem(name, why, (_WHY,)))
     return {"why": found}
 

@@ -53,8 +53,8 @@ class Finding:
 
     @property
     def cost(self) -> str:
-        """How much of the wanted work is lost, and how certain that is."""
-        lost = f"about {100 * self.observed.lost:.0f} % of the wanted work"
+        """How much of what tasks want to do is lost, and how certain that is."""
+        lost = f"about {100 * self.observed.lost:.0f} % of the work is lost"
         return f"{'no loss is seen, no task waits' if self.observed.news else lost}; {self.observed.sure.value}"
 
     @property

@@ -21,7 +21,7 @@ def _where(finding: Finding) -> str:
 COLUMNS: Final[tuple[Column[Finding], ...]] = (
     Column("cause", "", -1, (), lambda one: one.rule.id, help="the cause in a word", identity=True, priority=0),
     Column("lost", "%", 1, (), lambda one: 100.0 * one.observed.lost, priority=0,
-           help="share of the wanted work that the cause takes: what tasks would have got done without it"),
+           help="share of the work that the cause takes: of what tasks would have got done without it"),
     Column("sure", "", -1, (), lambda one: one.observed.sure.value, help="certain, likely or possible"),
     Column("sentence", "", -1, (), lambda one: one.sentence, help="what is so, with the number", priority=0),
     Column("held", "s", 1, (), lambda one: one.seconds,

@@ -45,7 +45,7 @@ class _Place:
 
 
 class SimulatedTasks:
-    """Samples of simulated threads, as mode C gives them: counts of a CPU at the end of each thread's time slice on it.
+    """Samples of simulated threads, as `Mode.CPUS` gives them: counts of a CPU at the end of each time slice on it.
 
     A `SampleReader`. Between two polls every thread of a CPU has one time slice, one after the other.
     """

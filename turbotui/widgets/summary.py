@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from turbotui.cell_widths import cell_count, centred, cut, flush_right
 from turbotui.dataclass import dataclass
@@ -107,20 +108,22 @@ def _figure(gauge: Gauge) -> str:
 
 
 def gauge_line(gauges: Sequence[Gauge], width: int, seq: int) -> list[TextSegment]:
-    """The second line; if there is no room, names are dropped first, then gauges from the right."""
-    for named, size in ((True, 20), (True, 10), (True, 6), (True, 4), (True, 0), (False, 4), (False, 0)):
-        if size == 20 and width < 180:
-            continue
-        line = _gauges(gauges, named, size, seq)
+    """The second line; if there is no room, sparklines become shorter, then gaps and notes go, and at last names."""
+    for size in (20, 10, 6, 4, 0):
+        line = _gauges(gauges, size, seq)
+        if (size < 20 or width >= 180) and sum(len(text) for text, _ in line) <= width:
+            return line
+    for close in (gauges, [replace(gauge, note="") for gauge in gauges]):
+        line = _gauges(close, 0, seq, gap="")
         if sum(len(text) for text, _ in line) <= width:
             return line
-    return _gauges(gauges, False, 0, seq)
+    return _gauges([replace(gauge, label="") for gauge in gauges], 0, seq)
 
 
-def _gauges(gauges: Sequence[Gauge], named: bool, size: int, seq: int) -> list[TextSegment]:
+def _gauges(gauges: Sequence[Gauge], size: int, seq: int, gap: str = " ") -> list[TextSegment]:
     segments: list[TextSegment] = []
     for gauge in gauges:
-        segments.append((f" {gauge.label} " if named and gauge.label else " ", StyleRole.DIM))
+        segments.append((f" {gauge.label} " if gauge.label else " ", StyleRole.DIM))
         mark = "▲ " if gauge.alarm is StyleRole.AMBER else "! " if gauge.alarm is StyleRole.RED else ""
         calm = StyleRole.DIM if gauge.value is None else whole_role_of(gauge.share)
         figure = _figure(gauge)
@@ -132,7 +135,7 @@ def _gauges(gauges: Sequence[Gauge], named: bool, size: int, seq: int) -> list[T
             segments.append((" " + spark(gauge.values, top, size, seq), StyleRole.SPARK))
         if gauge.note:
             segments.append((f" {gauge.note}", StyleRole.DIM))
-        segments.append((" ", StyleRole.PLAIN))
+        segments.append((gap, StyleRole.PLAIN))
     return segments
 
 

@@ -230,10 +230,10 @@ class TestFirstMinute:
             assert first[end] == " "
 
     def test_memory_is_a_bar_where_there_is_room(self) -> None:
-        facts = MachineStatus(load=(1.0, 1.0, 1.0), memory=(8_600_000_000, 34_400_000_000))
-        assert "memory ■■········ 8.6 of 34.4 GB" in note_line(facts, 12, 46, 120)
-        assert "mem ■···· 8.6 of 34.4 GB" in note_line(facts, 0, 46, 50)
-        assert "memory 8.6 of 34.4 GB" in note_line(facts, 0, 46, 46)
+        facts = MachineStatus(load=(1.0, 1.0, 1.0), memory=(round(8.6 * 2**30), round(34.4 * 2**30)))
+        assert "memory ■■········ 8.6 of 34.4 GiB" in note_line(facts, 12, 46, 120)
+        assert "mem ■···· 8.6 of 34.4 GiB" in note_line(facts, 0, 46, 50)
+        assert "memory 8.6 of 34.4 GiB" in note_line(facts, 0, 46, 46)
 
 
 class TestPlaces:

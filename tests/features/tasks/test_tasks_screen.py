@@ -128,7 +128,7 @@ async def test_the_busiest_thread_is_on_top_with_what_it_does() -> None:
         assert "watching everything · none lost" in text_of(found.app, "heads")
         first, second = found.rows[:2]
         assert share(first) > share(second)
-        assert "mode C" in text_of(found.app, "notes")
+        assert "sampled when a thread leaves its CPU" in text_of(found.app, "notes")
         assert "Miss/s" not in found.titles
 
 
@@ -193,7 +193,7 @@ async def test_a_row_is_explained_with_all_reasons_however_small_the_screen() ->
         assert "in one group of perf_event_open(2): context-switches, the time that the group was on a CPU" in before
         assert "GB/s: " in before
         assert "several kinds of core, which count FLOPs by different events" in before
-        assert "mode C: whole CPUs" in before
+        assert "each CPU is counted" in before
         await found.next(2.0)
         assert "counted for 2.00 s" in said()
         await found.press("e")

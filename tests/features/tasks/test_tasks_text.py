@@ -70,7 +70,7 @@ def test_on_a_terminal_a_cpu_has_its_colour_filled_where_the_thread_stayed() -> 
 def test_the_machine_the_application_and_what_is_lost_are_reported() -> None:
     lines = as_text(table(lost=7))
     assert lines[0].startswith("# SIMULATED machine laptop-old")
-    assert lines[1].startswith("# web: interval 1 of 1.000 s; mode C")
+    assert lines[1].startswith("# web: interval 1 of 1.000 s; each CPU is counted")
     assert any("7 samples LOST" in line and "stands in the row (lost samples)" in line for line in lines)
     assert any("estimate" in line for line in lines)
     rows = table().report.rows

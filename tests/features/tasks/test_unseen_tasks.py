@@ -106,6 +106,6 @@ def test_explain_says_what_the_rows_add_up_to_and_what_is_in_no_row() -> None:
     idle = Apart({"run": 1_500_000_000, "switches": 7}, {})
     report = replace(report, apart={"idle": idle, "others": Apart({"run": 0}, {})})
     first, *_, last = task_evidence(TaskSnapshot(SnapshotRequest(), (report,)), None, None).remarks
-    assert first.startswith("mode C")
+    assert first.startswith("each CPU is counted")
     assert last.startswith(f"all: sum of the rows: run {sum(row.run_seconds for row in report.rows):.6f} s, switches ")
     assert last.endswith("; in no row: idle run 1.500000 s, switches 7")

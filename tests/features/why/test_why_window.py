@@ -53,7 +53,7 @@ async def test_findings_are_reported_on_every_screen_the_worst_first(screen: str
         await settled(app, pilot)
         found = text(app)
         assert found.index("Tasks wait for storage") < found.index("The hypervisor gives")
-        assert re.search(r"about (2[5-9]|3\d) % of the wanted work; certain", found)
+        assert re.search(r"about (2[5-9]|3\d) % of the work is lost; certain", found)
 
 
 async def test_enter_on_a_finding_goes_to_its_screen() -> None:

@@ -174,6 +174,7 @@ _GAP: Final = 3
 _MEMORY: Final = (("memory", 10), ("mem", 5), ("memory", 0))
 """The word for memory and the characters of its bar, the widest first."""
 _DAY: Final = 86400
+_GIB: Final = 1 << 30
 
 
 def note_line(facts: MachineStatus, mute: int, sources: int, width: int) -> str:
@@ -199,9 +200,9 @@ def _in_words(facts: MachineStatus, word: str, bar: int) -> Iterator[str]:
     if facts.load is not None:
         yield "load " + " ".join(f"{one:.2f}" if one < 10 else f"{one:.1f}" for one in facts.load)
     if facts.memory is not None:
-        used, total = (one / 1e9 for one in facts.memory)
+        used, total = (one / _GIB for one in facts.memory)
         marks = "".join(text for text, _ in level_bar(used / total if total else None, bar))
-        yield f"{word} {marks}{' ' if marks else ''}{used:.1f} of {total:.1f} GB"
+        yield f"{word} {marks}{' ' if marks else ''}{used:.1f} of {total:.1f} GiB"
     if facts.up is not None:
         days, left = divmod(int(facts.up), _DAY)
         yield f"up {f'{days} d ' if days else ''}{left // 3600}:{left % 3600 // 60:02}"

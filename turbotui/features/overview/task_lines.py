@@ -75,11 +75,11 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
 
 def _bytes(size: int) -> str:
     value = float(size)
-    for unit in ("B", "KB", "MB", "GB"):
+    for unit in ("B", "KiB", "MiB", "GiB"):
         if value < 999.5:
             return f"{value:.0f} {unit}"
-        value /= 1000
-    return f"{value:.1f} TB"
+        value /= 1024
+    return f"{value:.1f} TiB"
 
 
 def _time(seconds: float) -> str:

@@ -37,7 +37,7 @@ class Application:
 
     @property
     def whole_cpus(self) -> bool:
-        """Whether the application is watched by watching CPUs (mode C)."""
+        """Whether the application is watched by watching CPUs."""
         return self.everything or self.cgroup is not None or bool(self.container)
 
     @property

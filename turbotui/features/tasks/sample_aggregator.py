@@ -1,7 +1,7 @@
 """Totals of sampled threads: each difference of two samples is added once; the final read completes the totals.
 
 Counters are cumulative, so a lost record loses time resolution and nothing else where counters belong to a thread. On
-whole CPUs (mode C) a lost switch would book two threads' counts on one: what was counted across a loss has a row of its
+whole CPUs a lost switch would book two threads' counts on one: what was counted across a loss has a row of its
 own.
 """
 

@@ -110,8 +110,8 @@ def note_lines(
     spare = max(0, max(2, min(_NOTES, height // 7)) - len(warnings))
     lines = _wrapped(_facts(snapshot, energy), room)
     if len(lines) > spare:  # all of it is a key away
-        full, short = (_wrapped(_in_short(snapshot, energy, mode=mode), room) for mode in (True, False))
-        lines = full if len(full) <= spare else short
+        texts, fewer = (_in_short(snapshot, energy, mode=mode) for mode in (True, False))
+        lines = texts if max(map(len, texts), default=0) <= room else _wrapped(fewer, room)
     return [*warnings[:_WARNINGS], *((line, StyleRole.DIM) for line in lines[:spare])]
 
 
@@ -125,7 +125,7 @@ def _facts(snapshot: TaskSnapshot, energy: Unavailable | None) -> list[str]:
         return []
     choice, numerics = live[0].choice, live[0].numerics
     found = [note for report in live if (note := report.unseen_note())]
-    found += [f"mode {choice.mode.value} · sampled {choice.when.value}"]
+    found += [f"{choice.mode.value} · sampled {choice.when.value}"]
     if energy is None:
         found.append(f"~Watt is an {method(live[0])}")
     if numerics.has_flops and numerics.note:
@@ -145,7 +145,7 @@ def _in_short(snapshot: TaskSnapshot, energy: Unavailable | None, *, mode: bool)
     if not live or live[0].choice is None:
         return []
     choice = live[0].choice
-    how = f"mode {choice.mode.value} · sampled {choice.when.value}" if mode else (
+    how = f"{choice.mode.value} · sampled {choice.when.value}" if mode else (
         f"sampled {choice.when.value.partition(':')[0]}")
     ids = [name for names in _missing(live, energy).values() for name in names]
     sets = max(report.set_count for report in live)

@@ -138,7 +138,7 @@ def as_text(table: TaskInterval, printed: Collection[str] = (), room: int | None
     name = f"{report.application.name}: " if report.application.name else ""
     label = table.envelope.label
     lines = [f"# {label}"] if label else []
-    lines += [f"# {name}{title}; mode {aggregate.choice.mode.value}", f"# sampled {aggregate.choice.when.value}",
+    lines += [f"# {name}{title}; {aggregate.choice.mode.value}", f"# sampled {aggregate.choice.when.value}",
               *text_lines(table.envelope, in_text(table.tasks), room=room), f"# {report.sums_sentence()}"]
     for waits in table.cpu_waits:
         lines += ["# waits that ended on each CPU", *text_lines(table.envelope, waits, room=room)]

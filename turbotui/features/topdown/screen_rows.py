@@ -12,7 +12,7 @@ from turbotui.features.topdown.engine import Drill
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.tables import BAR
 from turbotui.features.topdown.trees import Node
-from turbotui.widgets.cells import UNKNOWN, StyleRole
+from turbotui.widgets.cells import UNKNOWN, Slot, StyleRole
 from turbotui.widgets.content import Line
 from turbotui.widgets.painter import TextSegment, merged
 from turbotui.widgets.row_content import RowContent, RowPainter
@@ -25,6 +25,8 @@ _ROLES: Final[Mapping[str, StyleRole]] = {
 }  # fmt: skip
 """Colours of the categories of level 1, and of shares that do not add up."""
 _UNITS: Final = {"slots": "slots", "cycles": "cycles", "operations": "ops"}
+_LEGENDS: Final = ("R retiring  S bad speculation  F front end  B back end", "R retire S specul. F front B back", "")
+"""What stands above the bars, the longest that has room: narrow parts have their letters only."""
 _BELOW: Final = (StyleRole.LANE_0, StyleRole.LANE_5, StyleRole.LANE_6, StyleRole.LANE_7,
                  StyleRole.LANE_3, StyleRole.LANE_1)
 
@@ -48,6 +50,13 @@ def _named(letter: str, name: str, length: int) -> str:
 
 class TopdownPainter(RowPainter[TopdownRow]):
     """Paints the bars."""
+
+    def _title(self, segments: list[TextSegment], slot: Slot) -> None:
+        if slot.column.id == BAR.id:
+            legend = next(text for text in _LEGENDS if len(text) <= slot.width) or BAR.id
+            segments.append((f" {flush_left(legend, slot.width)}", StyleRole.TITLE))
+        else:
+            super()._title(segments, slot)
 
     def ids(self, content: RowContent[TopdownRow], line: Line[Hashable]) -> list[TextSegment]:
         row = content.get(line.row)

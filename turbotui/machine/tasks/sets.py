@@ -60,16 +60,16 @@ _FORMAT: Final = ReadFormat.GROUP | ReadFormat.ENABLED | ReadFormat.RUNNING  # v
 class Mode(Enum):
     """How threads are followed; the value is the text for users."""
 
-    THREADS = "A: one set a thread, threads and children found in /proc; those that end between two polls are missed"
-    INHERITED = "B: sets handed on to every new thread and process by the kernel, one ring a CPU"
-    CPUS = "C: whole CPUs, every switch on them; a count belongs to the thread that is switched out"
-    PROC = "P: /proc alone, which has CPU time and no counts; what ends between two looks is in no row"
+    THREADS = "each thread that /proc shows is counted by itself; one that comes and goes between two looks is missed"
+    INHERITED = "each thread is counted from its first moment, and so is all that it starts"
+    CPUS = "each CPU is counted, and at every switch its counts go to the thread that ran"
+    PROC = "CPU time by /proc alone, without counters; what ends between two looks is in no row"
 
 
 class SamplingMoment(Enum):
     """When samples are taken; the value is the text for users."""
 
-    SWITCHES = "at each switch-out and at least every 50 ms of run time"
+    SWITCHES = "when a thread leaves its CPU, and at least every 50 ms that it runs"
     TICKS = (
         "every 50 ms of run time in user mode only, run time at each switch: kernel.perf_event_paranoid hides the rest "
         "from this user, and counts leave the kernel out"
@@ -259,7 +259,7 @@ def choose(host: Host, cpu: int, wanted: Sequence[TaskCounter], *, whole_cpus: b
 
     Args:
         wanted: counters in addition to switches and run time; unavailable ones are left out.
-        whole_cpus: whether the user asks for mode C.
+        whole_cpus: whether the user asks for `Mode.CPUS`.
         target: the thread for the test, 0 for the calling one.
         command: whether the target is a command, all of whose descendants are to be watched.
 
