@@ -41,7 +41,7 @@ PRINTING: Final[dict[str, Sequence[str]]] = {
     "why": GUEST, "doctor": GUEST, "info": GUEST, "roofs": ("--no-plot", *GUEST), "machines": (), "columns": GUEST,
     "score": ("run", "-i", "0.1", *GUEST), "events": ("sets", *GUEST), "gather": ("--list", "--seconds", "1", *GUEST),
     "roofline": ("-i", "0.1", "-n", "100000", "--machine", "laptop"), "diff": ("{recording}", "{recording}"),
-    "export": ("--once", *GUEST),
+    "export": ("--once", *GUEST), "runs": (),
     "fleet": ("check", "--prometheus", "http://127.0.0.1:{port}"),
 }
 """Verbs that end by themselves, unless nobody reads what they print, or their server does not answer."""
