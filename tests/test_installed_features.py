@@ -59,7 +59,7 @@ class TestExample:
     def test_its_rows_are_recorded_replayed_and_exported(self, tmp_path: Path) -> None:
         file = str(tmp_path / "recording")
         Path(file).unlink(missing_ok=True)
-        done = run("record", "--show", "Busy%", "-n", "2", "-i", "0.2", file, "--tables", "clocks")
+        done = run("record", "--show", "Busy%", "-n", "2", "-i", "1", file, "--tables", "clocks")
         assert done.returncode == 0, done.stderr
         tables = [json.loads(line) for line in run("uptime", "--replay", file, "--json").stdout.splitlines()]
         assert len(tables) == 2

@@ -16,7 +16,7 @@ PRESSURE = "some avg10=1.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 avg
 
 
 class SteppedHost(LinuxHost):
-    """A clock that is a second later at each reading, whose time the readers ask for once."""
+    """A clock that is a second later at each reading, whose time the readers ask for once, and stands within it."""
 
     steps = 0
 
@@ -25,7 +25,7 @@ class SteppedHost(LinuxHost):
         return super().wall_ns()
 
     def now_ns(self) -> int:
-        return super().now_ns() + self.steps * 10**9
+        return (1_000 + self.steps) * 10**9
 
 
 class GroupTree:
