@@ -21,7 +21,8 @@ MOST_BYTES: Final = 256 << 20
 """Bytes of all kept runs."""
 RUN_BYTES: Final = 48 << 20
 """Bytes of one run: beyond them its oldest readings are removed, at full resolution first."""
-RETENTION: Final = Retention(most_bytes=RUN_BYTES)
+RETENTION: Final = Retention(most_bytes=RUN_BYTES, sync_seconds=0.0)
+"""Nobody asked for the recording: no disk is woken for it, and what a crash of the machine takes is no loss."""
 
 _NAME: Final = re.compile(r"\d{8}-\d{6}-\d{1,10}\Z", re.ASCII)
 _NUMBER: Final = re.compile(r"[1-9]\d?\Z", re.ASCII)

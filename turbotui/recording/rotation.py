@@ -17,7 +17,7 @@ from turbotui.recording.journal_file import JournalFile
 from turbotui.recording.machine_facts import Header, header_of
 from turbotui.recording.parts import part_path, part_time_ns, parts_of, paths_of
 from turbotui.recording.recorded_host import KeptAnswers
-from turbotui.recording.recorder import Recorder, refuse_other_machine
+from turbotui.recording.recorder import SYNC_SECONDS, Recorder, refuse_other_machine
 from turbotui.recording.rows import IntervalRows
 from turbotui.recording.tiers import FULL, MINUTE, TEN_SECONDS, Tier
 from turbotui.sampling.frame import Frame
@@ -38,6 +38,7 @@ class Retention:
     full_seconds: float = FULL_SECONDS
     # the most bytes of all files; the oldest part of the finest resolution is removed first. 0: no limit
     most_bytes: int = 0
+    sync_seconds: float = SYNC_SECONDS  # as of `RecordingFile`
 
     def tiers(self) -> Iterator[tuple[Tier, float]]:
         """Return the tiers to write, and for how many seconds each is kept."""
@@ -135,7 +136,8 @@ class RotatingRecorder:
         self._each(Recorder.close)
 
     def _open(self, path: str, tier: Tier) -> Recorder:
-        return Recorder(path, self._machine, kept=self._kept, tier=tier, header=self._header)
+        return Recorder(path, self._machine, kept=self._kept, tier=tier, header=self._header,
+                        sync_seconds=self._retention.sync_seconds)
 
     def _begin_tiers(self, wall_ns: int) -> None:
         for tier, _seconds in self._retention.tiers():

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from made_frames import frames, machine, topology_of_cpus
+from patience import PATIENCE
 
+from turbotui.features.dashboard import run_keeper
 from turbotui.features.dashboard.run_keeper import RunKeeper
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
+from turbotui.recording import kept_runs as kept_runs_of_the_user
 from turbotui.recording import read
 from turbotui.recording.kept_runs import kept_runs
 
@@ -70,3 +75,23 @@ def test_where_nothing_can_be_written_the_run_goes_on_and_its_end_says_why(
             keeper.take(frame)
     assert keeper.failure == "Not a directory"
     assert capsys.readouterr().err == "turbotui: this run is not kept for turbotui replay: Not a directory\n"
+
+
+def test_a_disk_that_hangs_keeps_nobody_in_the_dashboard(
+        here: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    hangs, opened = threading.Event(), threading.Event()
+
+    def run_on_a_disk_that_hangs(_environ: object) -> None:
+        opened.set()
+        hangs.wait()
+        raise OSError(errno.EIO, "given up")
+
+    monkeypatch.setattr(run_keeper, "_LAST_WRITES", 0.01)
+    monkeypatch.setattr(kept_runs_of_the_user, "new_run", run_on_a_disk_that_hangs)
+    try:
+        with RunKeeper(("make",)) as keeper:
+            assert keeper.begin(here)
+        assert opened.wait(PATIENCE)
+    finally:
+        hangs.set()
+    assert "the disk takes longer than" in capsys.readouterr().err

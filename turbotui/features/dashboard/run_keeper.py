@@ -23,6 +23,8 @@ if TYPE_CHECKING:  # loaded by the thread that writes, after the first screen
 _PATIENCE: Final = 2.0
 """Seconds before the recording is opened, in which the screens are loaded; what comes meanwhile waits. A run that ends
 before is kept only if it was that of a command."""
+_LAST_WRITES: Final = 5.0
+"""Seconds that the end of the program waits for the disk: one that hangs keeps nobody in the dashboard."""
 _QUEUE: Final = 64
 """Frames and rows that wait for a slow disk; further ones are lost, and frames counted in the recording."""
 
@@ -93,7 +95,9 @@ class RunKeeper:
         self._closing.set()
         self._items.close()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(_LAST_WRITES)
+            if self._thread.is_alive():
+                self.failure = f"the disk takes longer than {_LAST_WRITES:g} s"
             self._thread = None
         if self.failure:
             print(f"turbotui: this run is not kept for turbotui replay: {one_line(self.failure)}", file=sys.stderr)
