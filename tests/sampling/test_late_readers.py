@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted import FakeHost, capabilities_of, column, counter, machine_of, place, snapshot
 
 from turbotui.machine.topology import topology_of
-from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
+from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
 from turbotui.sampling.answers import Answer, Readings
 from turbotui.sampling.collector import Collector, WakeUp
 from turbotui.sampling.late_values import empty_places, filled
@@ -115,3 +116,30 @@ def test_ticks_take_over_what_began_with_their_first_reading() -> None:
     (own,) = late.with_answers([Answer(worker, ticks={1: answer(worker, 3), 2: answer(worker, 4)})], ticks=True)
     assert own.ticks[1].began == {("s", 0), ("t", 0)}
     assert not own.ticks[2].began
+
+
+class Asked(dict[str, Sequence[Any]]):
+    """Columns of a recorded tick, which would be decoded when they are asked for."""
+
+    def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        super().__init__(columns)
+        self.names: set[str] = set()
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        self.names.add(name)
+        return super().__getitem__(name)
+
+
+def test_only_the_columns_of_late_readers_are_asked_for() -> None:
+    """A decoded group of the past, of which every column was made, took 40 MB on 224 CPUs."""
+    per_cpu = counter("x")
+    capabilities = capabilities_of(per_cpu, replace(counter("y"), readers=(2,), scope=Scope.SYSTEM))
+    values, stamps = Asked({"x": [5, None, 7], "y": [9]}), Asked({"x": [1, 0, 3], "y": [4]})
+    late = snapshot(TOPOLOGY, values, stamps, seq=1, late=frozenset({1}))
+    before = snapshot(TOPOLOGY, {"x": [1, 2, 3], "y": [8]}, {"x": [1, 1, 1], "y": [1]}, seq=0)
+    places = empty_places(late, capabilities)
+    whole = filled(late, before, places)
+    assert places == {"x": [1]}
+    assert values.names | stamps.names == {"x"}
+    assert {name: whole.values[name] for name in whole.values} == {"x": [5, 2, 7], "y": [9]}
+    assert {name: whole.stamps[name] for name in whole.stamps} == {"x": [1, 1, 3], "y": [4]}

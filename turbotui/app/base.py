@@ -30,7 +30,7 @@ from turbotui.quantities.sentences import as_sentence, several
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole, cut_words
 from turbotui.widgets.comparison import MarkedMoment, difference, difference_text, mark_line, marked_moment
-from turbotui.widgets.direct_screen import DirectScreen
+from turbotui.widgets.direct_screen import DirectScreen, forget_drawn_lines
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.summary import Place, gauge_line, place_line, remote_banner, short_model
@@ -491,6 +491,15 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         if back:
             self.show_frame()
             self.go_to(back)
+
+    def let_go(self) -> None:
+        """Release what the next drawing makes again, of which a frame alone may take megabytes."""
+        forget_drawn_lines(self)
+
+    def on_screen_suspend(self) -> None:
+        """Let go when another screen is shown; a window over this screen does not count."""
+        if self not in self.app.screen_stack:
+            self.let_go()
 
     def on_screen_resume(self) -> None:
         """Take the newest frame, because a hidden screen gets none."""

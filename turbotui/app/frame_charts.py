@@ -24,6 +24,11 @@ class FrameCharts:
         self._pushed = -1
         self._view: TableView[CounterColumn, RowId] = TableView()
 
+    def let_go(self) -> None:
+        """Release the frame that was drawn last."""
+        self._content = None
+        self._charts.let_go()
+
     def lines(self, chosen: tuple[CounterColumn, RowId], columns: tuple[CounterColumn, ...], width: int,
               height: int) -> Sequence[list[TextSegment]]:
         """The charts; none where there is no room, or no frame."""

@@ -21,6 +21,7 @@ from textual.visual import RenderOptions, Visual
 from textual.widgets import Input
 
 from turbotui.quantities.columns import CounterColumn
+from turbotui.widgets.direct_screen import forget_drawn_lines
 
 
 class ScreenBelow(Visual):
@@ -110,6 +111,11 @@ class Window(ModalScreen[Result]):
 
     def show_frame(self) -> None:
         """Show a newer frame."""
+
+    def on_screen_suspend(self) -> None:
+        """Let go of the drawn lines of a closed window at once: the rest of it waits for the garbage collector."""
+        if self not in self.app.screen_stack:
+            forget_drawn_lines(self)
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         """Close with a choice; keys typed before the window is gone have no effect."""

@@ -75,10 +75,10 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     def close(self) -> None:
         """Close what is open only while the screen is shown."""
 
-    def on_screen_suspend(self) -> None:
-        """Close the reader when another screen is shown; a window over this screen does not count."""
-        if self not in self.app.screen_stack:
-            self.close()
+    def let_go(self) -> None:
+        """Close the reader, too."""
+        super().let_go()
+        self.close()
 
     def on_unmount(self) -> None:
         """Close the reader at the end."""

@@ -5,8 +5,10 @@ Counters are cumulative: a CPU that did not answer in one interval has those cou
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import SHARED
@@ -19,13 +21,15 @@ from turbotui.sampling.snapshot import Snapshot
 def empty_places(snapshot: Snapshot, capabilities: Capabilities) -> Mapping[SignalId, Sequence[int]]:
     """The positions, by signal, that late readers left empty in a snapshot."""
     found: dict[SignalId, Sequence[int]] = {}
-    for name, values in snapshot.values.items():
-        late: Sequence[int]
-        if capabilities.provider[name].shared:
-            late = range(len(values)) if SHARED in snapshot.late else ()
-        else:
+    shared = SHARED in snapshot.late
+    for name in snapshot.values:  # not their columns: those of a recorded tick are decoded when they are asked for
+        late: Sequence[int] = ()
+        if not capabilities.provider[name].shared:
             readers = reading_cpus(capabilities.signals[name], snapshot.topology)
             late = [position for position, cpu in enumerate(readers) if cpu in snapshot.late]
+        elif shared:
+            late = range(len(snapshot.values[name]))
+        values = snapshot.values[name] if late else ()
         empty = [position for position in late if values[position] is None]
         if empty:
             found[name] = empty
@@ -38,27 +42,31 @@ def filled(snapshot: Snapshot, before: Snapshot | None, places: Mapping[SignalId
     Without an earlier snapshot, or where CPUs came or went, the positions become unknown.
     """
     usable = before is not None and before.topology is snapshot.topology
-    values, stamps, fresh = dict(snapshot.values), dict(snapshot.stamps), dict(snapshot.fresh)
+    values: dict[SignalId, Sequence[Raw]] = {}
+    stamps: dict[SignalId, Sequence[int]] = {}
+    fresh = dict(snapshot.fresh)
     moments: dict[tuple[int, ...], list[int]] = {}
     for name, positions in places.items():
-        if name not in values:
+        if name not in snapshot.values:
             continue
         known = before if before is not None and usable and name in before.values else None
         earlier, at = (None, None) if known is None else (known.values[name], known.stamps[name])
-        words: list[Raw] = list(values[name])
+        words: list[Raw] = list(snapshot.values[name])
         for position in positions:
             words[position] = None if earlier is None else earlier[position]
         values[name] = words
-        key = (id(stamps[name]), id(at), *positions)
+        own = snapshot.stamps[name]
+        key = (id(own), id(at), *positions)
         if key not in moments:  # signals that were read together go on sharing their stamps
-            moments[key] = list(stamps[name])
+            moments[key] = list(own)
             for position in positions:
                 moments[key][position] = 0 if at is None else at[position]
         stamps[name] = moments[key]
         began = () if known is None else known.fresh.get(name, frozenset()).intersection(positions)
         if began:
             fresh[name] = fresh.get(name, frozenset()).union(began)
-    return replace(snapshot, values=values, stamps=stamps, fresh=fresh)
+    return replace(snapshot, values=ChainMap(values, cast("dict[SignalId, Sequence[Raw]]", snapshot.values)),
+                   stamps=ChainMap(stamps, cast("dict[SignalId, Sequence[int]]", snapshot.stamps)), fresh=fresh)
 
 
 class FrameMaker:

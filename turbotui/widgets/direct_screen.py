@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import Any
 
-from textual.geometry import Offset, Region
+from textual.geometry import NULL_SIZE, Offset, Region
 from textual.screen import Screen
 from textual.strip import Strip
-from textual.widget import Widget
+from textual.widget import Widget, _RenderCache
 
 
 class DirectScreen(Screen[None]):
@@ -97,6 +98,13 @@ def draw_lines(widget: Widget, lines: Mapping[int, Strip]) -> None:
         node.draw_lines(widget, lines)
     else:
         _refresh(widget, lines)
+
+
+def forget_drawn_lines(screen: Screen[Any]) -> None:
+    """Empty Textual's caches of what a hidden or closed screen has drawn: up to a megabyte, drawn anew when shown."""
+    for widget in screen.walk_children(Widget):
+        widget._styles_cache.clear()  # noqa: SLF001 - only `refresh` empties them, and asks for a drawing as well
+        widget._render_cache = _RenderCache(NULL_SIZE, [])  # noqa: SLF001 - as above
 
 
 def _refresh(widget: Widget, lines: Mapping[int, Strip]) -> None:

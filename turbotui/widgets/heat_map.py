@@ -75,6 +75,10 @@ class HeatMap(Widget):
         self._judge()
         self._redraw()
 
+    def let_go(self) -> None:
+        """Release the frame until one is shown again."""
+        self.frame = self._levels = None
+
     def _arrange(self) -> None:
         if self.frame is None or not self.size.width:
             return

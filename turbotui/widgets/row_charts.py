@@ -116,6 +116,10 @@ class RowCharts(Generic[F, C, K]):
             self._lines = self._drawn(room) if room.height >= LEAST else []
         return self._lines
 
+    def let_go(self) -> None:
+        """Release the content that was drawn last."""
+        self._known = None
+
     def _drawn(self, room: ChartedRow[F, C, K]) -> list[list[TextSegment]]:
         if room.row != self._row:
             self._row = room.row

@@ -65,7 +65,7 @@ class TableCanvas(Generic[F, C, K]):
             painter.offset = 0
         self.reveal(slot)
         self.geometry = painter.geometry()
-        self._forget_lines()
+        self.forget_lines()
 
     def reveal(self, slot: int | None) -> bool:
         """Scroll sideways until a slot is drawn; returns whether anything moved."""
@@ -76,7 +76,7 @@ class TableCanvas(Generic[F, C, K]):
         if geometry == self.geometry:
             return False
         self.geometry = geometry
-        self._forget_lines()
+        self.forget_lines()
         return True
 
     def order(self) -> list[int]:
@@ -108,9 +108,10 @@ class TableCanvas(Generic[F, C, K]):
         """Forget colours after a change of theme."""
         self._palette.clear()
         self._blank = None
-        self._forget_lines()
+        self.forget_lines()
 
-    def _forget_lines(self) -> None:
+    def forget_lines(self) -> None:
+        """Draw every line again."""
         self._headers = []
         self._below = []
         self._drawn.clear()

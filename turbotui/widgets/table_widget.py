@@ -108,6 +108,14 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
         self._relist()
         self._repaint(quietly=quietly)
 
+    def let_go(self) -> None:
+        """Release the content and the drawn lines until content is shown again; cursor and rows stay."""
+        self.content = None
+        self._canvas.forget_lines()
+        self._shown.clear()
+        if self._charts is not None:
+            self._charts.let_go()
+
     def show_view(self, view: TableView[C, K], seconds: float | None = None) -> None:
         """Show other columns, another order or other rows."""
         chosen = None if self._slot is None else self._slots[self._slot].column.id

@@ -76,6 +76,12 @@ class MapScreen(CellCursorScreen):
         """The column of the colour, and the columns on the status line."""
         return (*self.watch_state.columns, *([self._column] if self._column else []))
 
+    def let_go(self) -> None:
+        """Release the frame, too."""
+        super().let_go()
+        self.heat_map.let_go()
+        self._charts.let_go()
+
     def show_frame(self) -> None:
         """Colour every CPU by this frame."""
         watch, frame = self.watch_state, self.watch_state.frame

@@ -110,6 +110,11 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
         """The columns and rows that the table draws."""
         return self._table.drawn
 
+    def let_go(self) -> None:
+        """Release the frame, too."""
+        super().let_go()
+        self._table.let_go()
+
     def show_frame(self) -> None:
         """Show the newest frame in the table, then in the lines around it."""
         frame = self.watch_state.frame

@@ -89,6 +89,11 @@ class PowerScreen(CellCursorScreen):
             watch.record_shown(frame, (column,), (row,))
         watch.record_shown(frame, *self._charted)
 
+    def let_go(self) -> None:
+        """Release the frame of the charts, too."""
+        super().let_go()
+        self._charts.let_go()
+
     def show_frame(self) -> None:
         """Show the newest verdicts."""
         frame = self.watch_state.frame

@@ -143,6 +143,11 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         super().take(frame)
         self._regions.take(frame)
 
+    def let_go(self) -> None:
+        """Release the frame of the points, too."""
+        super().let_go()
+        self.view.frame = None
+
     def show_frame(self) -> None:
         """Show every point of this frame."""
         frame = self.watch_state.frame

@@ -86,6 +86,7 @@ class RoofView:
         self.flats = FlatRoofs()
         self._seq = -1
         self._began: int | None = None
+        self._seconds = 0.0  # from there to the end of the newest frame
         self.frame: Frame | None = None
         self._estimated = False
         self.traffic = MemoryTraffic(machine, recorded, by_cache=True)
@@ -102,6 +103,7 @@ class RoofView:
         self.frame, self._estimated = frame, estimated
         if self._began is None:
             self._began = frame.older.started_ns
+        self._seconds = (frame.newer.started_ns - self._began) / 1e9
         fresh = frame.seq > self._seq  # a past frame is already part of the trail
         self._seq = max(self._seq, frame.seq)
         reading = self._read(frame, estimated=estimated)
@@ -123,8 +125,8 @@ class RoofView:
 
     @property
     def _marked(self) -> tuple[RooflinePoint, ...]:
-        at = 0 if self.frame is None else self.frame.newer.started_ns - (self._began or 0)
-        return tuple(replace(region.point, seconds=at / 1e9) for region in self.regions if region.point is not None)
+        points = (region.point for region in self.regions if region.point is not None)
+        return tuple(replace(point, seconds=self._seconds) for point in points)
 
     def take_tasks(self, report: Report) -> None:
         """Take a report of all threads, which are the points if points are threads."""
@@ -132,8 +134,7 @@ class RoofView:
         self._report = report
         if not self.tasks:
             return
-        now = 0 if self.frame is None else self.frame.newer.started_ns - (self._began or 0)
-        found = task_points(report, SIZINGS[self.sizing], now / 1e9)
+        found = task_points(report, SIZINGS[self.sizing], self._seconds)
         at_work = self._at_work
         points = found.points if at_work is None else tuple(
             replace(point, working=at_work.of(point.row)) for point in found.points)

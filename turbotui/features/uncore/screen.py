@@ -140,6 +140,14 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         """The status line; empty without tables, because the reason stands above."""
         return super().readout() if self._tables else ""
 
+    def let_go(self) -> None:
+        """Release the contents, too, each of which has a frame."""
+        super().let_go()
+        self._contents.clear()
+        self._below.let_go()
+        for table in (*self._tables.values(), self._map.table):
+            table.let_go()
+
     def show_frame(self) -> None:
         """Show the numbers of the newest frame."""
         super().show_frame()

@@ -54,6 +54,10 @@ class ChartsBelow(SegmentLines):
         super().__init__(id=id)
         self._charts: RowCharts[RowContent[UnitRow], Column[UnitRow], Hashable] = RowCharts(past)
 
+    def let_go(self) -> None:
+        """Release the content that was drawn last."""
+        self._charts.let_go()
+
     def draw(self, table: RowWidget[UnitRow], seconds: float, width: int, room: int) -> None:
         """Draw the charts of the row under the table's cursor; nothing if all tables leave too little room."""
         content, cell = table.content, table.selected

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import os
 import random
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -203,6 +205,24 @@ def test_a_file_that_cannot_be_written_is_reported_once(tmp_path: Path, capsys: 
         file.publish(b"4\n", again=True)
     assert capsys.readouterr().err.count("\n") == 1
     assert (folder / "x.prom").read_bytes() == b"4\n"
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EDQUOT, errno.ENOSPC, errno.ESTALE])
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace makes the calls fail")
+def test_a_disk_that_fails_at_first_is_reported_once_and_written_when_it_works(tmp_path: Path, number: int) -> None:
+    failing = f"inject=rename,renameat,renameat2:error={errno.errorcode[number]}:when=1..5"
+    script = ("import sys; from turbotui.features.export.live.textfile import TextFile; one = TextFile(sys.argv[1])\n"
+              "for at in range(7): one.publish(b'%d\\n' % at, again=True)")
+    found = subprocess.run(  # noqa: S603 - ours
+        ["strace", "-qq", "-f", "-o", "/dev/null", "-e", "trace=rename,renameat,renameat2", "-e", failing,  # noqa: S607 - found above
+         sys.executable, "-B", "-c", script, str(tmp_path / "x.prom")],
+        capture_output=True, text=True, check=False)
+    if found.returncode and "strace:" in found.stderr:
+        pytest.skip("strace may not trace here")
+    assert found.returncode == 0, found.stderr
+    assert [line.partition(" cannot be ")[2] or line.rpartition(" ")[2] for line in found.stderr.splitlines()] == [
+        f"written: {os.strerror(number)}; it is tried again after each interval", "again"]
+    assert (tmp_path / "x.prom").read_bytes() == b"6\n"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system")

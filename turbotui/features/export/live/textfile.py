@@ -11,7 +11,8 @@ from turbotui.errors import TurbotuiError
 from turbotui.machine.own_files import publish_file, withdraw_file
 from turbotui.untrusted import one_line
 
-_FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
+_PASSING: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.ETIMEDOUT))
+"""Failures of a disk, or of the server that it is on, that a file may meet at the first try and not at the next."""
 
 
 class TextFile:
@@ -35,7 +36,7 @@ class TextFile:
             self._replace(data)
         except OSError as error:
             why = f"{self._path} cannot be written: {os.strerror(error.errno or 0)}"
-            if not again or not (self._written or error.errno in _FULL):
+            if not again or not (self._written or error.errno in _PASSING):
                 raise TurbotuiError(why) from error
             if not self._failing:
                 _say(f"{why}; it is tried again after each interval")

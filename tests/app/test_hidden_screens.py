@@ -1,0 +1,86 @@
+"""A screen that is not shown keeps nothing that the next drawing makes again, and a closed window no drawn lines."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterable
+
+import pytest
+from dashboard_driver import terminal_text
+from simulated_session import SimulatedSession
+from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.widget import Widget
+
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.feature_list import FEATURES
+from turbotui.features.cpus.screen import CpuScreen
+
+
+def widgets_of(screen: Screen[object]) -> list[Widget]:
+    return list(screen.walk_children(Widget))
+
+
+def drawn_lines(widgets: Iterable[Widget]) -> int:
+    """Lines in Textual's caches."""
+    return sum(len(widget._styles_cache._cache) + len(widget._render_cache.lines) for widget in widgets)
+
+
+def lines_with_text(app: TurbotuiApp) -> int:
+    return sum(line.strip() != "" for line in terminal_text(app).splitlines())
+
+
+async def ticks(session: SimulatedSession, pilot: Pilot[int], count: int = 3) -> None:
+    for _ in range(count):
+        session.tick()
+        await pilot.pause()
+
+
+@pytest.mark.parametrize("name", [spec.id for feature in FEATURES for spec in feature.screens if spec.id != "info"])
+async def test_a_hidden_screen_keeps_no_frame_and_is_the_same_when_it_is_shown_again(name: str) -> None:
+    session = SimulatedSession("sapphire-2s", few=True, small=True)
+    app = TurbotuiApp(session, screen=name)
+    async with app.run_test(size=(120, 36)) as pilot:
+        while not session.started:
+            await pilot.pause()
+        await ticks(session, pilot)
+        hidden, frame = app.screen, app.watched.frame
+        assert frame is not None
+        last = weakref.ref(frame)
+        del frame
+        before = lines_with_text(app)
+        app.action_show_screen("info")
+        await pilot.pause()
+        await ticks(session, pilot)
+        gc.collect()
+        assert last() is None
+        assert drawn_lines(widgets_of(hidden)) == 0
+        app.action_show_screen(name)
+        await pilot.pause()
+        assert app.screen is hidden
+        session.tick()
+        await pilot.pause()
+        assert lines_with_text(app) > before // 2
+
+
+async def test_a_window_over_a_screen_hides_nothing_of_it() -> None:
+    session = SimulatedSession("laptop", small=True)
+    app = TurbotuiApp(session, screen="cpus")
+    async with app.run_test(size=(120, 36)) as pilot:
+        while not session.started:
+            await pilot.pause()
+        await ticks(session, pilot)
+        below = app.screen
+        await pilot.press("question_mark")
+        await pilot.pause()
+        window = app.screen
+        assert window is not below
+        widgets = widgets_of(window)
+        assert drawn_lines(widgets)
+        assert isinstance(below, CpuScreen)
+        assert below.table.content is not None
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen is below
+        assert drawn_lines(widgets) == 0
