@@ -131,7 +131,7 @@ class Asked(dict[str, Sequence[Any]]):
 
 
 def test_only_the_columns_of_late_readers_are_asked_for() -> None:
-    """A decoded group of the past, of which every column was made, took 40 MB on 224 CPUs."""
+    """A recorded tick decodes a column when it is asked for, and a decoded group of the past has up to 15 ticks."""
     per_cpu = counter("x")
     capabilities = capabilities_of(per_cpu, replace(counter("y"), readers=(2,), scope=Scope.SYSTEM))
     values, stamps = Asked({"x": [5, None, 7], "y": [9]}), Asked({"x": [1, 0, 3], "y": [4]})
