@@ -123,7 +123,7 @@ def test_the_first_paint_imports_this_and_nothing_else() -> None:
         "turbotui.opening.readings", "turbotui.opening.terminal", "turbotui.opening.waiting", "turbotui.region_marks",
         "turbotui.sampling",
         "turbotui.sampling.limits", "turbotui.terminal", "turbotui.terminal.handover",
-        "turbotui.terminal.sequences", "turbotui.terminal.writer",
+        "turbotui.terminal.sequences", "turbotui.terminal.writer", "turbotui.threads",
     }
     assert modules.isdisjoint({"asyncio", "textual", "rich", "ctypes", "logging", "ssl", "subprocess", "json"})
 
