@@ -6,7 +6,6 @@ pgrep know the process.
 
 from __future__ import annotations
 
-import ctypes
 import threading
 
 _PR_SET_NAME = 15  # uapi linux/prctl.h
@@ -15,6 +14,8 @@ _LENGTH = 15  # bytes that the kernel keeps (TASK_COMM_LEN, include/linux/sched.
 
 def name_this_thread() -> None:
     """Give the kernel the name that the calling thread has in Python, cut to 15 bytes; a sandbox may refuse it."""
+    import ctypes  # noqa: PLC0415 - the first paint is made without it
+
     name = threading.current_thread().name.encode()[:_LENGTH]
     ctypes.PyDLL(None).prctl(_PR_SET_NAME, ctypes.c_char_p(name), 0, 0, 0)  # CDLL gives up the lock, for 5 ms at times
 
