@@ -60,6 +60,19 @@ def test_a_file_that_is_torn_or_empty_is_left_out_and_named(kept: int, tmp_path:
     assert left_out(tmp_path / "a.ttj") == ""
 
 
+@pytest.mark.parametrize("kept", [0.4, 0.6, 0.9])
+def test_what_a_torn_file_lacks_is_named_whether_it_has_a_tick_or_none(kept: float, tmp_path: Path) -> None:
+    for file in recorded(tmp_path / "a.ttj"):
+        before = file.read_bytes()
+        os.truncate(file, int(kept * len(before)))
+        with recording.read(str(tmp_path / "a.ttj")) as journal:
+            assert list(journal.frames())
+            (missing,) = journal.missing
+            assert missing.text.startswith("" if file.name == "a.ttj" else f"{file}: ")
+            assert missing.text.endswith("no whole record")
+        file.write_bytes(before)
+
+
 def test_a_file_that_is_gone_or_something_else_is_left_out(tmp_path: Path) -> None:
     first, *parts = recorded(tmp_path / "a.ttj")
     parts[0].write_text("Dear Sir\n" * 9)

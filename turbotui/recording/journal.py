@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Final, Self, TypeVar
 
@@ -174,8 +175,10 @@ class Journal:
 
     @property
     def missing(self) -> tuple[Missing, ...]:
-        """The damage found so far; `check` reads everything."""
-        return (*self._left_out, *(one for part in self._parts for one in part.missing.values()))
+        """The damage found so far, with the file's name for a part; `check` reads everything."""
+        return (*self._left_out, *(
+            damage if part.file.path == self.paths[0] else replace(damage, text=f"{part.file.path}: {damage.text}")
+            for part in self._parts for damage in part.missing.values()))
 
     def events(self) -> tuple[Event, ...]:
         """All events, in order of time."""

@@ -154,6 +154,8 @@ class RecordingPart:
             tail = [clocks for clocks, _kind in self._clocks_from(index[-1].key if index else 0)]
             if first is None or not tail:
                 self._span = size, None
+                for _item in self.items(0):  # a file without a tick is not read otherwise, nor its damage noted
+                    pass
             else:
                 known = (first, *((entry.wall_ns, entry.started_ns) for entry in index), *tail)
                 self._clock_was_set = any(starmap(_was_set_back, pairwise(known)))

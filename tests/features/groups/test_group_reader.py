@@ -372,6 +372,14 @@ def test_no_tree_is_a_reason(tmp_path: Path) -> None:
     assert why.reason is Reason.NO_DRIVER
 
 
+def test_two_readings_at_one_time_have_no_rate(tree: GroupTree) -> None:
+    _host, _reader, older = aged(tree, "cpu_usec")
+    assert older.samples["/a.slice"].still is not None
+    row = rows(older, older)["/a.slice"]
+    assert row.rate("cpu_usec") is None
+    assert row.why("cpu_usec") is not None
+
+
 def test_this_machine_s_own_groups() -> None:
     reader = CgroupReader(LinuxHost())
     if reader.why_none is not None:

@@ -153,7 +153,8 @@ def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
         older: the same group at the beginning; None if the group did not exist.
         newer: the group at the end.
     """
-    if older is not None and newer.still is not None and newer.readings is older.readings:
+    if (older is not None and newer.still is not None and newer.readings is older.readings
+            and newer.at_ns > older.at_ns):  # else no time has passed in which a rate could be
         return _still_row(older, newer, newer.still)
     increases: dict[Quantity, float] = {}
     values: dict[Quantity, float] = {}
@@ -234,7 +235,8 @@ def _still_row(older: GroupSample, newer: GroupSample, still: StillRow) -> Group
     if older.at_ns:
         spans = dict.fromkeys(still.spans, (newer.at_ns - older.at_ns) * 1e-9)
     else:
-        spans = {f"Δt {file}": (newer.at_ns - one.at_ns) * 1e-9 for file, one in newer.readings.items()}
+        spans = {f"Δt {file}": (newer.at_ns - one.at_ns) * 1e-9 for file, one in newer.readings.items()
+                 if newer.at_ns > one.at_ns}
     return GroupRow(newer.group, *still.parts[:2], spans, still.parts[2], newer.gives)
 
 
