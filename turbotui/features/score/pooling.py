@@ -156,11 +156,13 @@ def _other_hardware(newest: KeptRun, runs: Sequence[KeptRun]) -> str:
 
 
 def _nodes(runs: Sequence[KeptRun]) -> tuple[NodeRuns, ...]:
+    """The runs by node; all of them have a score and a ratio, which are above 0."""
     by_node: dict[str, list[KeptRun]] = {}
     for run in runs:
         by_node.setdefault(run.node, []).append(run)
-    medians = {node: {"score": statistics.median(run.measured or 0.0 for run in own),
-                      "ratio": statistics.median(run.ratio or 0.0 for run in own)} for node, own in by_node.items()}
+    medians = {node: {"score": statistics.median(run.measured for run in own if run.measured is not None),
+                      "ratio": statistics.median(run.ratio for run in own if run.ratio is not None)}
+               for node, own in by_node.items()}
     middle = {one: statistics.median(own[one] for own in medians.values()) for one in _QUANTITIES}
     off = {node: {one: own[one] / middle[one] - 1.0 for one in _QUANTITIES} for node, own in medians.items()}
     limits = {one: _limit([own[one] for own in off.values()]) for one in _QUANTITIES}

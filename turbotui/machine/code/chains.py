@@ -88,6 +88,9 @@ class ClockMoment:
 def judge(stamps: Sequence[int], chains: ChainSet) -> ClockMoment:
     """Find the clock in the times of some rounds.
 
+    Other work that slows one chain in every round to the latency of another known core makes the clock up to 1 % too
+    high (`_WHOLE`); any other refuses the moment or changes nothing.
+
     Args:
         stamps: ns, five of each round; the first round is not used.
     """
