@@ -55,6 +55,15 @@ async def test_letters_change_groups_one_after_the_other_and_show_the_state_of_e
         assert values(app) == before
 
 
+@pytest.mark.parametrize("width", [80, 120, 200])
+async def test_every_group_and_the_list_fit_on_the_screen(width: int) -> None:
+    async with dashboard(FakeSession(), size=(width, 36)) as (app, pilot):
+        line = (await said_by_groups(app, pilot, "c")).splitlines()[0]
+        assert len(line.rstrip()) < width
+        assert line.rstrip().endswith("c list")
+        assert "…" not in line
+
+
 async def test_a_capital_letter_shows_its_group_alone_and_further_letters_add(environment: dict[str, str]) -> None:
     async with dashboard(FakeSession()) as (app, pilot):
         await pilot.press("c", "F", "p", "ctrl+s")

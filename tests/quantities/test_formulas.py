@@ -219,7 +219,8 @@ def test_idle_states_of_one_name_are_distinguished() -> None:
 
 @pytest.mark.parametrize(("value", "text"), [
     (0.000412, "0.00041"), (0.0041, "0.0041"), (0.0123, "0.012"), (0.5, "0.500"), (2.25, "2.250"), (0.0, "0.000"),
-    (-0.0041, "-0.0041"), (4e-9, "0.000000"),
+    (-0.0041, "-0.0041"), (0.000010, "0.000010"),
+    (8.03e-7, "8.0e-7"), (-4e-9, "-4.0e-9"), (9.99e-11, "1.0e-10"),
 ])
 def test_small_quotients_have_significant_digits_in_cells_sentences_and_formats(value: float, text: str) -> None:
     quotient = Column[float]("a_per_b", "", 3, (), lambda row: row, width=8, most_decimals=6)

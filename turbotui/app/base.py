@@ -241,17 +241,21 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         """Search while the user types; Enter keeps the place, Esc goes back."""
         from turbotui.app.prompt import Prompt  # noqa: PLC0415 - the first screen loads what it draws
 
-        back = self.way_back()
+        back, unmatched = self.way_back(), ""
 
         def typed(text: str) -> str:
+            nonlocal unmatched
             self._query = text
-            return "" if not text or self.find(text) else self._unmatched(text)
+            unmatched = "" if not text or self.find(text) else self._unmatched(text)
+            return unmatched
 
         def done(text: str | None) -> None:
             if text is None:
                 back()
             elif text:
                 self._back = back
+                if unmatched:
+                    self.notice(unmatched)
 
         self.app.push_screen(Prompt("find", "", typed), done)
 
@@ -268,7 +272,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         if column is None:
             return f"Nothing matches {text}"
         if watch.why_absent(column) is None:
-            return f"{column.id} is a column that is not on this screen: C on a table shows it"
+            return f"{column.id} is not on this screen: C on a table shows it"
         return f"{column.id} is not here: C on a table says why"
 
     def action_search_next(self) -> None:

@@ -20,8 +20,8 @@ from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
 
-_ROOMY: Final = 120
-"""Characters from which groups have numbers of columns."""
+_GAPS: Final = 2 + 6
+"""Characters beside the groups: the margins, and the key of the list."""
 
 
 class CategoryTable(Protocol):
@@ -67,11 +67,15 @@ class CategoryKeys(Window[str]):
         """Show each letter, its group, and how many of the group's columns are shown."""
         segments: list[TextSegment] = [(" ", StyleRole.PLAIN)]
         hot: list[ClickableSegment] = []
-        at, gap = 1, 2 if self.app.size.width >= _ROOMY else 1
-        for letter, word, names in CATEGORY_KEYS:
-            visible, there = self._watch.count_group(names)
-            state = f"{visible}/{there}" if there else "-"
-            text = f" {word} {state}" if self.app.size.width >= _ROOMY else f"{'·' if not visible else '✓'}{word}"
+        counts = [self._watch.count_group(names) for _, _, names in CATEGORY_KEYS]
+        texts = [f" {word} {f'{visible}/{there}' if there else '-'}"
+                 for (_, word, _), (visible, there) in zip(CATEGORY_KEYS, counts, strict=True)]
+        room = self.app.size.width - _GAPS - sum(len(text) + 1 for text in texts)
+        at, gap = 1, 2 if room >= 2 * len(texts) else 1
+        if room < len(texts):
+            texts = [f"{'✓' if visible else '·'}{word}"
+                     for (_, word, _), (visible, _) in zip(CATEGORY_KEYS, counts, strict=True)]
+        for (letter, _, _), (visible, _), text in zip(CATEGORY_KEYS, counts, texts, strict=True):
             segments += [(letter, StyleRole.KEY), (text + " " * gap, StyleRole.PLAIN if visible else StyleRole.DIM)]
             hot.append(ClickableSegment(0, at, at + len(text) + 1, f"screen.category('{letter}')"))
             at += 1 + len(text) + gap

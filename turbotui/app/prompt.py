@@ -25,7 +25,7 @@ class Prompt(Window[str]):
     Prompt > Horizontal { height: 1; width: 100%; background: $tui-prompt; }
     Prompt > Horizontal > .word { width: auto; color: $tui-accent; padding: 0 1; background: $tui-prompt; }
     Prompt > Horizontal > .said {
-        width: auto; max-width: 60%; color: $tui-amber; padding: 0 1; background: $tui-prompt;
+        width: auto; max-width: 75%; color: $tui-amber; padding: 0 1; background: $tui-prompt;
     }
     Prompt > Horizontal > Input, Prompt > Horizontal > Input:focus {
         width: 1fr; background: $tui-prompt; color: $tui-strong;

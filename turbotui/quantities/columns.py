@@ -232,6 +232,13 @@ class Column(Generic[R]):
             return max(0, self.decimals)
         return max(self.decimals, min(self.most_decimals, 1 - math.floor(math.log10(abs(value)))))
 
+    def tiny(self, value: float) -> str:
+        """A number so small that `most_decimals` would leave it without two significant digits: "8.0e-7"; else ""."""
+        if not self.most_decimals or not 0 < abs(value) < 10 ** (1 - self.most_decimals):
+            return ""
+        digits, _, exponent = f"{value:.1e}".partition("e")
+        return f"{digits}e-{exponent.lstrip('-0')}"
+
     @property
     def title(self) -> str:
         """The heading of the column."""
@@ -256,7 +263,7 @@ class Column(Generic[R]):
             unit: whether to append the unit.
         """
         shown = value if self.shown is None else self.shown.of(value)
-        text = f"{shown:,.{self.decimals_of(shown)}f}"
+        text = self.tiny(shown) or f"{shown:,.{self.decimals_of(shown)}f}"
         return f"{text} {self.shown_unit}" if unit and self.unit else text
 
     @property

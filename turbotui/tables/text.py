@@ -26,4 +26,4 @@ def number_text(column: Column[Any], value: float) -> str:
     """A number with its column's decimals, or in full if the column has none; whole numbers keep all their digits."""
     if column.decimals < 0 or (isinstance(value, int) and not column.decimals):
         return repr(value)
-    return f"{value:.{column.decimals_of(value)}f}"
+    return column.tiny(value) or f"{value:.{column.decimals_of(value)}f}"

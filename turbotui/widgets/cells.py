@@ -174,7 +174,8 @@ def cell_text(column: Column[Any], value: Value, width: int) -> str:
         return flush_left(cut_words(value, width), width)
     if column.shown is not None:
         value = column.shown.of(value)
-    text = f"{int(value):x}" if column.hexadecimal else number(value, column.decimals_of(value), width)
+    text = (f"{int(value):x}" if column.hexadecimal
+            else column.tiny(value) or number(value, column.decimals_of(value), width))
     return narrowed(text, 0 if column.hexadecimal else value, column, width).rjust(width)
 
 

@@ -32,7 +32,7 @@ def difference_text(column: Column[Any], value: Value, width: int) -> str:
     if column.shown is not None:
         value *= column.shown.factor
     decimals = column.decimals_of(value)
-    text = number(abs(value), decimals, width - 1)
+    text = column.tiny(abs(value)) or number(abs(value), decimals, width - 1)
     if not any(sign in "123456789" for sign in text):
         is_same = width > column.width or not round(value, decimals)
         return flush_right(SAME, width) if is_same else TOO_WIDE * width
