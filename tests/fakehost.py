@@ -185,6 +185,26 @@ class FakeHost:
         return self.now
 
 
+@dataclass
+class SlowHost(FakeHost):
+    """A host on which a thread may lose its CPU before it reads a counter, or after that.
+
+    Attributes:
+        pauses: seconds of these, the next one last; 1 us where there are none.
+    """
+
+    pauses: list[float] = field(default_factory=list)
+
+    def pause(self) -> None:
+        self.advance(1e-6 if not self.pauses else self.pauses.pop())
+
+    def read_counter(self, descriptor: int, size: int) -> bytes:
+        self.pause()
+        found = super().read_counter(descriptor, size)
+        self.pause()
+        return found
+
+
 def pmu_files(name: str, type_: int, files: Mapping[str, str]) -> dict[str, str | int]:
     """The sysfs tree of a PMU; `files` are relative to its folder."""
     base = f"/sys/bus/event_source/devices/{name}"

@@ -13,6 +13,7 @@ from turbotui.counting.totals import scaled
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import EncodedEvent
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.timed_reads import undisturbed
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.quantities.spies import SpyPlan
 from turbotui.quantities.spy_signals import SAMPLES, SETS, SpySignals
@@ -234,15 +235,16 @@ class SpyReader:
         fresh = None if one is None else _OpenSet(self._host, self._cpu, one, self._effort)
         old = self._open
         try:
+            # What both count is the old set's up to its last reading, and the new set's from the next line on. A thread
+            # that loses its CPU between the two loses what was counted meanwhile, so it reads both again.
+            started, (last, first), ended = undisturbed(
+                lambda: (() if old is None else old.capture(), () if fresh is None else fresh.capture()),
+                1, self._host.now_ns)
             if old is not None:
-                started = self._host.now_ns()
-                captured = old.capture()
-                self._collect(captured, started, self._host.now_ns(), _names(one))
+                self._collect(last, started, ended, _names(one))
                 old.close()
             if fresh is not None:
-                started = self._host.now_ns()
-                captured = fresh.capture()
-                fresh.increases(captured, started, self._host.now_ns())  # what both counted is the old one's
+                fresh.increases(first, started, ended)
         except (CpuGone, HostError):
             if fresh is not None:
                 fresh.close()

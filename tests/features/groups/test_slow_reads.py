@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import pytest
-from fakehost import FakeHost, machine
+from fakehost import SlowHost, machine
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,27 +28,15 @@ SURE = pytest.approx(CPUS * 1e9, rel=0.053)
 CLOCK, CYCLES = PerfAttr(9, 0), PerfAttr(9, 1)
 
 
-@dataclass
-class SlowHost(FakeHost):
-    """A host on which some reads are interrupted, before they read or after that; a group uses all CPUs."""
-
-    pauses: list[float] = field(default_factory=list)
-
-    def _pause(self) -> None:
-        self.advance(1e-6 if not self.pauses else self.pauses.pop())
-
-    def read_counter(self, descriptor: int, size: int) -> bytes:
-        self._pause()
-        found = super().read_counter(descriptor, size)
-        self._pause()
-        return found
+class BusyHost(SlowHost):
+    """A host on which some reads are interrupted; a group uses all CPUs."""
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
-        self._pause()
+        self.pause()
         used = self.now * CPUS // 1000
         self.files |= {f"{TOP}/cpu.stat": f"usage_usec {used}\nuser_usec {used}\nsystem_usec 0\n"}
         found = super().read_at(descriptor, size, offset)
-        self._pause()
+        self.pause()
         return found
 
 
@@ -57,7 +44,7 @@ class Groups:
     """The outermost group of a slow machine, read with two events."""
 
     def __init__(self) -> None:
-        self.host = SlowHost(counters={(9, 0): 1e9, (9, 1): 3e9}, files={
+        self.host = BusyHost(counters={(9, 0): 1e9, (9, 1): 3e9}, files={
             "/proc/self/mountinfo": f"30 23 0:26 / {TOP} rw - cgroup2 cgroup2 rw\n",
             TOP: "", f"{TOP}/cpu.stat": "", f"{TOP}/cgroup.stat": "nr_descendants 0\n"})
         plans = [self._plan("task-clock,rate", CLOCK), self._plan("x=cycles/dt", CYCLES)]
