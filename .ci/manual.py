@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from turbotui import __version__
-from turbotui.commands.parser import Parser
+from turbotui.commands.parser import Parser, verb_of
 from turbotui.feature import Command
 from turbotui.feature_list import COMMANDS, FEATURES
 from turbotui.features.stat.options import OPTIONS as STAT_OPTIONS
@@ -65,7 +64,7 @@ def _of(command: Command) -> Verb:
     parser = Parser(prog=f"turbotui {command.name}".strip())
     if not command.name:
         parser.add_argument("--version", action="version", version=__version__, help="print the version and exit")
-    importlib.import_module(command.module).add_arguments(parser)
+    verb_of(command).add_arguments(parser)
     return replace(_of_parser(command.name, command.summary, parser), behind=command.behind, notes=parser.epilog or "")
 
 

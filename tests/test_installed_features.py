@@ -184,8 +184,7 @@ FAULTS = {
     "rows module": Fault("rows", 'sort="time")', 'sort="no")', _UPTIME, "rows.<module>", "ValueError", status=70),
     "exported": Fault("families", "FAMILIES = (", "FAMILIES = (3, ", _EXPORT, "families:FAMILIES", "TypeError",
                       'turbotui_clock_time_seconds_total{clock="up"}'),
-    "verb": Fault("verb", "_VERB = ", "1 / 0; _VERB = ", _UPTIME, "verb.<module>", status=70),
-    "run": Fault("verb", "add_arguments, run", "add_arguments, no", _UPTIME, "verb", "AttributeError", status=70),
+    "verb": Fault("__init__", 'rows:CLOCKS"),)', 'rows:NO"),)', _UPTIME, "rows:NO", "AttributeError", status=70),
 }
 
 
@@ -201,6 +200,19 @@ def test_what_fails_in_a_package_is_a_sentence_that_names_it(tmp_path: Path, mon
         done.stderr)
     assert "Traceback" not in done.stderr
     assert fault.shown in done.stdout
+
+
+@pytest.mark.parametrize(("module", "where", "error"), [
+    ("def add_arguments(parser): 1 / 0", "bad.add_arguments", "ZeroDivisionError"),
+    ("def add_arguments(parser): pass", "bad", "AttributeError"),
+])
+def test_a_verb_with_a_module_of_its_own_that_fails_is_named(tmp_path: Path, module: str, where: str,
+                                                             error: str) -> None:
+    package(tmp_path, "bad", "bad = bad:FEATURE", "from turbotui.feature import *\n"
+            f"FEATURE = Feature('bad', (Command('fails', 'bad', 'fails'),))\n{module}\n")
+    done = run("fails", path=tmp_path)
+    assert done.returncode == 70
+    assert f"turbotui: {where} of the package bad-1.0 failed: {error}: " in done.stderr
 
 
 @pytest.mark.parametrize(("old", "new", "key", "shown"), [

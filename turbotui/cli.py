@@ -67,7 +67,8 @@ def _status(words: list[str]) -> int:
             return TurbotuiError.exit_status
         if os.environ.get("TURBOTUI_TRACEBACK"):
             raise
-        if foreign_failure(error, next((item.module for item in COMMANDS if words[:1] == [item.name]), "")):
+        parts = (command.rows or command.module for command in COMMANDS if words[:1] == [command.name])
+        if foreign_failure(error, next(parts, "")):
             return InternalError.exit_status
         print(
             f"turbotui: internal error: {type(error).__name__}: {one_line(str(error))} "
@@ -110,10 +111,9 @@ def _run(words: list[str]) -> int:
 
 
 def _dispatch(command: Command, words: list[str]) -> int:
-    module = importlib.import_module(command.module)
     if command.reads_words:
-        ended: int = module.main(words)
+        ended: int = importlib.import_module(command.module).main(words)
         return ended
     from turbotui.commands.parser import run_parsed  # noqa: PLC0415 - stat, which starts often, reads its words itself
 
-    return run_parsed(command, COMMANDS, module, words)
+    return run_parsed(command, COMMANDS, words)

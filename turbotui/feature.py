@@ -12,7 +12,7 @@ class Command:
     """A verb of the command line.
 
     Its module has `add_arguments(parser)` and `run(arguments) -> exit status`, or, if it parses its words itself,
-    `main(words) -> exit status`.
+    `main(words) -> exit status`. A verb that prints the rows of a kind has `turbotui.commands.row_verb`.
     """
 
     name: str  # the word; "" for the command that runs without a word
@@ -24,6 +24,7 @@ class Command:
     behind: str = ""
     group: str = ""  # of `VERB_GROUPS`, under which --help lists it; "" for the last one
     examples: tuple[tuple[str, str], ...] = ()  # command lines that work on any machine, and what each is for
+    rows: str = ""  # "module:name" of the `KindDefinition` whose rows it prints
 
     @property
     def examples_text(self) -> str:
@@ -124,10 +125,31 @@ class Feature:
     # (`tables.envelope.FeatureReport`)
     report: str = ""
     recorded: str = ""  # "module:name" of the tables that recordings can hold (`recording.recorded_tables`)
-    rows: str = ""  # "module:name" of the kinds of rows that it adds (`sampling.row_tables.KindDefinition`)
+    rows: str = ""  # "module:name" of a kind of rows, or of a tuple of them (`sampling.row_tables.KindDefinition`)
     # tables that can be read in the background, and the module whose `make_background(machine)` returns the reader
     background: tuple[tuple[str, str], ...] = ()
     memory: str = ""  # "module:name" of the class of a `diagnosis.memory_meter.MemoryTrafficMeter`; "" for none
+
+
+def kind_feature(name: str, key: str, rows: str, summary: str, examples: tuple[tuple[str, str], ...], *,
+                 nested: bool = False) -> Feature:
+    """A kind of row as a feature: a verb and a screen of its name, and whatever else has rows.
+
+    Args:
+        name: also the id of the kind.
+        key: shows the screen.
+        rows: "module:name" of the `KindDefinition`.
+        summary: see `Command`.
+        examples: see `Command`.
+        nested: whether rows have rows inside them, so that the screen has keys that fold them.
+    """
+    return Feature(
+        name,
+        commands=(Command(name, "turbotui.commands.row_verb", summary, group="now", examples=examples, rows=rows),),
+        screens=(ScreenSpec(name, key, name, rows=rows),),
+        places=(KeyPlace(name, name.capitalize(), (*ROWS, *ARROWS, *PAST, *(("folded",) if nested else ()))),),
+        rows=rows,
+    )
 
 
 def part(reference: str) -> object:

@@ -9,20 +9,30 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar, cast
 
-from turbotui.feature import Command, Feature, part
+from turbotui.feature import Command, Feature, kind_feature, part
 from turbotui.installed_features import FAILED, failure_of, installed_features
 
 P = TypeVar("P")
 
-_NAMES: Final = (
+_FOLDERS_AND_KINDS: Final[tuple[str | Feature, ...]] = (
     "dashboard", "cpus", "overview", "stat", "why", "record", "doctor", "info", "power", "uncore", "roofline",
-    "topdown", "tasks", "groups", "interrupts", "memory", "spies", "score", "machines", "diff", "export", "fleet",
-    "columns", "events", "replay", "gather", "collect", "serve",
+    "topdown", "tasks", "groups",
+    kind_feature("interrupts", "Z", "turbotui.features.interrupts:INTERRUPTS",
+                 "interrupts by source and CPU: a second, device, affinity",
+                 (("turbotui interrupts -n 1", "interrupts a second by source"),
+                  ("turbotui interrupts --cpus -n 1", "and by CPU")), nested=True),
+    kind_feature("memory", "N", "turbotui.features.memory:MEMORY",
+                 "GB/s and cache of each L3, node and package, and pages that nodes had to fetch elsewhere",
+                 (("turbotui memory -n 1", "which L3, node or package moves the most bytes"),
+                  ("turbotui memory -n 1 --format json", "the same, for a script")), nested=True),
+    "spies", "score", "machines", "diff", "export", "fleet", "columns", "events", "replay", "gather", "collect",
+    "serve",
 )
-"""Folders of `turbotui.features` in the order of their verbs in --help, and of their places in the help."""
+"""Folders of `turbotui.features`, and kinds of rows, each of which is a module there, which only its verb and its
+screen import: in the order of their verbs in --help, and of their places in the help."""
 
-
-_OWN: Final = tuple(importlib.import_module(f"turbotui.features.{name}").FEATURE for name in _NAMES)
+_OWN: Final = tuple(one if isinstance(one, Feature) else importlib.import_module(f"turbotui.features.{one}").FEATURE
+                    for one in _FOLDERS_AND_KINDS)
 INSTALLED, REFUSED = installed_features(_OWN)
 """The features of other packages, and a sentence for each that cannot be used."""
 
@@ -37,12 +47,13 @@ def parts_of(feature: Feature, name: str, kind: type[P]) -> tuple[P, ...]:
     """What a feature adds to a table; nothing, and a sentence in `FAILED`, if another package's cannot be used.
 
     Args:
-        name: the attribute of `Feature` that refers to a tuple.
+        name: the attribute of `Feature` that refers to a tuple, or to its only member.
         kind: the class of the tuple's members.
     """
     reference = getattr(feature, name)
     try:
-        members = cast("tuple[object, ...]", part(reference)) if reference else ()
+        named = part(reference) if reference else ()
+        members = named if isinstance(named, tuple) else (named,)
         found = tuple(member for member in members if isinstance(member, kind))
         if len(found) < len(members):
             kinds = getattr(kind, "__name__", kind)  # a union of classes has no name

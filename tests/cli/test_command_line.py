@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from forked import run_forked
 from patience import PATIENCE
 
 from turbotui import __version__
-from turbotui.commands.parser import Parser
+from turbotui.commands.parser import Parser, verb_of
 from turbotui.feature import Command
 from turbotui.feature_list import COMMANDS
 
@@ -142,7 +141,7 @@ def every_parser(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentP
 @of_every([command for command in COMMANDS if not command.reads_words])
 def test_no_option_takes_the_numbers_of_python_literals(command: Command) -> None:
     parser = Parser()
-    importlib.import_module(command.module).add_arguments(parser)
+    verb_of(command).add_arguments(parser)
     assert not [action.option_strings for one in every_parser(parser) for action in one._actions
                 if action.type in (int, float)]
 

@@ -11,7 +11,7 @@ from judged_frames import MadeFrame, made
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.rule_table import RULES
 from turbotui.diagnosis.rules import Certainty, LookResults, NoFinding, Observed, PressedGroup, ThrottledGroup
-from turbotui.features.interrupts.rows import INTERRUPTS
+from turbotui.features.interrupts import INTERRUPTS
 from turbotui.quantities.catalog import STATIC_COLUMNS
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame

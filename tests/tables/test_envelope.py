@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import importlib
 import io
 import re
 from pathlib import Path
@@ -15,6 +14,7 @@ from jsontables import tables
 
 from turbotui.cli import main
 from turbotui.commands.formats import print_tables
+from turbotui.commands.parser import verb_of
 from turbotui.feature_list import COMMANDS
 from turbotui.features.why.verb import FOUND
 from turbotui.machine.host import HostKind
@@ -103,7 +103,7 @@ def test_every_verb_that_writes_json_is_checked() -> None:
     for command in COMMANDS:
         parser = argparse.ArgumentParser()
         if not command.reads_words:
-            importlib.import_module(command.module).add_arguments(parser)
+            verb_of(command).add_arguments(parser)
         if _writes_json(parser):
             found.add(command.name)
     assert found == {words[0] for words in VERBS.values()} | _ELSEWHERE.keys()

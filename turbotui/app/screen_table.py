@@ -39,5 +39,5 @@ def build_screen(spec: ScreenSpec, watch: Watch) -> WatchScreen:
         kind = getattr(importlib.import_module(spec.module), spec.name)
         made: WatchScreen = kind(watch, spec) if spec.rows else kind(watch)
     except Exception as error:  # noqa: BLE001 - raised again where it is turbotui's own
-        return FailedScreen(watch, spec.number, spec.word, failure_of(error, spec.module), for_good=True)
+        return FailedScreen(watch, spec.number, spec.word, failure_of(error, spec.rows or spec.module), for_good=True)
     return made

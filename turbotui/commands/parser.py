@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from turbotui import __version__
 from turbotui.errors import UsageError
-from turbotui.feature import VERB_GROUPS, Command
+from turbotui.feature import VERB_GROUPS, Command, part
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -40,7 +41,7 @@ class ParagraphFormatter(argparse.HelpFormatter):
 
 
 class Verb(Protocol):
-    """The module of a command."""
+    """The module of a command, or what stands for it."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the verb's words."""
@@ -70,7 +71,14 @@ class Parser(argparse.ArgumentParser):
             (sys.stderr if file is None else file).write(message)
 
 
-def run_parsed(command: Command, commands: Sequence[Command], module: Verb, words: list[str]) -> int:
+def verb_of(command: Command) -> Verb:
+    """What a command has to say and to do; its module is imported now."""
+    module: Any = importlib.import_module(command.module)
+    verb: Verb = module.RowVerb(part(command.rows)) if command.rows else module
+    return verb
+
+
+def run_parsed(command: Command, commands: Sequence[Command], words: list[str]) -> int:
     """Run a command by the words after its name, and return its exit status.
 
     Raises:
@@ -83,7 +91,8 @@ def run_parsed(command: Command, commands: Sequence[Command], module: Verb, word
         parser.usage = "turbotui [COMMAND] [OPTIONS] [-- command ...]"
         parser.description = _ABOUT.format(examples=examples, commands=_listing(commands))
         parser.add_argument("--version", action="version", version=f"turbotui {__version__}")
-    module.add_arguments(parser)
+    verb = verb_of(command)
+    verb.add_arguments(parser)
     if command.behind and parser.usage is None:
         usage = parser.format_usage().removeprefix("usage: ").rstrip()
         below = " " * len(f"usage: {parser.prog} ")
@@ -97,7 +106,7 @@ def run_parsed(command: Command, commands: Sequence[Command], module: Verb, word
         parser.error(_about_foreign(foreign, command))
     if command.behind:
         arguments.command = rest
-    return module.run(arguments)
+    return verb.run(arguments)
 
 
 def _listing(commands: Sequence[Command]) -> str:

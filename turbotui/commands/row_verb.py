@@ -38,24 +38,20 @@ class RowVerb:
 
     Args:
         definition: of the kind.
-        parts: the option that adds the rows inside others, and its help; "" for a kind without such rows.
-        of_cpus: whether some of the CPUs can be chosen, whose share the rows then are.
     """
 
-    def __init__(self, definition: KindDefinition, parts: tuple[str, str] = ("", ""), *, of_cpus: bool = False) -> None:
+    def __init__(self, definition: KindDefinition) -> None:
         self._definition = definition
-        self._of_cpus = of_cpus
-        self._parts = parts
         self._title = definition.source.kind.title
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the options."""
         add_machine_arguments(parser)
         add_interval_arguments(parser)
-        option, said = self._parts
+        option, said = self._definition.parts
         if option:
             parser.add_argument(option, dest="parts", action="store_true", help=said)
-        if self._of_cpus:
+        if self._definition.of_cpus:
             parser.add_argument("-c", "--cpu", metavar="SET", help="of these CPUs only: 0-3,8 or 0..3,8")
         sort = self._definition.sort.replace("%", "%%")
         example = next(column.id for column in self._definition.columns if not column.identity).replace("%", "%%")
@@ -94,7 +90,7 @@ class RowVerb:
     def _replay(self, arguments: argparse.Namespace) -> int:
         kind = self._definition.source.kind
         if arguments.interval or getattr(arguments, "cpu", None) is not None:
-            left_out = "-i (--every) and -c" if self._of_cpus else "-i (--every)"
+            left_out = "-i (--every) and -c" if self._definition.of_cpus else "-i (--every)"
             raise UsageError(f"--replay shows what was recorded: leave {left_out} out")
         with open_replay(arguments) as journal:
             frames = (frame for frame in replayed_frames(arguments, journal) if kind.id in frame.newer.rows)
@@ -108,7 +104,7 @@ class RowVerb:
         columns = self._definition.columns
         choice = row_choice(arguments, columns, self._title, words_of, always=[one for one in columns if one.identity])
         parts, restricted = getattr(arguments, "parts", None), machine.topology.restricted
-        of = f"of CPUs {format_cpulist(restricted)} only" if self._of_cpus and restricted is not None else ""
+        of = f"of CPUs {format_cpulist(restricted)} only" if self._definition.of_cpus and restricted is not None else ""
         with open_output(arguments, many).until_interrupted() as output:
             for frame in frames:
                 found = frame.kind(self._definition.source.kind.id)

@@ -121,6 +121,9 @@ class KindDefinition:
     columns: tuple[RowColumn, ...]
     sort: ColumnId  # the column whose greatest values come first; "" for the order in which the rows came
     folded: bool = True  # whether rows inside others are shown on request only
+    # the verb's option that adds the rows inside others, and its help; ("", "") for a kind without such rows
+    parts: tuple[str, str] = ("", "")
+    of_cpus: bool = False  # whether some of the CPUs can be chosen, whose share the rows then are
     kept: bool = False  # whether every recording has these rows; else those that are asked for them by the kind's id
 
     def has_row(self, row: Row, *, parts: bool | None = None) -> bool:

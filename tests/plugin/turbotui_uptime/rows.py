@@ -45,4 +45,3 @@ CLOCKS = KindDefinition(Clocks(), (
 ), sort="time")
 DAYS = replace(CLOCKS, columns=(CLOCKS.columns[0], replace(
     CLOCKS.columns[1], unit="d", compute=lambda row: None if (time := row.total("time")) is None else time / 86400)))
-KINDS = (CLOCKS,)

@@ -397,4 +397,3 @@ COLUMNS: Final[tuple[RowColumn, ...]] = (
 )
 
 MEMORY: Final = KindDefinition(MemorySource(), COLUMNS, sort="", folded=False)
-KINDS: Final = (MEMORY,)

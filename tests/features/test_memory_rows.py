@@ -11,7 +11,7 @@ from typing import TypeAlias
 import pytest
 from knownmachines import known_machine
 
-from turbotui.features.memory.rows import COLUMNS, MEMORY, MemoryReader, MemorySource
+from turbotui.features.memory import COLUMNS, MEMORY, MemoryReader, MemorySource
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.topology import CpuPlace
 from turbotui.quantities.unavailable import Reason, Unavailable

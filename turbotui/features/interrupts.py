@@ -335,5 +335,6 @@ COLUMNS: Final[tuple[RowColumn, ...]] = (
               help="interrupts since the boot", document=_PROC),
 )
 
-INTERRUPTS: Final = KindDefinition(InterruptSource(), COLUMNS, sort="Int/s")
-KINDS: Final = (INTERRUPTS,)
+INTERRUPTS: Final = KindDefinition(
+    InterruptSource(), COLUMNS, sort="Int/s", of_cpus=True,
+    parts=("--cpus", "also a row for each CPU that has taken any of a source's interrupts"))

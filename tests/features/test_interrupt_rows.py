@@ -10,7 +10,7 @@ import pytest
 from knownmachines import known_machine
 from treehost import TreeHost
 
-from turbotui.features.interrupts.rows import COLUMNS, INTERRUPTS, InterruptReader, InterruptSource
+from turbotui.features.interrupts import COLUMNS, INTERRUPTS, InterruptReader, InterruptSource
 from turbotui.machine.host import HostKind
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.row_differences import RowDifferences
