@@ -113,6 +113,7 @@ def test_one_that_fails_is_a_line_of_doctor(tmp_path: Path, line: str, module: s
     assert why in run("doctor", "--machine", "guest", path=tmp_path).stdout
 
 
+GOLDEN = Path(__file__).parent / "recording" / "golden" / "version1.tasks.ttj"
 _STAT = ("stat", "-q", "-n", "1", "-i", "0.05", "--Summary", "-s", "Uptime,TSC_MHz", "--format", "json")
 _RECORD = ("record", "--show", "TSC_MHz", "-n", "1", "-i", "0.05", "recording")
 _UPTIME = ("uptime", "-n", "1", "-i", "0.05", "--format", "json")
@@ -171,6 +172,8 @@ FAULTS = {
                      "AttributeError"),
     "recorded": Fault("__init__", "kept=", 'recorded="turbotui_uptime.measured:no", kept=', _RECORD, "measured:no",
                       "AttributeError"),
+    "traced": Fault("__init__", "kept=", 'traced="turbotui_uptime.measured:no", kept=', (
+        "export", "--from", str(GOLDEN), "--format", "trace"), "measured:no", "AttributeError", '"traceEvents":['),
     "report": Fault("__init__", "kept=", 'report="turbotui_uptime.measured:no", kept=', ("gather", "--list"),
                     "measured:no", "AttributeError", "doctor.json"),
     "rows open": Fault("rows", "return ClockReader", "return 1 / 0, ClockReader", _UPTIME, "rows.Clocks.open",

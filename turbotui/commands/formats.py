@@ -33,15 +33,21 @@ _GIVEN: Final = "given_format"
 """The attribute of a namespace for the requested format; absent if none was requested."""
 
 
-def add_format_arguments(parser: argparse.ArgumentParser, tables: Sequence[str] = ()) -> None:
+TRACE: Final = "trace"
+"""The format of a trace, of verbs that know when something was: Chrome's trace events."""
+
+
+def add_format_arguments(parser: argparse.ArgumentParser, tables: Sequence[str] = (), *, traced: str = "") -> None:
     """Declare --format, --json and, for a verb with several tables, --table.
 
     Args:
         tables: the names of its tables; the first is the one that CSV writes.
+        traced: when the verb writes traces, in words; "" if it writes none.
     """
-    parser.add_argument("--format", choices=NAMES, default=TEXT, action=OneFormat,
+    trace = f"; trace {traced}: Chrome's trace events, which ui.perfetto.dev opens" if traced else ""
+    parser.add_argument("--format", choices=(*NAMES, TRACE) if traced else NAMES, default=TEXT, action=OneFormat,
                         help="text for people (default), an aligned table, csv, json (see docs/table.schema.json) or "
-                        "openmetrics")
+                        f"openmetrics{trace}")
     parser.add_argument("--json", dest="format", action=OneFormat, nargs=0, const="json", help="as --format json")
     if len(tables) > 1:
         parser.add_argument("--table", choices=tables, default="",

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.features.tasks.timeline import Stretch, Timeline, place_texts, place_width
+from turbotui.features.tasks.timeline import RunSlice, Stretch, Timeline, place_texts, place_width
 
 SLICES = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 3), st.integers(0, 9_000), st.integers(1, 500)),
                   max_size=40)
@@ -34,6 +37,35 @@ def test_a_line_has_the_run_time_of_its_thread(slices: list[tuple[int, int, int,
     assert shown <= ran + 1e-6
     if end - first >= 4 * places:  # narrower places than bins round the shares up to 1
         assert shown >= 0.7 * ran - (end - first) / places
+
+
+@given(SLICES, st.sampled_from([1, 7, 100]))
+def test_slices_of_a_cpu_have_its_run_time_and_do_not_overlap(slices: list[tuple[int, int, int, int]],
+                                                              size: int) -> None:
+    timeline = Timeline(size)
+    ends: dict[int, int] = {}
+    ran: Counter[tuple[int, int]] = Counter()
+    for thread, cpu, _start, length in slices:  # one thread at a time is on a CPU
+        start = ends.get(cpu, 1)
+        ends[cpu] = start + length + length % 3
+        timeline.add(thread, cpu, start, start + length)
+        ran[cpu, thread] += length
+    found = list(timeline.slices())
+    for one, following in itertools.pairwise(found):
+        assert one.cpu < following.cpu or one.end <= following.start
+    drawn: Counter[tuple[int, int]] = Counter()
+    for piece in found:
+        drawn[piece.cpu, piece.thread] += piece.end - piece.start
+    parts = sum(len(bins) for bins in timeline._lines.values())
+    for key, length in ran.items():
+        assert abs(drawn[key] - length) <= parts, "half a ns is rounded at each bin"
+
+
+def test_a_slice_goes_on_over_bins() -> None:
+    timeline = Timeline(100)
+    for thread, start, end in ((1, 100, 350), (2, 350, 420), (1, 480, 600)):
+        timeline.add(thread, 3, start, end)
+    assert list(timeline.slices()) == [RunSlice(3, 100, 350, 1), RunSlice(3, 350, 420, 2), RunSlice(3, 480, 600, 1)]
 
 
 def test_a_place_shows_where_the_thread_ran_longest() -> None:

@@ -6,7 +6,8 @@ import argparse
 import csv
 import io
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from turbotui import __version__, recording
@@ -23,6 +24,7 @@ from turbotui.features.export.model import (
     rows_of_level,
     signal_columns,
 )
+from turbotui.features.export.trace_export import TraceExport, default_columns, thinned
 from turbotui.machine.host import HostKind
 from turbotui.quantities.moments import parse_duration, parse_span
 from turbotui.quantities.scope import Scope
@@ -60,6 +62,10 @@ class CsvExport:
         """Return the header."""
         yield _line([*HEADER, *(scope.value for scope in PLACES), *(column.name for column in self._columns)])
 
+    def end(self) -> Iterator[str]:
+        """Return no line, because a table has no end."""
+        return iter(())
+
     def interval(self, frame: Frame) -> Iterator[str]:
         """Return the rows of an interval."""
         envelope = Envelope(self._machine, HostKind.RECORDED, frame.newer.wall_ns)
@@ -88,6 +94,10 @@ class JsonExport:
         """Return no line, because JSON lines have no header."""
         return iter(())
 
+    def end(self) -> Iterator[str]:
+        """Return no line, because every line is complete."""
+        return iter(())
+
     def interval(self, frame: Frame) -> Iterator[str]:
         """Return the tables of an interval."""
         envelope = Envelope(self._machine, HostKind.RECORDED, frame.newer.wall_ns, frame.seconds)
@@ -102,7 +112,8 @@ def _line(cells: Sequence[object]) -> str:
     return text.getvalue()
 
 
-FORMATS: Final = ("csv", "json", "parquet")
+_TRACE: Final = "trace"
+FORMATS: Final = ("csv", "json", "parquet", _TRACE)
 _LEVELS: Final = {"machine": Scope.SYSTEM, "package": Scope.PACKAGE, "core": Scope.CORE, "cpu": Scope.CPU}
 
 
@@ -131,7 +142,8 @@ def _add_table_arguments(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument("--columns", metavar="NAMES", default="",
                         help="export these columns or categories, comma separated, instead of signals (increases of "
                              "counters "
-                        "and values of gauges, in SI units); with metrics: export them too, as gauges in base units")
+                        "and values of gauges, in SI units; of a trace the dashboard's default columns); with metrics: "
+                        "export them too, as gauges in base units")
     parser.add_argument("--by", choices=tuple(_LEVELS), default="",
                         help="all values in rows of this level (default: each in rows of its own level)")
     parser.add_argument("--elapsed", action="store_true",
@@ -162,12 +174,15 @@ def _run_table(arguments: argparse.Namespace) -> int:
     every = parse_duration(arguments.every, "--every") if arguments.every else 0.0
     if arguments.columns and arguments.elapsed:
         raise UsageError("--elapsed is of signals: leave --columns out")
+    if form == _TRACE and arguments.elapsed:
+        raise UsageError("--elapsed is of signals, and a trace has columns: leave one of them out")
     with recording.read_machine(arguments.file) as journal:
         begin, end = parse_span(arguments.from_time, arguments.to_time, journal.first_ns, journal.last_ns)
         time = RecordedTime(journal, begin, end, every)
         level = _LEVELS[arguments.by] if arguments.by else None
         words = [word.strip() for word in arguments.columns.split(",")]
         columns = (named_columns(journal, words, level) if arguments.columns
+                   else default_columns(journal, level) if form == _TRACE
                    else signal_columns(time, level, elapsed=arguments.elapsed))
         if form == "parquet":
             intervals, rows = _parquet(arguments.output, time, columns)
@@ -206,20 +221,26 @@ def _parquet(path: str, time: RecordedTime, columns: Sequence[LongColumn]) -> tu
 
 def _text(form: str, path: str, time: RecordedTime, columns: Sequence[LongColumn]) -> None:
     machine = time.journal.machine.host.name
-    export = CsvExport(machine, columns) if form == "csv" else JsonExport(machine, columns)
+    export: CsvExport | JsonExport | TraceExport
+    if form == _TRACE:
+        limits = thinned(time, columns)
+        time = replace(time, every=limits.seconds)
+        export = TraceExport(machine, columns, time, limits)
+    else:
+        export = CsvExport(machine, columns) if form == "csv" else JsonExport(machine, columns)
     if not path:
-        print_lines(export.begin())
-        for frame in _named(time):
-            print_lines(export.interval(frame))
+        _write(export, time, print_lines)
         return
     with writing_new(path) as file:
-        file.write(_encoded(export.begin()))
-        for frame in _named(time):
-            file.write(_encoded(export.interval(frame)))
+        _write(export, time, lambda lines: file.write("".join(f"{line}\n" for line in lines).encode()))
 
 
-def _encoded(lines: Iterable[str]) -> bytes:
-    return "".join(f"{line}\n" for line in lines).encode()
+def _write(export: CsvExport | JsonExport | TraceExport, time: RecordedTime,
+           put: Callable[[Iterator[str]], object]) -> None:
+    put(export.begin())
+    for frame in _named(time):
+        put(export.interval(frame))
+    put(export.end())
 
 
 def _facts(journal: Journal) -> dict[str, str]:

@@ -22,4 +22,5 @@ FEATURE = Feature(
     keys="turbotui.features.tasks.keys:KEYS",
     background=(("tasks", "turbotui.features.tasks.background"),),
     recorded="turbotui.features.tasks.recorders:RECORDED",
+    traced="turbotui.features.tasks.traced:trace_of",
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
-from turbotui.commands.formats import terminal_room, text_lines
+from turbotui.commands.formats import TRACE, print_lines, terminal_room, text_lines
 from turbotui.commands.intervals import open_output
 from turbotui.commands.recorded import open_replay, recorded_ones, replayed_frames, report_missing
 from turbotui.dataclass import dataclass
@@ -22,6 +23,7 @@ from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_regions import TaskRegion
 from turbotui.features.tasks.task_table import task_table
 from turbotui.features.tasks.text import in_text
+from turbotui.features.tasks.traced import recorded_lines
 from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import RowTable
@@ -31,7 +33,7 @@ from turbotui.sampling.energy import Energy, energy_of
 from turbotui.sampling.frame import Frame
 from turbotui.tables.envelope import Envelope
 
-_REFUSED: Final = ("pid", "cgroup", "container", "all", "app", "command", "event", "timeline", "interval", "pages")
+_REFUSED: Final = ("pid", "cgroup", "container", "all", "app", "command", "event", "interval", "pages")
 """Options that say what to watch, and how."""
 
 
@@ -141,9 +143,16 @@ def replay(arguments: argparse.Namespace) -> int:
     """
     if any(getattr(arguments, name) for name in _REFUSED):
         raise UsageError("--replay shows what was recorded: leave out what is to be watched, -e, -i (--every), "
-                         "--timeline and --pages")
+                         "and --pages")
+    if arguments.timeline and arguments.format != TRACE:
+        raise UsageError("a recording does not say when within an interval a thread ran: leave --timeline out, or give "
+                         "--format trace")
     by = Grouping(arguments.by)
     with open_replay(arguments) as journal:
+        if arguments.format == TRACE:
+            print_lines(recorded_lines(journal, islice(replayed_frames(arguments, journal), arguments.intervals)))
+            report_missing(journal)
+            return 0
         _print(arguments, recorded_ones(arguments, _intervals(arguments, journal, by), "tasks", "tasks"))
         report_missing(journal)
     return 0

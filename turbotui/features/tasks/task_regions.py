@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -89,6 +89,12 @@ class _Stretches:
             self._starts.append(self.since)
             self._ends.append(ns)
             self.done_ns += ns - self.since
+
+    def spans(self, now: int) -> Iterator[tuple[int, int]]:
+        """The beginnings and ends of the newest stretches, in the order of time; the one that is open ends now."""
+        yield from zip(self._starts, self._ends, strict=True)
+        if self.threads:
+            yield self.since, now
 
     def plus(self, other: _Stretches) -> _Stretches:
         """The sums of the entries and of the finished time of both, without the single stretches."""
@@ -205,6 +211,15 @@ class TaskRegions:
         for thread, name in [element for element in self._open.elements() if element[0][0] == pid]:
             self._left_open += 1
             self._mark(RegionMark(False, ns, thread, 0, name), ns + offset)
+
+    def spans(self) -> Iterator[tuple[str, int, int]]:
+        """When each region was open in at least one thread: name, start and end (CLOCK_MONOTONIC_RAW).
+
+        Of regions that share a row for want of room nothing but the sums is kept.
+        """
+        now = _raw_ns()
+        for name, stretches in self._stretches.items():
+            yield from ((name, start, end) for start, end in stretches.spans(now))
 
     def found(self, window: ParallelWindow | None = None) -> tuple[TaskRegion, ...]:
         """All regions so far, by decreasing run time; `window` is what their wall-clock shares are shares of."""

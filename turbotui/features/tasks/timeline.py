@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from turbotui.cell_widths import flush_right
 from turbotui.dataclass import dataclass
@@ -19,6 +19,16 @@ IDLE: Final = "·"
 
 Bins = dict[tuple[int, int], int]
 """(bin, CPU) -> ns that a thread ran there."""
+
+
+class RunSlice(NamedTuple):
+    """A time for which a thread ran on a CPU without a break, to the resolution of a timeline."""
+
+    cpu: int
+    # start, end: ns of the perf clock
+    start: int
+    end: int
+    thread: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +141,46 @@ class Timeline:
                     found[place][cpu] = found[place].get(cpu, 0) + ran
         length = span / places
         return [_stretch(by_cpu, length) for by_cpu in found]
+
+    def slices(self) -> Iterator[RunSlice]:
+        """Where threads ran, CPU by CPU in the order of time.
+
+        Within a bin the order of threads is not known: who ran in the bin before is first, who runs in the next one is
+        last, and idle time lies before the last one.
+        """
+        by_cpu: dict[int, dict[int, dict[int, int]]] = {}
+        for thread, bins in self._lines.items():
+            for (number, cpu), ran in bins.items():
+                by_cpu.setdefault(cpu, {}).setdefault(number, {})[thread] = ran
+        for cpu, numbers in sorted(by_cpu.items()):
+            open_slice: RunSlice | None = None
+            for number, threads in sorted(numbers.items()):
+                for start, end, thread in self._laid_out(number, threads, numbers.get(number + 1, {}), open_slice):
+                    if open_slice is not None and (open_slice.end, open_slice.thread) == (start, thread):
+                        open_slice = open_slice._replace(end=end)
+                        continue
+                    if open_slice is not None:
+                        yield open_slice
+                    open_slice = RunSlice(cpu, start, end, thread)
+            if open_slice is not None:
+                yield open_slice
+
+    def _laid_out(self, number: int, ran: Mapping[int, int], following: Container[int],
+                  before: RunSlice | None) -> list[tuple[int, int, int]]:
+        """Start, end and thread of the slices in a bin."""
+        begin = number * self.bin_ns
+        first = before.thread if before is not None and before.end == begin else -1
+        order = sorted(ran, key=lambda thread: (thread != first, thread in following, -ran[thread], thread))
+        whole = sum(ran.values())
+        scale = min(1.0, self.bin_ns / whole) if whole else 0.0  # threads that leave and come overlap by some ns
+        found, at = [], 0.0
+        for thread in order:
+            length = ran[thread] * scale
+            if thread in following and thread == order[-1] and (thread != first or len(order) == 1):
+                at = self.bin_ns - length  # it goes on in the next bin
+            found.append((begin + round(at), begin + round(at + length), thread))
+            at += length
+        return found
 
     def running(self, start: int, end: int, places: int) -> list[float]:
         """The mean number of threads that ran in each cell of the window from `start` to `end`."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from turbotui.commands.arguments import add_event_tables_argument, whole
-from turbotui.commands.formats import add_format_arguments, make_writer, terminal_room
+from turbotui.commands.formats import TRACE, add_format_arguments, make_writer, print_lines, terminal_room
 from turbotui.commands.intervals import add_interval_arguments, at_least_one
 from turbotui.commands.recorded import add_span_arguments, refuse_span
 from turbotui.commands.regions import add_regions_argument, open_given_pipe
@@ -28,6 +28,7 @@ from turbotui.features.tasks.task_regions import REGIONS
 from turbotui.features.tasks.task_table import TASKS, TOTALS
 from turbotui.features.tasks.text import StartTotals, TaskInterval, as_text, notes, timeline_lines
 from turbotui.features.tasks.thread_totals import RUN_MEANING
+from turbotui.features.tasks.traced import LiveTrace
 from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.host import HostKind
 from turbotui.machine.launching import HeldCommand
@@ -84,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timeline", action="store_true",
                         help="show where each thread ran: time from left to right, the CPU as a number and a colour")
     add_span_arguments(parser)
-    add_format_arguments(parser, (TASKS, TOTALS, CPU_WAITS, REGIONS))
+    add_format_arguments(parser, (TASKS, TOTALS, CPU_WAITS, REGIONS), traced="with --timeline")
     parser.add_argument("--pages", metavar="N", type=whole, help="pages of each ring of samples, a power of two")
     parser.add_argument("command", nargs="*", metavar="-- command", help="the command to run and watch")
 
@@ -95,6 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
     Commands get the signal too. The exit status is theirs, or the signal's if there is none or they go on.
     """
     at_least_one(arguments.intervals)
+    if arguments.format == TRACE and not arguments.timeline:
+        raise UsageError("--format trace shows when threads ran: give --timeline too")
     if arguments.replay:
         from turbotui.features.tasks.replaying import replay  # noqa: PLC0415 - most runs watch a machine
 
@@ -147,7 +150,8 @@ class _Watch:
         self._facts = ProcFacts(host)
         once = (not listed or arguments.intervals == 1) and len(applications) == 1
         intervals = 1 if once else arguments.intervals or (SEVERAL if arguments.command else None)
-        self._writer = make_writer(arguments, intervals, marks=True)
+        self._trace = LiveTrace(host) if arguments.format == TRACE else None
+        self._writer = None if self._trace is not None else make_writer(arguments, intervals, marks=True)
 
     def run(self) -> int:
         commands = {application.name: application.command for application in self._applications if application.command}
@@ -229,8 +233,7 @@ class _Watch:
         note_ends()
         watching.finish()
         self._show(watching, meter, None)
-        if self._writer is not None:
-            self._writer.end()
+        self._end_output()
         for one in seen.running if self._signal else ():
             print(f"turbotui: {one.name} (process {one.pid}) goes on: it did not end by "
                   f"{signal.Signals(self._signal).name}", file=sys.stderr)
@@ -238,6 +241,12 @@ class _Watch:
             # Ctrl-C is how people end what has no end of its own
             return signal_status(self._signal) if seen.running or self._signal != signal.SIGINT else 0
         return next((status for one in seen.commands if (status := one.status) is not None), 0)
+
+    def _end_output(self) -> None:
+        if self._writer is not None:
+            self._writer.end()
+        if self._trace is not None:
+            print_lines(self._trace.lines())
 
     def _show(self, watching: WatchedApplications, meter: EnergyMeter, number: int | None) -> None:
         energy = meter.take()
@@ -250,6 +259,10 @@ class _Watch:
             shown = TaskInterval(report, one.aggregate, number, joules, energy, self._by, self._machine.host, earlier,
                                  TaskLooks(self._facts), one.parallel, one.regions if number is None else None)
             self._so_far[one.application.name] = shown.so_far()
+            if self._trace is not None:
+                if number is None:
+                    self._trace.add(shown)
+                continue
             if self._writer is not None:
                 self._writer.write(shown.envelope, shown.tables)
                 continue
