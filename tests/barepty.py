@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from forkedpty import ForkedProgram
 from patience import PATIENCE
+from terminal_picture import TerminalPicture
 
 DASHBOARD = (sys.executable, "-m", "turbotui", "--machine", "guest", "-i", "0.2")
 
@@ -44,7 +45,8 @@ class BarePty:
             ForkedProgram(words, slave, env, controlling=controlling) if forked else
             subprocess.Popen([*leader, *words], stdin=slave, stdout=slave, stderr=slave,  # noqa: S603 - ourselves
                              start_new_session=True, env=env))
-        self.output = b""
+        self.picture = TerminalPicture()
+        self.output = self.drawn = b""
 
     def take(self, seconds: float) -> bytes:
         """Read what comes within a time; forgets nothing."""
@@ -52,13 +54,18 @@ class BarePty:
         while (left := end - time.monotonic()) > 0:
             if not select.select([self.master], [], [], left)[0]:
                 break
-            self.output += os.read(self.master, 1 << 16)
+            self._read()
         return self.output
 
+    def _read(self) -> None:
+        data = os.read(self.master, 1 << 16)
+        self.output += data
+        self.drawn += data + b"\n" + self.picture.feed(data).encode() + b"\n"
+
     def until(self, what: bytes) -> None:
-        """Read until the output since the last `press` matches."""
+        """Read until the output since the last `press` matches, or the lines that were drawn on since, each whole."""
         pattern = re.compile(what, re.DOTALL)
-        self.read_while(lambda: not pattern.search(self.output), f"never saw {what!r}")
+        self.read_while(lambda: not (pattern.search(self.output) or pattern.search(self.drawn)), f"never saw {what!r}")
 
     def read_while(self, lacks: Callable[[], object], complaint: str) -> None:
         """Read as long as something is lacking; fails when it can no longer come."""
@@ -66,14 +73,18 @@ class BarePty:
         while lacks():
             over = self.process.poll() is not None or time.monotonic() > end  # asked before the last look
             if select.select([self.master], [], [], 0.0 if over else 1.0)[0]:
-                self.output += os.read(self.master, 1 << 16)
+                self._read()
             else:
-                assert not over, f"{complaint} in {self.output[-2000:]!r}"
+                assert not over, f"{complaint} in {self.picture.text}\nand {self.output[-2000:]!r}"
 
     def press(self, keys: bytes) -> None:
         """Type, and forget what was written before."""
-        self.output = b""
+        self.forget()
         os.write(self.master, keys)
+
+    def forget(self) -> None:
+        """Forget what was written before; the picture stays."""
+        self.output = self.drawn = b""
 
     def ended(self, *, reading: bool = True) -> int:
         """Wait for the end, and return the exit status."""
@@ -85,7 +96,7 @@ class BarePty:
             else:
                 time.sleep(0.05)
         while reading and select.select([self.master], [], [], 0.0)[0]:  # what it wrote last
-            self.output += os.read(self.master, 1 << 16)
+            self._read()
         return self.process.wait()
 
     @property

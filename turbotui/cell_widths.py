@@ -18,11 +18,16 @@ _SINGLE: Final = "[^\x20-\x7e\xa0-\u02ff\u2010-\u2027\u2190-\u2193\u2500-\u25fc\
 
 def cell_count(text: str) -> int:
     """The number of cells that a text takes, without line breaks and control characters."""
-    if text.isascii() or _single().search(text) is None:
+    if are_single_cells(text):
         return len(text)
     from rich.cells import cell_len  # noqa: PLC0415 - 13 ms, and most texts are plain
 
     return cell_len(text)
+
+
+def are_single_cells(text: str) -> bool:
+    """Whether each character is known to take one cell."""
+    return text.isascii() or _single().search(text) is None
 
 
 def flush_left(text: str, width: int) -> str:

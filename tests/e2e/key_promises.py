@@ -138,6 +138,7 @@ PROMISED_EVERYWHERE = {
     "output": Promise("No command runs beside"),
     "remember": Promise(r"Remembered theme, interval, screen and, for \S+ machines, columns in"),
     "past_now": Promise(compared=_later, first=(",",), now=_PAST, gone=_PAST),
+    "redraw": Promise("drawn anew"),
     "palette": Promise("Search for commands", undo=ESC),
     "close": Promise(first=("?",), now=_HELP, gone=_HELP),
     "suspend": Promise("Stopped", undo=("fg", "Enter")),

@@ -44,7 +44,7 @@ _NAMES = {"exclamation_mark": "!",
           "pageup": "PPage", "pagedown": "NPage", "ctrl+b": "C-b", "ctrl+f": "C-f", "home": "Home", "end": "End",
           "left_square_bracket": "[", "right_square_bracket": "]", "comma": ",", "full_stop": ".", "at": "@",
           "left_curly_bracket": "{", "right_curly_bracket": "}", "left_parenthesis": "(", "right_parenthesis": ")",
-          "backspace": "BSpace", "ctrl+r": "C-r", "ctrl+s": "C-s"}
+          "backspace": "BSpace", "ctrl+l": "C-l", "ctrl+r": "C-r", "ctrl+s": "C-s"}
 
 
 _INTERVALS = ("longer", "shorter")

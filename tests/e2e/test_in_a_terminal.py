@@ -80,7 +80,7 @@ def test_ctrl_j_and_usr1_end_a_long_interval() -> None:
         running.press(b"\n")
         running.until(rb"#2")
         running.process.send_signal(signal.SIGUSR1)
-        running.output = b""
+        running.forget()
         running.until(rb"#3")
         running.press(b"q")
         assert running.left() == 0

@@ -80,7 +80,7 @@ def test_ctrl_z_stops_it_under_a_window_too(shell: Shell) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP])
 def test_stopped_from_elsewhere(shell: Shell, number: signal.Signals) -> None:
-    shell.output = b""
+    shell.forget()
     os.kill(shell.dashboard, number)
     shell.until(b"Stopped.*" + PROMPT)
     assert (b"\x1b[?1049l" in shell.output) == (number is signal.SIGTSTP)
@@ -91,7 +91,7 @@ def test_stopped_from_elsewhere(shell: Shell, number: signal.Signals) -> None:
 
 def test_a_bare_cont_changes_nothing_that_q_restores(shell: Shell) -> None:
     for _ in range(3):
-        shell.output = b""
+        shell.forget()
         os.kill(shell.dashboard, signal.SIGCONT)
         shell.until(ENTERED)
     assert_usual(shell.modes_after_q())

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from barepty import BarePty
 from patience import PATIENCE
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -150,20 +151,24 @@ def test_texts_of_a_recorded_machine(words: tuple[str, ...], tree: str, tmp_path
 
 
 def test_the_dashboard_on_every_screen(tree: str, tmp_path: Path) -> None:
-    terminal = Terminal([*_TURBOTUI, "--sysroot", tree, "-i", "0.2"], 160, 48,
-                        {"XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)})
-    taken = terminal.drain(PATIENCE, re.compile(b"owned"))
-    two_frames = re.compile(rb"#(\d+)\b.*#(?!\1\b)\d", re.DOTALL)  # the first may have been under way
-    for key in (b"2", b"3", b"4", b"5", b"6", b"7", b"8", b"9", b"1", b"C", b"\x1b", b"e", b"\x1b", b"?", b"\x1b"):
-        terminal.press(key)
-        # the window of columns covers the frame's number
-        shown = re.compile(b"columns") if key == b"C" else two_frames
-        drawn = terminal.drain(PATIENCE, shown)
-        assert shown.search(drawn), (key, drawn[-2000:])
-        taken += drawn
-    terminal.press(b"q")
-    taken += terminal.drain(PATIENCE)
-    terminal.end()
+    terminal = BarePty([*_TURBOTUI, "--sysroot", tree, "-i", "0.2"], size=(160, 48),
+                       environment={"XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path),
+                                    "PYTHONPATH": str(ROOT), "TURBOTUI_TOUR": "0"})
+    taken = b""
+    two_frames = rb"#(\d+)\b.*#(?!\1\b)\d"  # the first may have been under way
+    try:
+        terminal.until(b"owned")
+        for key in (b"2", b"3", b"4", b"5", b"6", b"7", b"8", b"9", b"1", b"C", b"\x1b", b"e", b"\x1b", b"?", b"\x1b"):
+            taken += terminal.output
+            terminal.press(key)
+            # the window of columns covers the frame's number
+            terminal.until(b"columns" if key == b"C" else two_frames)
+        taken += terminal.output
+        terminal.press(b"q")
+        terminal.ended()
+        taken += terminal.output
+    finally:
+        terminal.end()
     text = taken.decode("utf-8", "surrogateescape")
     assert "␛]0;owned␇" in text
     assert "\x1b]0;" not in text

@@ -108,6 +108,8 @@ _COMMON: Final = (
     Action("quit", "quit", ("q", "f10"), "q F10", "Quit.", "quit", rank=0),
     Action("suspend", "suspend", ("ctrl+z",), "ctrl+z", "Stop and give the terminal back to the shell; fg continues.",
            priority=True),
+    Action("redraw", "redraw", ("ctrl+l",), "ctrl+l",
+           "Draw the screen anew, over what another program has written on it.", priority=True),
     Action("interrupt", "interrupt", ("ctrl+c",), "ctrl+c",
            "Quit, whatever is open; while a command runs beside the dashboard (turbotui -- COMMAND), interrupt it.",
            priority=True),

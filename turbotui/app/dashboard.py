@@ -388,6 +388,12 @@ class TurbotuiApp(FramesApp):
         if self.base is None or not self.base.open_chosen():
             self.action_end_interval()
 
+    def action_redraw(self) -> None:
+        """Set the terminal's modes again and draw every cell."""
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.draw_anew()
+            self.say("The screen was drawn anew")
+
     def action_end_interval(self) -> None:
         """End the interval now."""
         self.session.end_interval()

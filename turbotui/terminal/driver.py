@@ -32,11 +32,13 @@ from turbotui.repertoire import Repertoire
 from turbotui.terminal.backlog import InputBacklog
 from turbotui.terminal.handover import LAST_ROW, HandedOver, Handover, bounded, modes_of, set_raw, wait_for_front
 from turbotui.terminal.keys import InputMessages
+from turbotui.terminal.shown_cells import ShownCells
 from turbotui.terminal.writer import TerminalWriter
 from turbotui.threads import NamedThread
 
 _PATIENCE: Final = 0.5  # seconds that leaving waits for a terminal that accepts nothing
 _UNTIL_SIGNAL: Final = 1.5  # seconds until a program that lost its terminal is ended by a signal, and by the next
+_REMEMBERED: Final = 60.0  # seconds after which lines are sent whole: another program may have written over them
 _READ: Final = 4096
 _TRIES: Final = 10
 _REST: Final = 0.1
@@ -92,6 +94,9 @@ class TerminalDriver(LinuxDriver):
         self._backlog = InputBacklog(app, self._soon)
         self._writer: TerminalWriter | None = None
         self._held: list[str] = []
+        self._cells = ShownCells()
+        self._remembered = 0.0  # when the cells were last unknown
+        self._unknown = True  # set by any thread: the next update is sent whole
         self._entered = False
         self._stopping = False
         self._closing = False
@@ -107,7 +112,10 @@ class TerminalDriver(LinuxDriver):
 
         Textual writes an update in parts, which are held until `flush`, because only a whole update may be dropped.
         """
-        if threading.current_thread() is not self._key_thread and (data == _SYNC_START or self._held):
+        if threading.current_thread() is self._key_thread:
+            self._unknown = True
+            self._send(data)
+        elif data == _SYNC_START or self._held:
             self._held.append(data)
         else:
             self._hand_over(data)
@@ -119,9 +127,21 @@ class TerminalDriver(LinuxDriver):
             self._hand_over(data)
 
     def _hand_over(self, data: str) -> None:
+        if not self._entered:
+            return
+        now = time.monotonic()
+        if self._unknown or now - self._remembered > _REMEMBERED:
+            self._unknown, self._remembered = False, now
+            self._cells.forget()
+        changes = self._cells.changes(data)
+        if changes:
+            self._send(changes)
+
+    def _send(self, data: str) -> None:
         if self._writer is not None and self._entered:
             shown = data if self._repertoire is None else self._repertoire.shown(data)
-            self._writer.write(shown.encode(errors="replace"))
+            if not self._writer.write(shown.encode(errors="replace")):
+                self._unknown = True
 
     def _lost(self, error: OSError) -> None:
         self._end_without_terminal(f"it cannot be written to: {error.strerror}")
@@ -168,7 +188,7 @@ class TerminalDriver(LinuxDriver):
         words += "\x1b[?1016h" if self._mouse_pixels else ""
         if self._writer is not None:
             self._writer.write(words.encode(), must=True)
-        self._entered = True
+        self._entered = self._unknown = True
 
     def _leave(self) -> None:
         if not self._entered or self._writer is None:
@@ -215,6 +235,7 @@ class TerminalDriver(LinuxDriver):
     def send_message(self, message: Message) -> None:
         """Hand on an event; the terminal's are bounded in number, and its size, wherever it comes from."""
         if isinstance(message, events.Resize):
+            self._unknown = True  # terminals move, cut and clear lines
             size = Size(*bounded(message.size))
             message = events.Resize(size, size, pixel_size=message.pixel_size)
         if threading.current_thread() is self._key_thread and not isinstance(message, TerminalLost):
@@ -260,20 +281,21 @@ class TerminalDriver(LinuxDriver):
         self._remember()  # another program may have changed the terminal's modes meanwhile, and they stay
         self._enter(f"\x1b[>{_KITTY}u")
         self._stopping = False
-        self._drawn_anew()
+        self._request_all()
 
     def _continued(self) -> None:
         """Handle SIGCONT: set the terminal's modes again, unless `_stop` does."""
         if not self._stopping:
-            self._soon(self._again)
+            self._soon(self.draw_anew)
 
-    def _again(self) -> None:
+    def draw_anew(self) -> None:
+        """Set the terminal's modes again and have every cell drawn, whatever the terminal shows."""
         if self._entered and not self._closing:
             # the terminal's stack of keyboard modes still holds turbotui's: the mode is set, not pushed
             self._enter(f"\x1b[={_KITTY};1u")
-            self._drawn_anew()
+            self._request_all()
 
-    def _drawn_anew(self) -> None:
+    def _request_all(self) -> None:
         self._send_size()
         self.send_message(Continued())
 

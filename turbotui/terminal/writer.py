@@ -55,11 +55,15 @@ class TerminalWriter:
         """Begin to write."""
         self._thread.start()
 
-    def write(self, data: bytes, *, must: bool = False) -> None:
-        """Queue the bytes of a whole update without waiting; the update may be dropped unless it must not be."""
+    def write(self, data: bytes, *, must: bool = False) -> bool:
+        """Queue the bytes of a whole update without waiting; the update may be dropped unless it must not be.
+
+        Returns:
+            Whether this update and those that wait before it are to be written.
+        """
         with self._changed:
             if self._closed or self._lost or (self._behind and not must):
-                return
+                return False
             self._waiting.append(data)
             self._size += len(data)
             if self._size > _MOST_WAITING:
@@ -67,6 +71,7 @@ class TerminalWriter:
                 self._waiting.clear()
                 self._size = 0
             self._changed.notify_all()
+            return not self._behind
 
     def settle(self, data: bytes, patience: float) -> bool:
         """Write pending bytes and then these, and wait until they are written.

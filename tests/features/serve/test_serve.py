@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from patience import PATIENCE, is_gone, until_gone
+from terminal_picture import TerminalPicture
 
 pytest.importorskip("textual_serve", reason="textual-serve is not installed: pip install 'turbotui[serve]'")
 
@@ -97,31 +98,39 @@ async def test_a_page_loads_nothing_from_elsewhere_and_sets_no_cookie() -> None:
             "data:,", "/static/css/xterm.css", "/static/js/textual.js"]
 
 
-async def _heard(tab: aiohttp.ClientWebSocketResponse, pattern: bytes) -> bytes:
-    """The output that a tab of the browser receives, up to the first that matches a pattern."""
-    data = b""
-    async with asyncio.timeout(PATIENCE):
-        while not re.search(pattern, data, re.DOTALL):
-            message = await tab.receive()
-            assert message.type == aiohttp.WSMsgType.BINARY, (message, data[-500:])
-            data += message.data
-    return data
+class Shown:
+    """What a tab of the browser shows."""
+
+    def __init__(self, tab: aiohttp.ClientWebSocketResponse) -> None:
+        self._tab = tab
+        self._picture = TerminalPicture()
+
+    async def until(self, pattern: str) -> None:
+        """Receive output until a line that it draws on matches."""
+        lines = ""
+        async with asyncio.timeout(PATIENCE):
+            while not re.search(pattern, lines, re.DOTALL):
+                message = await self._tab.receive()
+                assert message.type == aiohttp.WSMsgType.BINARY, (message, lines[-500:])
+                lines += self._picture.feed(message.data) + "\n"
 
 
 async def test_a_tab_has_a_dashboard_of_its_own_that_takes_keys_and_sizes_and_ends_with_it() -> None:
     async with served(*_DASHBOARD) as server, aiohttp.ClientSession() as client:
         async with client.ws_connect(f"{server.socket}&width=100&height=30") as tab:
-            await _heard(tab, rb"SIMULATED machine laptop.*#\d")
+            shown = Shown(tab)
+            await shown.until(r"SIMULATED machine laptop.*#\d")
             [child] = server.children()
             await tab.send_json(["resize", {"width": 30, "height": 9}])
-            await _heard(tab, rb"30x9 is too")
+            await shown.until(r"30x9 is too")
             await tab.send_json(["nonsense"])
             await tab.send_json(["resize", {"width": 100, "height": 30}])
             await tab.send_json(["stdin", "?"])
-            await _heard(tab, rb"keys and columns")
+            await shown.until(r"keys and columns")
         until_gone(child)
         async with client.ws_connect(server.socket) as tab:
-            await _heard(tab, rb"#\d")
+            shown = Shown(tab)
+            await shown.until(r"#\d")
             await tab.send_json(["stdin", "q"])
             while (await asyncio.wait_for(tab.receive(), PATIENCE)).type is aiohttp.WSMsgType.BINARY:
                 pass
@@ -154,7 +163,8 @@ async def test_requests_that_are_none_are_refused_and_complained_of_nowhere() ->
 async def test_the_oldest_of_too_many_connections_that_ask_nothing_is_cut_and_a_browser_is_answered() -> None:
     async with (served(*_DASHBOARD) as server, aiohttp.ClientSession() as client,
                 client.ws_connect(f"{server.socket}&width=100&height=30") as tab):
-        await _heard(tab, rb"#\d")
+        shown = Shown(tab)
+        await shown.until(r"#\d")
         host, port = server.place.removeprefix("http://").split(":")
         slow = [await asyncio.open_connection(host, int(port)) for _ in range(MOST_CONNECTIONS + 8)]
         for _reader, writer in slow:
@@ -165,7 +175,7 @@ async def test_the_oldest_of_too_many_connections_that_ask_nothing_is_cut_and_a_
         async with client.get(server.place + "/") as answer:
             assert answer.status == 200
         await tab.send_json(["stdin", "?"])
-        await _heard(tab, rb"keys and columns")
+        await shown.until(r"keys and columns")
         for _reader, writer in slow:
             writer.close()
 
@@ -173,7 +183,8 @@ async def test_the_oldest_of_too_many_connections_that_ask_nothing_is_cut_and_a_
 async def test_an_open_tab_does_not_keep_the_server_from_ending() -> None:
     async with aiohttp.ClientSession() as client, served(*_DASHBOARD) as server:
         tab = await client.ws_connect(server.socket)
-        await _heard(tab, rb"#\d")
+        shown = Shown(tab)
+        await shown.until(r"#\d")
         [child] = server.children()
     until_gone(child)
 
@@ -185,15 +196,16 @@ async def test_what_a_page_does_not_say_is_passed_over() -> None:
             for text in ("{", "null", "[" * 100_000, '["stdin","\\ud800"]', '["stdin",5]', '["resize",[]]',
                          f'["resize",{{"width":{width}}}]', '["resize",{"width":1e999}]'):
                 await tab.send_str(text)
-            await _heard(tab, rb"#\d")
+            shown = Shown(tab)
+            await shown.until(r"#\d")
             await tab.send_json(["stdin", "?"])
-            await _heard(tab, rb"keys and columns")
+            await shown.until(r"keys and columns")
 
 
 async def test_words_of_the_command_line_reach_the_dashboard_as_they_are(tmp_path: Path) -> None:
     async with (served("--", "--screen", _ODD, "--machine", "guest", folder=tmp_path) as server,
                 aiohttp.ClientSession() as client, client.ws_connect(f"{server.socket}&width=200&height=30") as tab):
-        await _heard(tab, re.escape(_ODD.encode()))
+        await Shown(tab).until(re.escape(_ODD))
     assert os.listdir(tmp_path) == []
 
 

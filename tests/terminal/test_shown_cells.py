@@ -1,0 +1,108 @@
+"""Updates of the screen reduced to the cells that change: the picture is the same, and a digit costs a digit."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import termios
+from collections.abc import Iterator, Sequence
+
+import pytest
+from barepty import BarePty
+from hypothesis import given
+from hypothesis import strategies as st
+from terminal_picture import TerminalPicture
+
+from turbotui.terminal.shown_cells import ShownCells
+
+WIDTH, HEIGHT = 24, 4
+STYLES = ("", "1;38;2;230;235;240;48;2;16;21;26", "38;2;185;195;204;48;2;16;21;26", "38;5;12", "7", "31;44", "4;48;5;3")
+
+
+def line(y: int, x: int, parts: Sequence[tuple[str, str]]) -> str:
+    """An update of one line, as Rich writes segments."""
+    return f"\x1b[{y};{x}H" + "".join(f"\x1b[{style}m{text}\x1b[0m" if style else text for text, style in parts)
+
+
+PARTS = st.lists(st.tuples(st.text("ab 01█▄·", min_size=1, max_size=9), st.sampled_from(STYLES)), max_size=4)
+LINES = st.lists(st.tuples(st.integers(1, HEIGHT), st.integers(1, WIDTH), PARTS), min_size=1, max_size=6)
+
+
+@given(st.lists(st.tuples(LINES, st.booleans()), min_size=1, max_size=6))
+def test_the_picture_is_that_of_whole_updates(updates: list[tuple[list[tuple[int, int, list[tuple[str, str]]]], bool]],
+                                              ) -> None:
+    """Whatever lines are written, where, in which styles and after which loss of what was known."""
+    whole, reduced, shown = TerminalPicture(), TerminalPicture(), ShownCells()
+    for lines, lost in updates:
+        update = "\n".join(line(y, x, parts) for y, x, parts in lines)
+        if lost:
+            shown.forget()
+        whole.feed(update.encode())
+        reduced.feed(shown.changes(update).encode())
+        assert reduced.rows == whole.rows
+
+
+def test_a_digit_costs_a_digit() -> None:
+    """The line around it is not sent again, and nothing at all of a line that did not change."""
+    shown = ShownCells()
+    shown.changes(line(2, 1, (("Busy% ", STYLES[1]), ("  99.1 of a CPU", STYLES[2]))))
+    assert shown.changes(line(2, 1, (("Busy% ", STYLES[1]), ("  99.2 of a CPU", STYLES[2])))) == (
+        f"\x1b[2;12H\x1b[{STYLES[2]}m2\x1b[0m")
+    assert not shown.changes(line(2, 1, (("Busy% ", STYLES[1]), ("  99.2 of a CPU", STYLES[2]))))
+
+
+@pytest.mark.parametrize("text", ["日本", "e\u0301", "👩\u200d💻"])
+def test_wide_and_combining_characters_are_always_sent(text: str) -> None:
+    """Half of one may be gone, and what follows is written by its position."""
+    shown = ShownCells()
+    update = line(1, 3, ((f"{text} ", ""), ("ok", "31")))
+    assert shown.changes(update) == shown.changes(line(1, 3, ((f"{text} ", ""), ("OK", "31")))).replace("OK", "ok")
+    assert text in shown.changes(update)
+
+
+@pytest.mark.parametrize("sequence", ["\x1b[2J", "\x1b]8;;http://x\x1b\\", "\x1b[?1049h", "\x07", "\x1b[31mred", "a\nb",
+                                      "\x1b[3A"])
+def test_what_is_not_known_is_sent_as_it_is_and_nothing_is_known_after_it(sequence: str) -> None:
+    """A cleared screen shows nothing of what was written before."""
+    shown = ShownCells()
+    update = line(1, 1, (("load", "31"),))
+    shown.changes(update)
+    assert not shown.changes(update)
+    assert shown.changes(sequence) == sequence
+    assert "load" in shown.changes(update)
+
+
+def test_an_update_that_the_terminal_shows_at_once_stays_one() -> None:
+    """The marks of a synchronized update are around its changes."""
+    shown = ShownCells()
+    update = f"\x1b[?2026h{line(1, 1, (('load', '31'),))}\x1b[5;6H\x1b[?2026l"
+    assert shown.changes(update) == "\x1b[?2026h\x1b[1;1H\x1b[31mload\x1b[0m\x1b[5;6H\x1b[?2026l"
+    assert not shown.changes(update)
+
+
+@pytest.fixture
+def still() -> Iterator[BarePty]:
+    """A dashboard whose screen stands still, with its first numbers."""
+    running = BarePty((sys.executable, "-m", "turbotui", "--machine", "guest", "-i", "3600"), controlling=True,
+                      forked=True, environment={"TURBOTUI_TOUR": "0"})
+    running.until(rb"#1")
+    yield running
+    running.end()
+
+
+@pytest.mark.parametrize("redraw", ["key", "resize", "continue"])
+def test_what_another_program_wrote_is_gone_once_the_screen_is_drawn_anew(still: BarePty, redraw: str) -> None:
+    """By Ctrl+L, another size of the terminal and SIGCONT every cell is sent, whatever had been sent before."""
+    def differs() -> bool:
+        return "XXX" in still.picture.text or "#1" not in still.picture.text
+
+    still.picture.rows = {y: dict.fromkeys(range(1, 101), ("X", ("", "", ""))) for y in range(1, 31)}
+    still.forget()
+    if redraw == "key":
+        still.press(b"\x0c")
+        still.until(rb"The screen was drawn anew")
+    elif redraw == "resize":
+        termios.tcsetwinsize(still.master, (32, 104))
+    else:
+        still.process.send_signal(signal.SIGCONT)
+    still.read_while(differs, "it stays written over")
