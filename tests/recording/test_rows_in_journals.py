@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -344,6 +345,25 @@ def test_the_past_in_memory_has_the_rows_and_counts_their_bytes() -> None:
                         frame.capabilities))
     assert [contents(frame.newer.rows[KIND.id]) for frame in ring.frames()] == list(CONTENTS.values())
     assert ring.size - bare.size > TICKS * 1000  # bytes
+
+
+def test_decoded_rows_count_towards_what_the_past_keeps_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turbotui.recording.ring._MOST_DECODED_BYTES", 200_000)
+    ring, most = PastRing(), 0
+    for frame in FRAMES:
+        ring.take(frame)
+    times = ring.times
+    tracemalloc.start()
+    try:
+        for time_ns in (*reversed(times), *times):
+            frame = ring.frame(time_ns)
+            assert frame is not None
+            assert contents(frame.newer.rows[KIND.id]) == CONTENTS[frame.seq]  # every column is decoded
+            del frame
+            most = max(most, tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert most < 530_000, "1,500,000 if rows did not count, 650,000 if a group were kept whole"
 
 
 def test_rows_that_have_no_room_are_left_at_one_in_ten_seconds_before_the_cpus_lose_a_tick() -> None:

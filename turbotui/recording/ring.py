@@ -37,6 +37,7 @@ _KEY_EVERY: Final = 15
 
 _MOST_DECODED: Final = 3  # groups: the one shown and its neighbours
 _MOST_DECODED_BYTES: Final = 48 << 20  # of them; 45 ticks of 224 CPUs with every uncore counter are 100 MB
+_LANE_BYTES: Final = 64  # of a decoded lane of rows: the word, and an integer in a list if its column was asked for
 _AHEAD: Final = 2  # ticks of the previous group decoded at each step, so that stepping back finds it ready
 _FORGET_AFTER: Final = 30  # ticks without a look at the past, whose decoded groups take up to 100 MB at 224 CPUs
 _TICK_BYTES: Final = 200  # bytes of the objects around a record
@@ -56,12 +57,13 @@ class _Group:
     rows: list[tuple[EncodedRows, ...]] = field(default_factory=list)
     size: int = 0
     rows_size: int = 0  # the part of `size` that rows take
+    cells: int = 0  # lanes of all its rows
     left_out: frozenset[KindId] = frozenset()  # kinds whose rows had no room
 
     @property
-    def is_large(self) -> bool:
-        """Whether it is decoded alone; a decoded tick takes about what its layout does."""
-        return _MOST_DECODED * _KEY_EVERY * self.layout.size > _MOST_DECODED_BYTES
+    def decoded_size(self) -> int:
+        """Bytes of its ticks if they are decoded: each takes about what its layout does, and its rows."""
+        return len(self.payloads) * self.layout.size + _LANE_BYTES * self.cells
 
     def add(self, encoded: EncodedTick) -> int:
         """Add a tick, and return its size in bytes."""
@@ -73,13 +75,14 @@ class _Group:
         size = _TICK_BYTES + len(encoded.payload) + rows_size
         self.size += size
         self.rows_size += rows_size
+        self.cells += sum(rows.cells for rows in encoded.rows)
         return size
 
     def leave_rows_out(self) -> int:
         """Drop the rows of all ticks, and return their size in bytes."""
         self.left_out = frozenset(row.kind for rows in self.rows for row in rows)
         self.rows = [()] * len(self.rows)
-        freed, self.rows_size = self.rows_size, 0
+        freed, self.rows_size, self.cells = self.rows_size, 0, 0
         self.size -= freed
         return freed
 
@@ -247,7 +250,7 @@ class PastRing:
             return None
         at = group.walls.index(wall_ns)
         frame = self._decoded_of(group).frame(at)
-        if before is None or (at and before.is_large):
+        if before is None or (at and before.decoded_size + group.decoded_size > _MOST_DECODED_BYTES):
             return frame
         earlier = self._decoded_of(before)
         if at:
@@ -260,31 +263,42 @@ class PastRing:
     def _decoded_of(self, group: _Group) -> _DecodedGroup:
         """Return a group's frames, which stay decoded for the next step."""
         known = next((one for one in self._decoded if one.group is group), None) or _DecodedGroup(group)
-        others = [one for one in self._decoded if one is not known]
-        self._decoded = [known] if group.is_large else [*others[1 - _MOST_DECODED:], known]
+        others = [one for one in self._decoded if one is not known][1 - _MOST_DECODED:]
+        while others and sum(one.group.decoded_size for one in (*others, known)) > _MOST_DECODED_BYTES:
+            del others[0]
+        self._decoded = [*others, known]
         return known
 
 
 class _DecodedGroup:
-    """The decoded frames of a group; the first has no interval."""
+    """The decoded frames of a group; the first has no interval. Of a group beyond the bound the last ones are kept."""
 
     def __init__(self, group: _Group) -> None:
         self.group = group
-        self._decoder, self._maker = TickDecoder(group.layout.lane_layout), FrameMaker()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._decoder, self._maker = TickDecoder(self.group.layout.lane_layout), FrameMaker()
         self._rows = RowStreams()
-        self._frames: list[Frame] = []
+        self._frames: deque[Frame] = deque()
+        self._done = 0  # ticks decoded, of which the last ones are kept
 
     def frame(self, at: int) -> Frame:
-        self.decode(at + 1 - len(self._frames))
-        return self._frames[at]
+        if at < self._done - len(self._frames):
+            self._begin()
+        self.decode(at + 1 - self._done)
+        return self._frames[at - self._done]
 
     def decode(self, count: int) -> None:
-        layout = self.group.layout
-        done = len(self._frames)
-        for number, payload in enumerate(self.group.payloads[done:done + max(0, count)], done):
-            tick = self._decoder.decode(payload, key=number == 0)
-            self._rows.take_encoded(self.group.rows[number])
+        group, layout = self.group, self.group.layout
+        for payload in group.payloads[self._done:self._done + max(0, count)]:
+            tick = self._decoder.decode(payload, key=not self._done)
+            self._rows.take_encoded(group.rows[self._done])
             snapshot = layout.snapshot(tick, self._rows)
-            if self.group.left_out:
-                snapshot = replace(snapshot, no_rows=dict.fromkeys(self.group.left_out, _NOT_KEPT))
+            if group.left_out:
+                snapshot = replace(snapshot, no_rows=dict.fromkeys(group.left_out, _NOT_KEPT))
             self._frames.append(self._maker.frame(snapshot, layout.capabilities))
+            self._done += 1
+            while len(self._frames) * group.decoded_size > _MOST_DECODED_BYTES * len(group.payloads) and (
+                    len(self._frames) > 1):
+                self._frames.popleft()

@@ -41,6 +41,7 @@ class EncodedRows:
     layout: bytes  # the payload of the record of its layout
     key: bool  # whether it can be decoded with only its layout
     payload: bytes
+    cells: int  # lanes of the tick
 
     def records(self) -> Iterator[tuple[RecordKind, bytes]]:
         """Yield the kinds and payloads of its records; a key tick has its layout with it."""
@@ -103,7 +104,8 @@ class RowEncoder:
         encoded = self._encoder.encode(TableTick(tick.wall_ns, tick.started_ns, counts, columns, extras), key=key)
         if not key and HEAD.unpack_from(encoded)[-1] > most_unpacked(encoded, TICK_TIMES):
             return self.encode(tick, key=True, most_cells=most_cells)  # with names: no reader refuses it as a bomb
-        return EncodedRows(layout.kind.id, self._stream, self._facts, key, _CAPACITY.pack(capacity) + encoded)
+        return EncodedRows(layout.kind.id, self._stream, self._facts, key, _CAPACITY.pack(capacity) + encoded,
+                           self.cells)
 
     def _extras(self, tick: RowTick) -> dict[str, object]:
         """What came, went and is absent, as changes of the tick before; all of it at a key tick."""
