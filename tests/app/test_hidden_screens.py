@@ -14,6 +14,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.why_window import WhyWindow
 from turbotui.feature_list import FEATURES
 from turbotui.features.cpus.screen import CpuScreen
 
@@ -84,3 +85,26 @@ async def test_a_window_over_a_screen_hides_nothing_of_it() -> None:
         await pilot.pause()
         assert app.screen is below
         assert drawn_lines(widgets) == 0
+
+
+@pytest.mark.parametrize("key", ["question_mark", "W", "exclamation_mark", "f2", "e"])
+async def test_a_closed_window_is_let_go(key: str) -> None:
+    """The dashboard goes on reading what a window asked for, and must not keep the window for it."""
+    session = SimulatedSession("sapphire-2s", few=True, small=True)
+    app = TurbotuiApp(session, screen="cpus")
+    async with app.run_test(size=(120, 36)) as pilot:
+        while not session.started:
+            await pilot.pause()
+        await ticks(session, pilot)
+        below = app.screen
+        await pilot.press(key)
+        while app.screen is below or (isinstance(app.screen, WhyWindow) and app.screen.is_at_work):
+            await pilot.pause()
+        await ticks(session, pilot)
+        window = weakref.ref(app.screen)
+        await pilot.press("escape")
+        while app.screen is not below:
+            await pilot.pause()
+        await ticks(session, pilot)
+        gc.collect()
+        assert window() is None

@@ -103,14 +103,14 @@ class WhyWindow(MenuWindow[str]):
             self._judge.diagnosis.memory = memory.share
             if memory.counts:
                 self._counted = memory.sources(), memory.signals()
-                watch.read_also(self, *self._counted)
+                watch.read_also(WhyWindow, *self._counted)  # the class: what it asks for outlives the window
 
     def _read_rows(self) -> None:
         """Read the rows that the rules of the findings name, and no others: those of 1,024 CPUs take 85 ms a tick."""
         kinds = frozenset(kind for finding in self._judge.verdict().findings for kind in finding.rule.kinds)
         if self._counted is not None and kinds != self._kinds:
             self._kinds = kinds
-            self._watch.read_also(self, *self._counted, rows=kind_sources(kinds))
+            self._watch.read_also(WhyWindow, *self._counted, rows=kind_sources(kinds))
 
     def on_unmount(self) -> None:
         """Stop the background work; memory is counted while somebody asks why."""
