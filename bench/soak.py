@@ -8,6 +8,7 @@ any time of the run; random ones follow. Every word behind the options goes to `
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import statistics
 import sys
@@ -27,6 +28,7 @@ _LEFT_OUT = frozenset({"quit", "interrupt", "suspend", "palette"})
 _SCREENS = tuple(screen.number for feature in FEATURES for screen in feature.screens)
 _LOOK = 10.0  # seconds between two readings of memory
 _WARM_UP = 300.0  # seconds until every screen and window was loaded once; at most a quarter of the run
+_FIRST_KEYS = 0.8  # share of the warm-up in which each key is pressed on every screen, faster than the rate if need be
 _RESIZE_EVERY = 60  # keys
 
 
@@ -39,20 +41,25 @@ class Look:
     rss_bytes: int
 
 
-def keys_of(seed: int) -> Iterator[bytes]:
-    """Yield keys for ever: those of the key table, the screens' numbers, and Escape often enough to leave windows.
-
-    Keys that end the dashboard are left out (Enter in the palette may, too), and `s`, `S` and `X`, which write files.
-    """
-    chance = random.Random(seed)
+def usual_keys() -> Sequence[str]:
+    """Return those of the key table, but for keys that end the dashboard and `s`, `S` and `X`, which write files."""
     named = [key for action in ACTIONS if action.id not in _LEFT_OUT for key in action.keys]
-    usual = [key for key in named if key not in {"s", "S", "X"}]
-    for screen in _SCREENS:
-        yield sent(screen)
-        for key in dict.fromkeys(usual):
-            if key not in _SCREENS:
-                yield sent(key)
-                yield sent("escape")
+    return [key for key in named if key not in {"s", "S", "X"}]
+
+
+def first_keys() -> Sequence[bytes]:
+    """Return every usual key on every screen, each followed by Escape, which leaves windows."""
+    others = [key for key in dict.fromkeys(usual_keys()) if key not in _SCREENS]
+    there = [key for other in others for key in (other, "escape")]
+    return [sent(key) for screen in _SCREENS for key in (screen, *there)]
+
+
+def random_keys(seed: int) -> Iterator[bytes]:
+    """Yield keys for ever: the usual ones, the screens' numbers, and Escape often enough to leave windows.
+
+    Enter in the palette may end the dashboard.
+    """
+    chance, usual = random.Random(seed), usual_keys()
     while True:
         draw = chance.random()
         if draw < 0.15:
@@ -73,7 +80,9 @@ def soak(words: Sequence[str], seconds: float, seed: int, size: tuple[int, int],
     homes = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
     environment = {**dict.fromkeys(homes, folder.name), "TURBOTUI_TRACEBACK": "1"}
     terminal = Terminal([*own_command(), *words], *size, environment, folder.name)
-    keys, sizes = keys_of(seed), random.Random(seed)
+    first, sizes = first_keys(), random.Random(seed)
+    keys = itertools.chain(first, random_keys(seed))
+    pause, hurry = 1.0 / rate, _FIRST_KEYS * warm_up(seconds) / len(first)
     last = b""
     pressed = 0
     try:
@@ -91,17 +100,21 @@ def soak(words: Sequence[str], seconds: float, seed: int, size: tuple[int, int],
             pressed += 1
             if pressed % _RESIZE_EVERY == 0:
                 terminal.resize(*sizes.choice(_SIZES))
-            last = (last + terminal.drain(1.0 / rate))[-8000:]
+            last = (last + terminal.drain(min(pause, hurry) if pressed <= len(first) else pause))[-8000:]
         yield Look(time.monotonic() - start, pressed, terminal.usage().rss_bytes)
     finally:
         terminal.end()
         folder.cleanup()
 
 
+def warm_up(seconds: float) -> float:
+    """Return the part of a run in seconds in which memory may grow."""
+    return min(_WARM_UP, seconds / 4)
+
+
 def growth_mb(looks: Sequence[Look]) -> float:
     """Return the growth of the memory in megabytes from the first to the last quarter of the time after the warm-up."""
-    end = looks[-1].seconds
-    settled = [look for look in looks if look.seconds >= min(_WARM_UP, end / 4)]
+    settled = [look for look in looks if look.seconds >= warm_up(looks[-1].seconds)]
     part = max(1, len(settled) // 4)
     first, last = (statistics.median(look.rss_bytes for look in some) for some in (settled[:part], settled[-part:]))
     return (last - first) / 1e6

@@ -79,7 +79,7 @@ def ticks(records: Records, *extras: bytes) -> Records:
     body = stream_decompressor().decompress(key.payload[HEAD.size :], size)
     tick, *counts, length = COUNTS.unpack_from(body)
     rest = body[COUNTS.size + length :]
-    stream, made = stream_compressor(), records[:at]
+    stream, made = stream_compressor(1 << 16), records[:at]
     for later, document in enumerate(extras):
         whole = COUNTS.pack(tick + later, *counts, len(document)) + document + rest
         head = HEAD.pack(wall + later * 10**9, started + later * 10**9, number, len(whole))

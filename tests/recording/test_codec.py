@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.recording.codec import Cell, ColumnLayout, LaneLayout, TableTick, TickEncoder
+from turbotui.recording.codec import HEAD, Cell, ColumnLayout, LaneLayout, TableTick, TickEncoder
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.lanes import MASK, Lanes
 from turbotui.recording.tick_decoder import TickDecoder
@@ -118,3 +118,13 @@ def test_increases_that_are_rounded_neither_drift_nor_go_back(increases: list[in
                 assert stored == before
         before, last = stored, total
     assert last == total
+
+
+@pytest.mark.parametrize(("cells", "window"), [(9, 1 << 15), (1 << 12, 1 << 19), (1 << 15, 1 << 20)])
+def test_the_window_of_a_stream_holds_ten_ticks_and_no_more_than_it_must(cells: int, window: int) -> None:
+    """A mebibyte for each kind of rows, in each tier and each decoded group, was more than all of their ticks."""
+    tick = TableTick(0, 0, (0, 0, 0, 0, 0, 0), [[1] * cells])
+    payload = TickEncoder(7, LaneLayout([ColumnLayout(cells)])).encode(tick, key=True)
+    assert payload[HEAD.size:][:4] == b"\x28\xb5\x2f\xfd"
+    exponent = payload[HEAD.size + 5] >> 3  # the window descriptor (RFC 8878 3.1.1.1.2)
+    assert 1 << 10 + exponent == window

@@ -160,7 +160,7 @@ class TickEncoder:
         self._number = number
         self._lane_layout = lane_layout
         self._significant = significant
-        self._stream: StreamCompressor = stream_compressor()
+        self._stream: StreamCompressor = stream_compressor(lane_layout.arithmetic.size)
         self._begun = False
         self._before = 0
         self._exact = 0
@@ -191,7 +191,7 @@ class TickEncoder:
 
     def _begin(self) -> None:
         if self._begun:
-            self._stream = stream_compressor()
+            self._stream = stream_compressor(self._lane_layout.arithmetic.size)
         self._begun = True
         self._before = 0
         self._lanes = bytes(self._lane_layout.arithmetic.size)

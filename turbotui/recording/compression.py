@@ -129,9 +129,9 @@ def most_unpacked(data: bytes, times: int = _MOST_TIMES) -> int:
     return min(MOST_PAYLOAD, _FREE + times * len(data))
 
 
-def stream_compressor() -> StreamCompressor:
-    """Return a compressor whose first piece needs no context."""
-    return zstd.Compressor() if _ZSTD else _ZlibCompressor()
+def stream_compressor(size: int) -> StreamCompressor:
+    """Return a compressor for pieces of about `size` bytes, the first of which needs no context."""
+    return zstd.Compressor(size) if _ZSTD else _ZlibCompressor()
 
 
 def stream_decompressor() -> StreamDecompressor:

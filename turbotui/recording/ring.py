@@ -39,7 +39,7 @@ _MOST_DECODED: Final = 3  # groups: the one shown and its neighbours
 _MOST_DECODED_BYTES: Final = 48 << 20  # of them; 45 ticks of 224 CPUs with every uncore counter are 100 MB
 _LANE_BYTES: Final = 64  # of a decoded lane of rows: the word, and an integer in a list if its column was asked for
 _AHEAD: Final = 2  # ticks of the previous group decoded at each step, so that stepping back finds it ready
-_FORGET_AFTER: Final = 30  # ticks without a look at the past, whose decoded groups take up to 100 MB at 224 CPUs
+_FORGET_AFTER: Final = 30.0  # seconds without a look at the past, whose decoded groups take tens of MB at 224 CPUs
 _TICK_BYTES: Final = 200  # bytes of the objects around a record
 _MOST_EVENTS: Final = 4096
 _NOT_KEPT: Final = Unavailable(Reason.NOT_READ, "the past has no room for these rows at every reading",
@@ -157,7 +157,7 @@ class PastRing:
         self._times: tuple[int, ...] | None = None
         self._split = 0
         self._decoded: list[_DecodedGroup] = []  # newest last
-        self._unasked = 0  # ticks since a frame was asked for
+        self._asked_ns: int | None = None  # start of the first tick since a frame was asked for
 
     def take(self, frame: Frame) -> None:
         """Keep the newer snapshot of a frame; frames come in their order."""
@@ -179,8 +179,9 @@ class PastRing:
                 else:
                     break
             self._times = None
-            self._unasked += 1
-            if self._unasked > _FORGET_AFTER:
+            if self._asked_ns is None:
+                self._asked_ns = frame.newer.started_ns
+            elif frame.newer.started_ns > self._asked_ns + round(_FORGET_AFTER * 1e9):
                 self._decoded = []
 
     @property
@@ -210,7 +211,7 @@ class PastRing:
     def frame(self, time_ns: int) -> Frame | None:
         """Return the newest frame at a time; None before the first kept interval."""
         with self._lock:
-            self._unasked = 0
+            self._asked_ns = None
             times = self._list_times()
             at = bisect_right(times, time_ns) - 1
             if at < 0:
