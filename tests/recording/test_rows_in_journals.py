@@ -356,10 +356,10 @@ def test_decoded_rows_count_towards_what_the_past_keeps_decoded(monkeypatch: pyt
     tracemalloc.start()
     try:
         for time_ns in (*reversed(times), *times):
-            frame = ring.frame(time_ns)
-            assert frame is not None
-            assert contents(frame.newer.rows[KIND.id]) == CONTENTS[frame.seq]  # every column is decoded
-            del frame
+            found = ring.frame(time_ns)
+            assert found is not None
+            assert contents(found.newer.rows[KIND.id]) == CONTENTS[found.seq]  # every column is decoded
+            del found
             most = max(most, tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
