@@ -227,6 +227,15 @@ def test_a_new_interval_ends_the_one_under_way() -> None:
     assert sampler.interval == SHORT
 
 
+def test_an_interval_that_is_changed_before_the_start_has_its_full_length() -> None:
+    host = FakeHost()
+    sampler = sampler_of(host, wanted=set(), interval=3600.0)
+    sampler.set_interval(2.0)
+    times: list[float] = []
+    frames_of(sampler, 2, lambda _frame: times.append(host.clock.now()))
+    assert [round(time - times[0], 9) for time in times] == [0.0, 2.0, 4.0]
+
+
 def test_stop_publishes_the_interval_under_way_and_closes_everything() -> None:
     host = FakeHost()
     source = FakeSource((counter("x"),), moving(host))

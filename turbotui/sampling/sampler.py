@@ -85,6 +85,7 @@ class Sampler:
         self._next_rows: Mapping[KindId, RowSource] = {}
         self._latest_rows = LatestRows()
         self._changed = False
+        self._begun = False
         self._stopping = False
         self._give_up: Callable[[], None] | None = None
         self._relinquished: Relinquished | None = None
@@ -159,9 +160,10 @@ class Sampler:
         self._pool.wake_up.request()
 
     def set_interval(self, seconds: float) -> None:
-        """Change the interval; the current interval ends now."""
+        """Change the interval; the current one ends now. Before `run` has begun, the first one gets this length."""
         self.interval = seconds
-        self.end_interval()
+        if self._begun:
+            self.end_interval()
 
     def stop(self) -> None:
         """End the interval, publish it, and return from `run`."""
@@ -178,6 +180,7 @@ class Sampler:
         now = clock_here(self._clock)
         if self._stopping:
             return
+        self._begun = True
         try:
             await self._tick(now)
             if self._give_up is not None:
