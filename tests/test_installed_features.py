@@ -172,6 +172,8 @@ FAULTS = {
                      "AttributeError"),
     "recorded": Fault("__init__", "kept=", 'recorded="turbotui_uptime.measured:no", kept=', _RECORD, "measured:no",
                       "AttributeError"),
+    "waits": Fault("__init__", "kept=", 'waits="turbotui_uptime.measured:no", kept=', (
+        "why", "--replay", str(GOLDEN), "--json"), "measured:no", "AttributeError", '"verdict":', 6),
     "traced": Fault("__init__", "kept=", 'traced="turbotui_uptime.measured:no", kept=', (
         "export", "--from", str(GOLDEN), "--format", "trace"), "measured:no", "AttributeError", '"traceEvents":['),
     "report": Fault("__init__", "kept=", 'report="turbotui_uptime.measured:no", kept=', ("gather", "--list"),

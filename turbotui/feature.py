@@ -127,6 +127,9 @@ class Feature:
     # "module:name" of a function of a recording, which returns what the feature adds to its trace
     # (`tables.trace_events.TracedRows`)
     traced: str = ""
+    # "module:name" of a function of a recording, which returns the waits of its tasks
+    # (`diagnosis.wait_tails.RecordedWaits`)
+    waits: str = ""
     recorded: str = ""  # "module:name" of the tables that recordings can hold (`recording.recorded_tables`)
     rows: str = ""  # "module:name" of a kind of rows, or of a tuple of them (`sampling.row_tables.KindDefinition`)
     # tables that can be read in the background, and the module whose `make_background(machine)` returns the reader

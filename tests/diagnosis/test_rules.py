@@ -232,6 +232,10 @@ def test_an_uneven_spread_is_a_loss_where_tasks_wait(waits: Mapping[str, float])
     queued = sum(waits.values()) / 100.0
     assert loss.lost == pytest.approx(queued / (queued + 3.96))
     assert loss.sentence.endswith(f"; {queued:.1f} tasks wait for a CPU on average")
+    tail = LookResults(tail="p99 of web's waits for a CPU is 8.3 ms")
+    said = found("one-cpu", made("sapphire-2s", cpus=busy, whole=waits, seen=tail)).sentence
+    assert said == f"{loss.sentence}; {tail.tail}", "who pushed matters where one CPU is short, too"
+    assert found("one-cpu", made("sapphire-2s", cpus=busy, seen=tail)).sentence == news.sentence
 
 
 def test_a_full_package_beside_an_idle_one() -> None:

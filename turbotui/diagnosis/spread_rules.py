@@ -67,6 +67,7 @@ def _spread(moment: JudgedFrame, text: str, sure: Certainty, row: RowId, slower:
     lost = queued / (queued + working)
     if lost >= _LOST:
         text += f"; {queued:,.1f} tasks wait for a CPU on average"
+        text += f"; {moment.seen.tail}" if moment.seen.tail else ""
     else:
         lost = 0.0
     return Observed(max(slower, lost), text, sure, row, news=not slower and not lost)

@@ -3,21 +3,50 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
 from typing import Final
 
 from turbotui.cell_widths import cut
+from turbotui.dataclass import dataclass
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.group_names import group_name, group_paths
 from turbotui.machine.tasks.processes import name_of
 from turbotui.machine.tasks.run_queue import WaitSums
-from turbotui.quantities.histograms import quantile
+from turbotui.quantities.histograms import Buckets, merged_buckets, quantile
+from turbotui.sampling.frame import Frame
 
 _ASKED: Final = 400  # threads whose group and name are read, those that waited longest
 _SHARE: Final = 0.05  # of the waits, from which a CPU is named
 _MOST_CPUS: Final = 20  # characters of their list
 _ENDED: Final = "tasks that ended"
+
+
+@dataclass(slots=True)
+class NamedWaits:
+    """The ended waits for a CPU of a task or group, in ns."""
+
+    ended: int = 0
+    lengths: Buckets = field(default_factory=dict)
+    behind: Counter[str] = field(default_factory=Counter)  # ns that others ran meanwhile, by name
+    cpus: Counter[int] = field(default_factory=Counter)  # ns by the CPU that the waits ended on; empty if unknown
+
+    def add(self, waited: WaitSums, behind: Iterable[tuple[str, int]]) -> None:
+        """Add the waits of a thread or a row, and who ran meanwhile."""
+        self.ended += waited.ended
+        self.lengths = merged_buckets((self.lengths, waited.lengths))
+        for name, ran in behind:
+            self.behind[name] += ran
+        self.cpus.update(waited.cpus)
+
+
+class RecordedWaits:
+    """Waits of a recording's tasks (`feature.Feature.waits`), which is made of the recording."""
+
+    def look(self, frame: Frame) -> str:
+        """Add an interval; returns the sentence on the waits of all intervals so far, "" where none were recorded."""
+        raise NotImplementedError
 
 
 def tail_sentence(threads: Mapping[int, WaitSums], names: Callable[[int], str], *, wakeups: bool) -> str:
@@ -28,18 +57,27 @@ def tail_sentence(threads: Mapping[int, WaitSums], names: Callable[[int], str], 
         names: gives the group or the command of a thread.
         wakeups: whether waits after wake-ups are among them.
     """
-    waited: dict[str, WaitSums] = {}
+    waited: dict[str, NamedWaits] = {}
     often = sorted(((tid, sums) for tid, sums in threads.items() if sums.ended), key=lambda item: -item[1].ended)
     for tid, one in often[:_ASKED]:
-        waited.setdefault(names(tid), WaitSums()).add(one)
-    seen = {name: one for name, one in waited.items() if name != _ENDED} or waited
+        waited.setdefault(names(tid), NamedWaits()).add(one, ((names(other), ran) for other, ran in one.behind.items()))
+    return sentence_of(waited, wakeups=wakeups)
+
+
+def sentence_of(waited: Mapping[str, NamedWaits], *, wakeups: bool) -> str:
+    """The sentence on the one that waited longest in sum; "" if nobody waited.
+
+    Args:
+        waited: the waits by name.
+        wakeups: whether waits after wake-ups are among them.
+    """
+    seen = {name: one for name, one in waited.items() if name != _ENDED and one.ended} or {
+        name: one for name, one in waited.items() if one.ended}
     if not seen:
         return ""
     name = max(seen, key=lambda one: seen[one].ended)
-    longest, behind = seen[name], Counter[str]()
+    longest, behind = seen[name], seen[name].behind
     length = quantile(longest.lengths, 0.99)
-    for tid, ran in longest.behind.items():
-        behind[names(tid)] += ran
     which = "waits for a CPU" if wakeups else "waits after losing a CPU"
     text = f"p99 of {name}'s {which} is {0.0 if length is None else length / 1e6:,.1f} ms"
     if not behind:

@@ -22,5 +22,6 @@ FEATURE = Feature(
     keys="turbotui.features.tasks.keys:KEYS",
     background=(("tasks", "turbotui.features.tasks.background"),),
     recorded="turbotui.features.tasks.recorders:RECORDED",
+    waits="turbotui.features.tasks.recorded_waits:CommandWaits",
     traced="turbotui.features.tasks.traced:trace_of",
 )

@@ -12,10 +12,11 @@ from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.looks import Looks
 from turbotui.diagnosis.memory_meter import watch_memory
 from turbotui.diagnosis.recorded_looks import RecordedLooks
+from turbotui.diagnosis.rule_table import RULES
 from turbotui.diagnosis.verdict import Verdict
-from turbotui.diagnosis.wait_tails import ThreadNames, tail_sentence
-from turbotui.diagnosis.waiting_rules import OVERLOAD
+from turbotui.diagnosis.wait_tails import RecordedWaits, ThreadNames, tail_sentence
 from turbotui.errors import MachineError
+from turbotui.feature_list import FEATURES, part_called
 from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
@@ -86,8 +87,17 @@ def watch_machine(machine: Machine, intervals: int, seconds: float, present: Pre
     return WhyReport(diagnosis.verdict(over=_NOTABLE), wall_ns, watched)
 
 
+OF_WAITS: Final = tuple(rule for rule in RULES if "RunDelay%" in rule.wants)
+"""Rules about CPUs that are too few, or too few where the work is, for which waits are read."""
+
+
+def are_short(diagnosis: MachineDiagnosis) -> bool:
+    """Whether tasks lose time because they wait for a CPU."""
+    return any(not finding.observed.news for finding in diagnosis.findings() if finding.rule in OF_WAITS)
+
+
 class _OverloadWaits:
-    """Waits for a CPU, read from the first interval on in which CPUs were short, for each switch costs a record."""
+    """Waits for a CPU, read from the first interval on in which tasks waited for one: each switch costs a record."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -96,7 +106,7 @@ class _OverloadWaits:
 
     def begin(self, diagnosis: MachineDiagnosis) -> None:
         """Read switches from now on if CPUs are short; whoever may not has the rule's other facts."""
-        short = any(finding.rule.id == OVERLOAD.id for finding in diagnosis.findings())
+        short = are_short(diagnosis)
         if self._collector is None and short and self._machine.host.kind is HostKind.REAL:
             with contextlib.suppress(HostError, MachineError):
                 self._collector = WaitCollector(self._machine.host, tuple(self._machine.topology.cpus))
@@ -141,9 +151,15 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
     memory = watch_memory(journal.machine, journal.definitions())
     diagnosis.memory = None if memory is None else memory.share
     looks = RecordedLooks(journal.rows)
+    waits = [one for feature in FEATURES for one in part_called(feature.waits, RecordedWaits, journal)]
+    shortage = MachineDiagnosis(catalog, OF_WAITS, recorded=True)
     wall_ns, watched = last, 0.0
     for frame in journal.frames(start_ns, end_ns):
-        diagnosis.seen = looks.at(frame)
+        seen = shortage.seen = looks.at(frame)
+        shortage.push(frame)
+        if are_short(shortage):  # what tasks waited for is read where somebody waits: it takes ms an interval
+            seen = replace(seen, tail=next(filter(None, [one.look(frame) for one in waits]), seen.tail))
+        diagnosis.seen = seen
         diagnosis.push(frame)
         wall_ns, watched = frame.newer.wall_ns, watched + (frame.seconds or 0.0)
     return WhyReport(diagnosis.verdict(over=_NOTABLE), wall_ns, watched)
