@@ -339,6 +339,7 @@ TASKS = Place("7", "tasks", _MANY, (160, 18), r"watching everything · .* thread
     "start_stop": Promise("Stopped: every counter is closed", undo=("s",)),
     "rows": Promise(r"\d process(es)? ran", undo=("t", "t", "t", "t")),
     "fold_all": Promise(r"▸ systemd Σ", first=("t", "t"), now=r"▾ systemd", undo=("*", "t", "t", "t")),
+    "span": Promise("LAST MINUTE", undo=("K",)),
     "timeline": Promise(r"\|-10 s", undo=("v",)),
     "explain": Promise(r"· PID \d+ · TID \d+ · [\d.]+ % ─", undo=ESC),
     "window_longer": Promise("Timeline of 20 s", undo=("[",)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import Final, Generic, TypeVar
 
 MOST_ROWS: Final = 20_000
@@ -69,6 +70,14 @@ class KeptIntervals(Generic[P]):
         if self._shown is None or self._shown[0] is not packed:
             self._shown = packed, pickle.loads(packed)  # noqa: S301 - it was made here
         return self._shown[1]
+
+    def between(self, start_ns: int, end_ns: int) -> Iterator[P]:
+        """The kept intervals that ended after one time and not after another, oldest first."""
+        for index in range(bisect_right(self._times, start_ns), bisect_right(self._times, end_ns)):
+            if index < len(self._packed):
+                yield pickle.loads(self._packed[index])  # noqa: S301 - it was made here
+            elif self._newest is not None:
+                yield self._newest[1]
 
     @property
     def first_ns(self) -> int | None:

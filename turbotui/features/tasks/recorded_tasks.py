@@ -162,7 +162,7 @@ class TaskRecord(IntervalRows):
 
     def plus(self, later: Self) -> Self:
         """Add the next interval; applications are matched by their names."""
-        joined = {by: tuple(_joined(later.reports[by], self.reports[by])) for by in later.reports}
+        joined = {by: tuple(joined_reports(later.reports[by], self.reports[by])) for by in later.reports}
         over = {by: [max(0, len(report.rows) - _MOST_JOINED) for report in joined[by]] for by in joined}
         left_out = {by: tuple(max(pair) + more for *pair, more in zip(
             later.left_out.get(by, ()), self.left_out.get(by, ()), over[by], strict=False)) for by in joined}
@@ -329,7 +329,7 @@ def _numerics_from(stored: JsonValue, model: CpuModel) -> Numerics:
                     counted)
 
 
-def _joined(later: Iterable[Report], earlier: Iterable[Report]) -> Iterable[Report]:
+def joined_reports(later: Iterable[Report], earlier: Iterable[Report]) -> Iterable[Report]:
     """Join the reports of two consecutive intervals; totals since the start are those of the later one."""
     before = {report.application.name: report for report in earlier}
     for report in later:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, Protocol, runtime_checkable
 
@@ -17,6 +18,7 @@ from turbotui.app.prompt import Prompt
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.text_window import TextWindow
+from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
@@ -29,6 +31,7 @@ from turbotui.features.tasks.process_tree import own_key, sum_key
 from turbotui.features.tasks.recorded_tasks import tasks_of
 from turbotui.features.tasks.region_look import RegionLook
 from turbotui.features.tasks.screen_rows import (
+    AMOUNTS,
     LANE_LEFT,
     LanePainter,
     PastTasks,
@@ -51,6 +54,7 @@ from turbotui.features.tasks.screen_text import (
     task_evidence,
     word_of,
 )
+from turbotui.features.tasks.spans import MINUTE_NS, TaskSpan, joined
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_table import TASKS, starting_columns
 from turbotui.features.tasks.waits import WAIT_BY_ID
@@ -72,6 +76,8 @@ from turbotui.widgets.table_view import TableView
 
 _WINDOWS = (2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 """Seconds of a timeline."""
+_SUM_EVERY_NS: Final = 5_000_000_000
+"""Time from one sum over a span to the next: it takes up to 0.1 s, for up to 20,000 rows."""
 _KINDS: Final = ((Grouping.THREAD, False), (Grouping.PROCESS, False), (Grouping.PROCESS, True),
                  (Grouping.COMMAND, False), (Grouping.UNIT, False))
 """What `t` goes through: what a row stands for, and whether rows stand in a tree."""
@@ -131,6 +137,9 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self._seq = 0
         self._past = PastRows(watch.session, self._recorded)
         self._newest: PastTasks | None = None
+        self._span = TaskSpan.INTERVAL
+        self._sum: tuple[Hashable, int, PastTasks | None] = (), 0, None  # of a span: which, its end, and the sum
+        self._sorted: RowView[TaskInputs] | None = None  # the view before a span was chosen
         self.regions = RegionLook(watch)
         self._facts = ProcFacts(watch.session.machine.host)
         self.played = watch.session if isinstance(watch.session, PlayedSession) else None
@@ -172,7 +181,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         if not self.composed:
             return
         there = self.watcher is not None if self.played is None else self._snapshot is not None
-        head = head_line(self.applications, self._snapshot, self.view, watching=there)
+        head = head_line(self.applications, self._snapshot, self.view, watching=there, span=self._said_of_span())
         self.query_one("#heads", SegmentLines).show([head if there or self.played is None else []])
         width, height = self.size
         notes = [] if self._snapshot is None else note_lines(self._snapshot, self.energy, width, height)
@@ -190,6 +199,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def readout(self) -> str:
         """Describe the row under the cursor in words."""
+        if self._snapshot is None and self._over_span and self._newest is not None:
+            return "No interval has ended since the mark: amounts follow"
         if self._snapshot is None and (self.watch_state.in_past or self.played is not None):
             return self._said_of_past()
         if self._snapshot is None:
@@ -360,10 +371,95 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         return PastTasks(snapshot, energy_of(frame), frame.seq, record.looks)
 
     def _show_kept(self, kept: PastTasks | None) -> None:
-        """Show the kept tasks of an interval, or that none were kept."""
+        """Show the kept tasks of an interval, or of the span that ends with it, or that none were kept."""
+        if kept is not None and self._over_span:
+            kept = self._spanned()
         self._snapshot = None if kept is None else kept.snapshot
         self._show(_nothing(self.view.by) if kept is None else self._content(kept))
         self.draw()
+
+    # Spans
+
+    @property
+    def _over_span(self) -> bool:
+        """Whether numbers are of a span; the timeline has one of its own."""
+        return self._span is not TaskSpan.INTERVAL and not self.view.timeline
+
+    @property
+    def _mark_ns(self) -> int | None:
+        """The time of the latest mark before the shown moment; None if there is none."""
+        cursor, frame = self.watch_state.cursor, self._shown_frame
+        ends = () if cursor is None or frame is None else [one.time_ns for one in cursor.marks
+                                                           if one.time_ns <= frame.newer.wall_ns]
+        return max(ends, default=None)
+
+    @property
+    def _shown_frame(self) -> Frame | None:
+        return self.watch_state.frame if self.watch_state.in_past or self.played is not None else self._frame
+
+    def _spanned(self) -> PastTasks | None:
+        """The sum of the intervals of the span that ends at the shown moment."""
+        frame, by, tree = self._shown_frame, self.view.by, self.view.tree
+        if frame is None:
+            return None
+        end, mark = frame.newer.wall_ns, self._mark_ns
+        begin = mark if self._span is TaskSpan.MARK and mark is not None else end - MINUTE_NS
+        key = self._span, by, tree, mark if self._span is TaskSpan.MARK else None, self._newest is None
+        known, until, found = self._sum
+        moves = not self.watch_state.in_past or bool(self.watch_state.play_state)
+        if key != known or found is None or not until <= end < until + (_SUM_EVERY_NS if moves else 1):
+            topology = self.watch_state.session.machine.topology
+            found = joined(self._intervals(begin, end), by, topology)
+            if found is not None and tree and self._newest is not None:  # who made whom, as known now
+                found = replace(found, snapshot=replace(found.snapshot, request=self._newest.snapshot.request,
+                                                        ancestry=self._newest.snapshot.ancestry))
+            self._sum = key, end, found
+        return found
+
+    def _intervals(self, begin_ns: int, end_ns: int) -> Iterator[PastTasks]:
+        """The tasks of the intervals that ended after one time and not after another."""
+        cursor = self.watch_state.cursor
+        if self.played is None:
+            yield from self._past.between(begin_ns, end_ns)
+        elif cursor is not None:
+            times = cursor.timeline.times
+            for time_ns in times[bisect_right(times, begin_ns):bisect_right(times, end_ns)]:
+                frame = cursor.timeline.frame(time_ns)
+                found = None if frame is None or frame.older is None else self._recorded(self.played.rows, frame)
+                if found is not None:
+                    yield found
+
+    def _said_of_span(self) -> str:
+        """Of which time the numbers are; "" for an interval's."""
+        if not self._over_span:
+            return ""
+        if self._span is TaskSpan.MARK:
+            return f"SINCE THE MARK OF {time_of_day(self._mark_ns or 0)}"
+        seconds = max([0.0, *(one.seconds for one in (self._snapshot.reports if self._snapshot else ()))])
+        whole = seconds > MINUTE_NS / 1e9 - 2 * self.watch_state.interval
+        return f"LAST MINUTE{'' if whole else f', {seconds:.0f} s of it watched'}"
+
+    def action_span(self) -> None:
+        """Show numbers of the last minute, since the mark, or of each interval again."""
+        spans = [one for one in TaskSpan if one in {TaskSpan.INTERVAL, self._span, TaskSpan.MINUTE} or self._mark_ns]
+        self._choose_span(spans[(spans.index(self._span) + 1) % len(spans)])
+
+    def _choose_span(self, span: TaskSpan) -> None:
+        before, self._span = self._span, span
+        if before is TaskSpan.INTERVAL:
+            self._sorted = self._table.view
+            most = "~J" if self._snapshot is not None and self.energy is None else "Time_s"
+            self._change(sort=next(column for column in TASK_COLUMNS if column.id == most), reverse=True)
+        elif span is TaskSpan.INTERVAL and self._sorted is not None:
+            self._change(sort=self._sorted.sort, reverse=self._sorted.reverse)
+        self.show_again()
+        self.notice(span.value)
+
+    def states(self) -> Iterator[ViewState]:
+        """A span, beside what other tables have."""
+        if self._span is not TaskSpan.INTERVAL:
+            yield ViewState(self.number, ("span", self._span), lambda: self._choose_span(TaskSpan.INTERVAL))
+        yield from super().states()
 
     def on_snapshot_ready(self, message: SnapshotReady) -> None:
         """Show a snapshot, unless its watch has ended."""
@@ -388,7 +484,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def _content(self, kept: PastTasks) -> TaskContent:
         watch = self.watch_state
-        return content_of(kept, watch.session.machine.topology, self._table.view.folded, watch.pointing.cpu)
+        name = AMOUNTS if self._over_span else TASKS
+        return content_of(kept, watch.session.machine.topology, self._table.view.folded, watch.pointing.cpu, name=name)
 
     def _show(self, content: TaskContent) -> None:
         drawn = content.lanes is not None, content.tree is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final
 
 from turbotui.cell_widths import begin_of, cut, fitted, flush_left, flush_right
@@ -134,6 +134,17 @@ class TaskContent(RowContent[TaskInputs]):
         return super().name(column, row) if lane is None else _in_words(lane.row)
 
 
+AMOUNTS: Final = "task-amounts"
+"""Name of the table of a span: its columns and their order are chosen apart from those of intervals."""
+_AMOUNTS: Final = frozenset({"CPU%", "Time_s", "Bytes", "~J"})
+
+
+def amount_columns(columns: Iterable[TaskColumn]) -> tuple[TaskColumn, ...]:
+    """The columns of a table of amounts: with amounts instead of rates, unless somebody chooses others."""
+    return tuple(replace(column, default=column.id in _AMOUNTS or (column.identity and column.default))
+                 for column in columns)
+
+
 def known_columns(snapshot: TaskSnapshot) -> tuple[TaskColumn, ...]:
     """Every column, including one for each counter asked for by name."""
     live = [report for report in snapshot.reports if report.names]
@@ -151,20 +162,23 @@ class PastTasks:
     spent: Energy  # energy of the interval
     seq: int  # its number
     looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))  # what /proc said of them
+    joules: Mapping[str, float] | None = None  # by the key of a row, of several intervals; None for a single one
 
 
 def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] = (),
-               cpu: int | None = None) -> TaskContent:
-    """The content of the table for an interval, on one CPU only if it is given."""
+               cpu: int | None = None, *, name: str = TASKS) -> TaskContent:
+    """The content of the table with a name for an interval, on one CPU only if it is given."""
     snapshot, energy = kept.snapshot, kept.spent
     live = [report for report in snapshot.reports if report.names]
     why = next(filter(None, (
         why_not(report, energy) for report in live)), None)
     columns = tuple(column for column in known_columns(snapshot)
         if says_something(column, snapshot.request.by, snapshot.reports, why, several=len(snapshot.reports) > 1))
+    if name != TASKS:
+        columns = amount_columns(columns)
     rows: list[TaskInputs] = []
     for report in live:
-        joules = share_out(report, energy, topology)
+        joules = share_out(report, energy, topology) if kept.joules is None else kept.joules
         found = [row for row in report.rows
                  if (not row.ended or row.counts["run"]) and (cpu is None or cpu in row.loads)]
         if snapshot.request.tree:
@@ -172,7 +186,7 @@ def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] =
         rows += [TaskInputs(row, report.seconds, report.numerics, joules.get(row.key), kept.looks, report.parallel)
                  for row in found]
     rows.sort(key=lambda inputs: (inputs.row.pid or 0, inputs.row.tid or 0, inputs.row.name))
-    table = RowTable(TASKS, snapshot.request.by.value, columns, tuple(rows), judge_task(why),
+    table = RowTable(name, snapshot.request.by.value, columns, tuple(rows), judge_task(why),
                      lambda column, inputs: task_evidence(snapshot, why, inputs, column.id))
     lanes = [lane for lane in snapshot.lanes if cpu is None or cpu in lane.row.cpus]
     tree = tree_of((one.row for one in rows), snapshot.ancestry) if snapshot.request.tree else None

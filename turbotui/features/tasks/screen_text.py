@@ -52,13 +52,19 @@ class TasksView:
 
 
 def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None, view: TasksView, *,
-              watching: bool) -> list[TextSegment]:
-    """The head line: what is watched, the number of rows, and lost samples."""
+              watching: bool, span: str = "") -> list[TextSegment]:
+    """The head line: what is watched, the number of rows, and lost samples.
+
+    Args:
+        span: of which time the numbers are; "" for an interval's.
+    """
     names = ", ".join(_short(application) for application in applications)
     refused = snapshot is not None and all(report.error for report in snapshot.reports)
     word = "cannot watch " if refused else "stopped; was watching "
     state: TextSegment = ("watching ", StyleRole.KEY) if watching else (word, StyleRole.AMBER)
     segments: list[TextSegment] = [(" ", StyleRole.PLAIN), state, (names, StyleRole.SUMMARY)]
+    if snapshot is None and span:
+        return [*segments, (f" · {span}", StyleRole.AMBER)]
     if snapshot is None:
         return [*segments, (" · opening counters", StyleRole.DIM)] if watching else segments
     live = [report for report in snapshot.reports if not report.error]
@@ -73,7 +79,7 @@ def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None
         ran = math.fsum(cpu_seconds(report.sums) for report in live)
         rows = sum(len(report.rows) for report in live)
         summary = f" · {_counted(rows, snapshot.request.by)} ran {ran:.2f} s in {seconds:.2f} s"
-    return [*segments, (summary, StyleRole.DIM)]
+    return [*segments, (f" · {span}" if span else "", StyleRole.AMBER), (summary, StyleRole.DIM)]
 
 
 def _counted(count: int, by: Grouping) -> str:

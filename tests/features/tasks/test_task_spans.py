@@ -1,0 +1,148 @@
+"""What tasks used over a span: sums of intervals, their energy, and the key that shows them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from dashboard_driver import text_of
+from hypothesis import given
+from hypothesis import strategies as st
+from test_tasks_screen import laptop, tasks
+
+from turbotui.features.tasks.applications import EVERYTHING
+from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
+from turbotui.features.tasks.report import Apart, Report
+from turbotui.features.tasks.screen_rows import PastTasks
+from turbotui.features.tasks.spans import joined
+from turbotui.features.tasks.tables import Grouping, TaskRow
+from turbotui.features.tasks.totals_table import IDLE_PART
+from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.energy import Energy
+
+TOPOLOGY = laptop().topology
+NOT_YET = Unavailable(Reason.FIRST_TICK, "not read twice")
+
+
+def thread(pid: int, tid: int, ran: int, *, name: str = "worker") -> TaskRow:
+    """A thread that ran on CPU 0 for some ns."""
+    return TaskRow(pid, tid, name, 1, (0,), 0, {"run": ran}, 0, {0: ran}, ran, incomplete=False)
+
+
+def interval(rows: tuple[TaskRow, ...], joules: float | None, *, idle: int = 0, seconds: float = 1.0,
+             by: Grouping = Grouping.THREAD) -> PastTasks:
+    """An interval of all tasks; `joules` of the package, None where they are not known yet."""
+    report = Report(EVERYTHING[0], rows=rows, seconds=seconds, names=("run",),
+                    apart={IDLE_PART: Apart({"run": idle}, {0: idle})})
+    spent = Energy({}, {}, 0.0, NOT_YET) if joules is None else Energy({0: joules}, {}, seconds)
+    return PastTasks(TaskSnapshot(SnapshotRequest(by), (report,)), spent, 1)
+
+
+def joules_of(found: PastTasks) -> dict[str, float]:
+    assert found.joules is not None
+    return {key: round(used, 9) for key, used in found.joules.items()}
+
+
+def test_a_task_has_no_part_in_the_energy_of_an_interval_in_which_it_did_nothing() -> None:
+    busy = interval((thread(1, 1, 10**9),), 6.0)
+    calm = interval((thread(2, 2, 10**9),), 100.0)
+    found = joined([busy, calm], Grouping.THREAD, TOPOLOGY)
+    assert found is not None
+    assert joules_of(found)[thread(1, 1, 0).key] == 6.0
+    assert joules_of(found)[thread(2, 2, 0).key] == 100.0
+    assert found.snapshot.reports[0].seconds == 2.0
+
+
+@given(st.lists(st.tuples(st.integers(1, 10**9), st.integers(0, 10**9), st.integers(0, 10**9),
+                          st.floats(0.1, 100.0)), min_size=1, max_size=6))
+def test_rows_and_idle_time_have_the_whole_energy_and_all_counts(parts: list[tuple[int, int, int, float]]) -> None:
+    found = joined([interval((thread(1, 1, first), thread(1, 2, second)), joules, idle=idle)
+                    for first, second, idle, joules in parts], Grouping.PROCESS, TOPOLOGY)
+    assert found is not None
+    report, = found.snapshot.reports
+    row, = report.rows
+    assert row.counts["run"] == sum(first + second for first, second, _, _ in parts)
+    assert (row.pid, row.tid, row.threads) == (1, None, 2)
+    assert report.apart[IDLE_PART].counts["run"] == sum(idle for _, _, idle, _ in parts)
+
+
+@given(st.lists(st.tuples(st.integers(1, 10**9), st.integers(0, 10**9), st.floats(0.1, 100.0)), min_size=1, max_size=6))
+def test_shares_of_threads_and_the_idle_task_add_up(parts: list[tuple[int, int, float]]) -> None:
+    found = joined([interval((thread(1, 1, ran),), joules, idle=idle) for ran, idle, joules in parts],
+                   Grouping.THREAD, TOPOLOGY)
+    assert found is not None
+    assert found.joules is not None
+    assert math.isclose(math.fsum(found.joules.values()), math.fsum(joules for _, _, joules in parts), rel_tol=1e-9)
+
+
+def test_an_interval_without_energy_is_shared_out_with_the_next_and_left_out_at_the_end() -> None:
+    unknown = interval((thread(1, 1, 10**9),), None)
+    known = interval((thread(1, 1, 10**9),), 3.0)
+    found = joined([unknown, known, unknown], Grouping.THREAD, TOPOLOGY)
+    assert found is not None
+    assert found.snapshot.reports[0].seconds == 2.0
+    assert found.snapshot.reports[0].rows[0].counts["run"] == 2 * 10**9
+    assert joules_of(found)[thread(1, 1, 0).key] == 6.0, "the meter's power stands for the time before it was read"
+
+
+def test_without_any_energy_there_is_a_sum_with_the_reason() -> None:
+    found = joined([interval((thread(1, 1, 5),), None), interval((thread(1, 1, 7),), None)], Grouping.THREAD, TOPOLOGY)
+    assert found is not None
+    assert found.joules is None
+    assert found.spent.why == NOT_YET
+    assert found.snapshot.reports[0].rows[0].counts["run"] == 12
+
+
+def test_a_row_that_lacks_a_share_in_one_interval_has_no_sum() -> None:
+    lost = replace(interval((thread(1, 1, 10**9), thread(2, 2, 10**9)), 1.0), spent=Energy({7: 1.0}, {}, 1.0))
+    found = joined([interval((thread(1, 1, 10**9),), 1.0), lost], Grouping.THREAD, TOPOLOGY)
+    assert found is not None
+    assert thread(1, 1, 0).key not in joules_of(found)
+
+
+@pytest.mark.parametrize(("of", "by", "able"), [
+    (Grouping.THREAD, Grouping.COMMAND, True), (Grouping.PROCESS, Grouping.COMMAND, False),
+    (Grouping.PROCESS, Grouping.THREAD, False), (Grouping.THREAD, Grouping.UNIT, False),
+    (Grouping.UNIT, Grouping.UNIT, True),
+])
+def test_threads_make_processes_and_commands_and_nothing_else_is_made(of: Grouping, by: Grouping, able: bool) -> None:
+    rows = thread(1, 1, 1, name="cc1"), thread(2, 2, 2, name="cc1"), thread(1, 3, 4, name="ld")
+    found = joined([interval(rows, 1.0, by=of)], by, TOPOLOGY)
+    assert (found is not None) is able
+    if of is Grouping.THREAD and found is not None:
+        assert [(row.name, row.pid, row.counts["run"]) for row in found.snapshot.reports[0].rows] == [
+            ("ld", 1, 4), ("cc1", None, 3)]
+
+
+async def test_one_key_shows_the_amounts_of_the_last_minute_and_esc_each_interval_again() -> None:
+    async with tasks(laptop()) as found:
+        for _ in range(3):
+            await found.next()
+        before = found.titles
+        await found.press("K")
+        assert "LAST MINUTE, " in text_of(found.app, "heads")
+        assert "s of it watched" in text_of(found.app, "heads")
+        assert "Time_s" in found.titles
+        assert re_sorted(found.titles) in {"~J", "Time_s"}
+        await found.press("escape")
+        assert "LAST MINUTE" not in text_of(found.app, "heads")
+        assert found.titles == before
+
+
+async def test_amounts_since_the_mark_begin_with_it() -> None:
+    async with tasks(laptop()) as found:
+        await found.next()
+        await found.next()
+        await found.press("M", "K", "K")
+        assert "SINCE THE MARK OF" in text_of(found.app, "heads")
+        assert not found.rows
+        await found.next()
+        assert "SINCE THE MARK OF" in text_of(found.app, "heads")
+        assert " in 1.00 s" in text_of(found.app, "heads")
+        assert found.rows
+
+
+def re_sorted(titles: str) -> str:
+    """The title of the column by which rows are sorted."""
+    return next(word.rstrip("▼▲") for word in titles.split() if word.endswith(("▼", "▲")))

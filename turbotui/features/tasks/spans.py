@@ -1,0 +1,86 @@
+"""What tasks used over a span that ends at the shown moment: the last minute, or the time since a mark."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from enum import Enum
+from typing import Final
+
+from turbotui.features.tasks.energy import share_out
+from turbotui.features.tasks.merging import merged
+from turbotui.features.tasks.recorded_tasks import joined_reports
+from turbotui.features.tasks.screen_rows import PastTasks
+from turbotui.features.tasks.tables import Grouping, TaskRow
+from turbotui.machine.topology import Topology
+
+
+class TaskSpan(Enum):
+    """What the numbers of the tasks screen are of."""
+
+    INTERVAL = "Numbers of each interval again"
+    MINUTE = "Amounts of the last minute, the most first"
+    MARK = "Amounts since the mark, the most first"
+
+
+MINUTE_NS: Final = 60_000_000_000
+
+
+def joined(intervals: Iterable[PastTasks], by: Grouping, topology: Topology) -> PastTasks | None:
+    """The sum of consecutive intervals, without those whose rows do not make rows of this kind; None if none is left.
+
+    Energy is shared out interval by interval, because a task has no part in what was used while it did nothing. An
+    interval whose energy is not known yet, as the first one, is shared out with the next; at the end it is left out.
+    What is known of tasks beside their counts is that of the last interval.
+    """
+    found: PastTasks | None = None
+    waiting: PastTasks | None = None  # for the energy of its time
+    shares: dict[str, float] = {}
+    lacking: set[str] = set()
+    for one in intervals:
+        rows = _grouped(one, by)
+        if rows is None:
+            continue
+        part = rows if waiting is None else _sum(waiting, rows)
+        if part.spent.why is not None:
+            waiting = part
+            continue
+        waiting = None
+        for report in part.snapshot.reports:
+            joules = share_out(report, part.spent, topology)
+            lacking |= {row.key for row in report.rows if row.key not in joules and any(row.loads.values())}
+            for key, used in joules.items():
+                shares[key] = shares.get(key, 0.0) + used
+        found = part if found is None else _sum(found, part)
+    if found is None:
+        return waiting
+    return replace(found, joules={key: used for key, used in shares.items() if key not in lacking})
+
+
+def _grouped(interval: PastTasks, by: Grouping) -> PastTasks | None:
+    """An interval with rows of a kind: threads make processes and commands; None if its rows do not make them."""
+    request = interval.snapshot.request
+    if request.by is by:
+        return interval
+    if request.by is not Grouping.THREAD or by is Grouping.UNIT:
+        return None
+    reports = tuple(replace(report, rows=_rows(report.rows, by)) for report in interval.snapshot.reports)
+    return replace(interval, snapshot=replace(interval.snapshot, reports=reports, request=replace(request, by=by)))
+
+
+def _rows(threads: Sequence[TaskRow], by: Grouping) -> tuple[TaskRow, ...]:
+    """Rows of processes or commands, made of those of threads."""
+    members: dict[Hashable, list[TaskRow]] = {}
+    for row in threads:
+        members.setdefault(row.name if by is Grouping.COMMAND or row.pid is None else row.pid, []).append(row)
+    found = []
+    for rows in members.values():
+        first = next((row for row in rows if row.tid == row.pid), rows[0])
+        pid = first.pid if len({row.pid for row in rows}) == 1 else None
+        found.append(replace(merged(rows, first), pid=pid, tid=None))
+    return tuple(sorted(found, key=lambda row: -row.cpu_ns))
+
+
+def _sum(earlier: PastTasks, later: PastTasks) -> PastTasks:
+    reports = tuple(joined_reports(later.snapshot.reports, earlier.snapshot.reports))
+    return replace(later, snapshot=replace(later.snapshot, reports=reports), spent=earlier.spent.plus(later.spent))
