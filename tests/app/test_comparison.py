@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
+
+import pytest
 from dashboard_driver import dashboard
 from scripted_machine import FakeSession, Script, build_topology
 
+from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.widgets.comparison import marked_moment
 from turbotui.widgets.segment_lines import SegmentLines
 
 
@@ -24,8 +29,8 @@ async def test_every_screen_says_that_it_compares_and_esc_ends_it_on_any_of_them
             session.tick()
             await pilot.pause()
         assert (shown_before, bool(line.display)) == (False, True)
-        assert line.text.strip().startswith("COMPARED WITH #")
-        assert "· Busy% +5.0" in line.text
+        assert line.text.strip().startswith("COMPARED WITH 11 s until ")
+        assert "· Busy% +10.0" in line.text, "to 5 intervals later, from the middle of 11"
         for number in ("1", "4", "7", "9"):
             await pilot.press(number)
             await pilot.pause()
@@ -39,3 +44,21 @@ async def test_every_screen_says_that_it_compares_and_esc_ends_it_on_any_of_them
         await pilot.press("0")
         await pilot.pause()
         assert bool(line.display) is False
+
+
+async def test_the_reference_is_the_mean_of_the_minute_before_and_not_its_last_interval() -> None:
+    session = climbing()
+    async with dashboard(session, ticks=90) as (app, pilot):
+        await pilot.press("b")
+        await pilot.pause()
+        mark, cursor = app.watched.mark, app.watched.cursor
+        assert mark is not None
+        assert cursor is not None
+        assert marked_moment(mark).seconds == 60.0
+        busy = session.catalog.by_id["Busy%"]
+        kept = [frame for time_ns in cursor.timeline.times[-60:] if (frame := cursor.timeline.frame(time_ns))]
+        shares = [share for frame in kept if isinstance(share := frame.cell(busy, SYSTEM_ROW), float)]
+        found = mark.cell(busy, SYSTEM_ROW)
+        assert isinstance(found, float)
+        assert found == pytest.approx(statistics.fmean(shares), rel=0.01)
+        assert max(shares) - min(shares) >= 50.0

@@ -14,7 +14,7 @@ from turbotui.app.one_cell import FrameCell
 from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.widgets.cells import TOO_WIDE
-from turbotui.widgets.comparison import difference, difference_text
+from turbotui.widgets.comparison import difference, difference_text, marked_moment
 from turbotui.widgets.listing import Listing
 from turbotui.widgets.segment_lines import SegmentLines
 
@@ -60,12 +60,11 @@ async def test_the_mark_turns_cells_into_signed_differences_and_back() -> None:
         busy = session.catalog.by_id["Busy%"]
         await pilot.press("b")
         await pilot.pause()
-        mark = app.watched.frame
+        mark = app.watched.mark
         assert mark is not None
         compared = app.screen.query_one("#compared", SegmentLines)
         assert compared.display
-        assert f"COMPARED WITH #{mark.seq}" in compared.text
-        assert cell_of(app, 0, "Busy%") == "±0"
+        assert f"COMPARED WITH {marked_moment(mark).words}: " in compared.text
         session.tick(2)
         await pilot.pause()
         now = app.watched.frame
@@ -76,7 +75,7 @@ async def test_the_mark_turns_cells_into_signed_differences_and_back() -> None:
             assert isinstance(after, float)
             expected = after - before
             assert cell_of(app, cpu, "Busy%") == (f"{expected:+.2f}" if abs(expected) >= 0.005 else "±0")
-        assert f"compared with #{mark.seq}" in "\n".join(FrameCell(app.watched, busy, cpu_row(0)).lines(96))
+        assert "  compared: " in "\n".join(FrameCell(app.watched, busy, cpu_row(0)).lines(96))
         await pilot.press("2")
         await pilot.pause()
         assert app.screen.query_one("#compared", SegmentLines).display, "every table says so"
@@ -90,10 +89,10 @@ async def test_sorting_goes_by_the_differences_that_are_shown() -> None:
     session = FakeSession()
     async with dashboard(session) as (app, pilot):
         busy = session.catalog.by_id["Busy%"]
-        mark = app.watched.frame
         await pilot.press("b")
         session.tick()
         await pilot.pause()
+        mark = app.watched.mark
         table(app).select_column(busy)
         await pilot.press("o")
         await pilot.pause()

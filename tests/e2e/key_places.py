@@ -100,7 +100,7 @@ def _watt(package: str, what: str = "PkgWatt") -> str:
 
 _MACHINE = _watt("whole machine", r"\S+")
 POWER = Place("4", "power", _SAPPHIRE, (160, 45), r"(?m)^ SysWatt  whole machine  \d", {
-    "mark": Promise(r"COMPARED WITH #\d+ · Busy%", undo=("b",)),
+    "mark": Promise(r"COMPARED WITH [\d.]+ s until \S+ · Busy%", undo=("b",)),
     **_GRAPH,
     **moves(_watt("package 0"), _watt("package 1")),
     **pages(_watt("package 1", r"\S+"), _watt("package 1", r"\S+"), _MACHINE),
@@ -484,7 +484,7 @@ TOPDOWN = Place("d", "topdown", _SAPPHIRE, (160, 36), _place("machine", "Retire%
 _BUSY_0 = _cell("cpu 0")
 _NO_CURSOR = r"(?m)^ Arrows choose a number"
 OVERVIEW = Place("0", "overview", _SAPPHIRE, (160, 36), _NO_CURSOR, {
-    "mark": Promise(r"COMPARED WITH #\d+ · Busy%", undo=("b",)),
+    "mark": Promise(r"COMPARED WITH [\d.]+ s until \S+ · Busy%", undo=("b",)),
     **_GRAPH,
     "explain": Promise("Δmperf", undo=ESC),
     "search": Promise(_cell("cpu 62"), typed=("62",), undo=ESC),

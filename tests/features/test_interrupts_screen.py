@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.kind_screen import KindScreen
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.widgets.comparison import marked_moment
 from turbotui.widgets.segment_lines import SegmentLines
 
 
@@ -140,12 +141,12 @@ async def test_a_comparison_keeps_its_moment_and_not_the_frame() -> None:
     async with interrupts() as (session, screen, pilot):
         frame = screen.watch_state.frame
         assert frame is not None
-        number, compared = frame.seq, weakref.ref(frame)
+        words, compared = marked_moment(frame).words, weakref.ref(frame)
         await pilot.press("b")
         del frame
         for _ in range(3):
             session.tick()
             await pilot.pause()
-        assert f"COMPARED WITH #{number} (" in screen.query_one("#compared", SegmentLines).text
+        assert f"COMPARED WITH {words}: " in screen.query_one("#compared", SegmentLines).text
         gc.collect()
         assert compared() is None

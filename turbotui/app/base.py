@@ -39,6 +39,8 @@ SMALLEST = (40, 10)
 """Minimum size of a screen; below it one sentence is shown instead."""
 
 
+_REFERENCE_NS: Final = 60_000_000_000
+"""Length of the time with which `b` compares."""
 _ROOM: Final = 10
 """Characters of a difference in the line of a comparison."""
 
@@ -179,8 +181,20 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         return self.shared_mark
 
     def compare(self, *, begin: bool) -> None:
-        """Compare with what is shown now from now on, or show values again."""
-        self.watch_state.mark = self.watch_state.frame if begin else None
+        """Compare with the minute up to what is shown now from now on, or show values again."""
+        self.watch_state.mark = self._last_minute() if begin else None
+
+    def _last_minute(self) -> Frame | None:
+        """One frame of the intervals that ended within the minute before the shown moment, as far as they are kept."""
+        frame, cursor = self.watch_state.frame, self.watch_state.cursor
+        if frame is None or cursor is None:
+            return frame
+        from turbotui.recording.averages import averaged  # noqa: PLC0415 - most never compare
+
+        end = frame.newer.wall_ns
+        times = [time_ns for time_ns in cursor.timeline.times if end - _REFERENCE_NS < time_ns <= end]
+        kept = [one for time_ns in times if (one := cursor.timeline.frame(time_ns)) is not None]
+        return averaged(kept) if kept else frame
 
     def action_mark(self) -> None:
         """Compare with what is shown now, or show values again."""
@@ -206,7 +220,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         line = self.query_one("#compared", SegmentLines)
         line.display = mark is not None
         if mark is not None:
-            text = mark_line(mark, frame) if self.shows_differences else self._difference_line(mark, frame)
+            text = mark_line(mark) if self.shows_differences else self._difference_line(mark, frame)
             line.show([[(centred(cut(text, self.size.width), self.size.width), StyleRole.CELL)]])
 
     @property
@@ -220,7 +234,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         found = () if now is None or then is None else (
             (column, difference(column, now.cell(column, SYSTEM_ROW), then.cell(column, SYSTEM_ROW)))
             for column in self.watch_state.headline)
-        return " · ".join((f"COMPARED WITH #{mark.seq}", *(
+        return " · ".join((f"COMPARED WITH {mark.words}", *(
             f"{column.id} {difference_text(column, value, _ROOM).strip()}" for column, value in found), "Esc ends it"))
 
     # Search

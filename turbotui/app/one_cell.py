@@ -62,7 +62,7 @@ class OneCell(ABC):
             past = past_lines(column, self.ring, self.top or None, content.seq)
             if mark is not None:
                 words = difference_in_words(column, content.value(column, self.row), mark.value(column, self.row))
-                past.append(f"  compared with #{mark.seq}: {words}")
+                past.append(f"  compared: {words}")
         return explanation(content, column, self.row, past, width)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from turbotui.cell_widths import cut, flush_left, flush_right
 from turbotui.quantities.columns import Column, Value
@@ -54,20 +54,29 @@ def difference_in_words(column: Column[Any], now: Value, then: Value) -> str:
 
 
 class MarkedMoment(NamedTuple):
-    """The moment with which cells are compared: without its frame, of which a screen keeps the compared cells."""
+    """The time with which cells are compared: without its frame, of which a screen keeps the compared cells."""
 
-    seq: int  # the number of its interval
-    wall_ns: int  # ns since 1970
-    started_ns: int  # of its reading, by the monotonic clock
+    seq: int  # the number of its last interval
+    wall_ns: int  # its end, ns since 1970
+    seconds: float  # its length
+
+    @property
+    def words(self) -> str:
+        """The time in words."""
+        moment = datetime.fromtimestamp(self.wall_ns / 1e9, UTC)
+        return f"{self.seconds:.{int(self.seconds < _LONG)}f} s until {moment:%H:%M:%S}Z"
+
+
+_LONG: Final = 10.0
+"""Seconds from which a time has no decimals."""
 
 
 def marked_moment(frame: Frame) -> MarkedMoment:
-    """The moment of a frame."""
-    return MarkedMoment(frame.seq, frame.newer.wall_ns, frame.newer.started_ns)
+    """The time of a frame."""
+    seconds = (0 if frame.older is None else frame.newer.started_ns - frame.older.started_ns) / 1e9
+    return MarkedMoment(frame.seq, frame.newer.wall_ns, seconds)
 
 
-def mark_line(mark: MarkedMoment, frame: Frame | None) -> str:
-    """The line that names the two moments that are compared."""
-    moment = datetime.fromtimestamp(mark.wall_ns / 1e9, UTC)
-    ago = "" if frame is None else f", {(frame.newer.started_ns - mark.started_ns) / 1e9:,.0f} s ago"
-    return f"COMPARED WITH #{mark.seq} ({moment:%H:%M:%S}Z{ago}): cells are DIFFERENCES · Esc ends it"
+def mark_line(mark: MarkedMoment) -> str:
+    """The line that says what is compared."""
+    return f"COMPARED WITH {mark.words}: cells are DIFFERENCES · Esc ends it"
