@@ -26,7 +26,7 @@ _FOLDERS_AND_KINDS: Final[tuple[str | Feature, ...]] = (
                  (("turbotui memory -n 1", "which L3, node or package moves the most bytes"),
                   ("turbotui memory -n 1 --format json", "the same, for a script")), nested=True),
     "spies", "score", "machines", "diff", "export", "fleet", "columns", "events", "replay", "gather", "collect",
-    "serve",
+    "serve", "mcp",
 )
 """Folders of `turbotui.features`, and kinds of rows, each of which is a module there, which only its verb and its
 screen import: in the order of their verbs in --help, and of their places in the help."""

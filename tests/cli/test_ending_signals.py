@@ -45,13 +45,13 @@ PRINTING: Final[dict[str, Sequence[str]]] = {
     "fleet": ("check", "--prometheus", "http://127.0.0.1:{port}"),
 }
 """Verbs that end by themselves, unless nobody reads what they print, or their server does not answer."""
-DASHBOARDS: Final = {"", "replay", "view"}
-"""What is left of these is for tests/e2e and tests/opening."""
+ELSEWHERE: Final = {"", "replay", "view", "mcp"}
+"""What is left of these is for tests/e2e, tests/opening and tests/features/mcp."""
 _NUMBERS: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2)
 
 
 def test_every_verb_is_in_a_table() -> None:
-    assert WATCHING.keys() | PRINTING.keys() | DASHBOARDS == {command.name for command in COMMANDS}
+    assert WATCHING.keys() | PRINTING.keys() | ELSEWHERE == {command.name for command in COMMANDS}
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from turbotui.commands.parser import Parser
 from turbotui.feature import VERB_GROUPS, Command
 from turbotui.feature_list import COMMANDS
 
-RUN_FOR_EVER = {"", "replay", "fleet", "collect", "view", "serve"}
+RUN_FOR_EVER = {"", "replay", "fleet", "collect", "view", "serve", "mcp"}
 """Verbs that take a terminal or serve until they are stopped: their examples are parsed."""
 SLOW = {"turbotui roofs --quick", "turbotui roofs", "turbotui export --listen 127.0.0.1:9790", "turbotui why",
         "turbotui record --keep 7d run.ttj", "turbotui record -n 5 run.ttj", "turbotui stat -n 3"}

@@ -1,0 +1,131 @@
+"""`turbotui mcp`: what a client of the protocol is offered, what it is answered, and what it cannot ask."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from patience import PATIENCE
+
+pytest.importorskip("mcp_types", reason="the protocol's library is not installed: pip install 'turbotui[mcp]'")
+
+from mcp import Client, StdioServerParameters
+from mcp_types import CallToolResult
+
+from turbotui.cli import main
+from turbotui.errors import UsageError
+from turbotui.features.mcp.answers import Verbs
+from turbotui.features.mcp.questions import QUESTIONS
+from turbotui.features.mcp.server import make_server
+
+_LAPTOP = ("--machine", "laptop")
+_SCHEMA = json.loads((Path(__file__).parents[3] / "docs/table.schema.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("mcp") / "run.ttj"
+    assert main(["record", "--machine", "laptop", "-i", "0.1", "-n", "4", str(path)]) == 0
+    return path
+
+
+def texts(result: CallToolResult) -> list[str]:
+    return [part.text for part in result.content]
+
+
+async def asked(name: str, arguments: Mapping[str, Any] | None = None, recordings: Mapping[str, str] | None = None,
+                ) -> CallToolResult:
+    async with Client(make_server(Verbs(), _LAPTOP, recordings or {})) as client:
+        return await client.call_tool(name, dict(arguments or {}))
+
+
+async def test_a_program_that_starts_it_is_offered_tools_that_only_look() -> None:
+    words = ["-m", "turbotui", "mcp", *_LAPTOP]
+    started = StdioServerParameters(command=sys.executable, args=words, env={**os.environ})
+    async with Client(started) as client:
+        tools = (await client.list_tools()).tools
+        answered = await client.call_tool("why", {"seconds": 0.2})
+    assert {tool.name for tool in tools} == {question.name for question in QUESTIONS} | {"recordings"}
+    assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
+    assert not answered.is_error, texts(answered)
+    sentence, findings = texts(answered)
+    assert sentence.startswith("SIMULATED machine laptop: ")
+    assert sentence.endswith(json.loads(findings)["facts"]["verdict"])
+
+
+@pytest.mark.parametrize("name", [question.name for question in QUESTIONS if question.name != "explain"])
+async def test_each_question_is_answered_by_a_sentence_and_tables_with_at_most_the_rows_asked_for(name: str) -> None:
+    watched = {"seconds": 0.2} if name in {"why", "stat", "tasks", "topdown", "power"} else {}
+    answered = await asked(name, {"rows": 2, **watched})
+    sentence, *tables = texts(answered)
+    if answered.is_error:
+        assert name == "tasks"  # a simulated machine has none, and it says so
+        assert "laptop" in sentence
+        return
+    assert "SIMULATED" in sentence
+    for table in map(json.loads, tables):
+        left = table.pop("rows_left_out", 0)
+        jsonschema.validate(table, _SCHEMA)
+        assert len(table["rows"]) == 2 or (not left and len(table["rows"]) < 2)
+
+
+async def test_a_recording_that_was_named_is_one_interval_unless_others_are_asked_for(recording: Path) -> None:
+    recordings = {"run.ttj": str(recording)}
+    listed = texts(await asked("recordings", recordings=recordings))
+    assert len(listed) == 1
+    assert listed[0].startswith("run.ttj: ")
+    whole = texts(await asked("stat", {"recording": "run.ttj", "columns": "Busy%,CPU"}, recordings))
+    assert len(whole) == 2
+    parts = texts(await asked("stat", {"recording": "run.ttj", "every": "0.1s"}, recordings))
+    assert len(parts) > 2
+    assert json.loads(whole[1])["seconds"] > json.loads(parts[1])["seconds"]
+
+
+async def test_a_column_is_explained_in_a_sentence_whatever_its_case() -> None:
+    sentence, table = texts(await asked("explain", {"name": "bzy_mhz"}))
+    assert sentence.startswith("Bzy_MHz: ")
+    assert [row["id"] for row in json.loads(table)["rows"]] == ["Bzy_MHz"]
+    for arguments in ({"name": "Fnord"}, {}):
+        unknown = await asked("explain", arguments)
+        assert unknown.is_error
+        assert "column" in texts(unknown)[0]
+
+
+async def test_a_refusal_is_a_sentence_and_no_failure_of_the_protocol() -> None:
+    for name, arguments in (("stat", {"columns": "--add=/x"}), ("record", {}), ("explain", {"name": "no such"})):
+        refused = await asked(name, arguments)
+        assert refused.is_error
+        assert len(texts(refused)) == 1
+
+
+def test_a_recording_that_cannot_be_read_is_refused_at_the_start(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", str(tmp_path / "none.ttj")]) == UsageError("").exit_status
+    assert "none.ttj" in capsys.readouterr().err
+
+
+def test_it_ends_with_its_input_and_by_a_signal() -> None:
+    command = [sys.executable, "-m", "turbotui", "mcp"]
+    ended = subprocess.run(command, input=b"", capture_output=True, timeout=PATIENCE,  # noqa: S603 - ourselves
+                           check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,  # noqa: S603 - ourselves
+                          stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
+                            b'"capabilities":{},"clientInfo":{"name":"x","version":"1"}}}\n')
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "turbotui"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 128 + signal.SIGTERM
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
