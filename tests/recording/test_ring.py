@@ -13,7 +13,7 @@ from made_frames import CAPABILITIES, NOON, SECOND, decoded, frames, frames_of, 
 from turbotui.recording.cpu_layout import CpuTableLayout, layout_of
 from turbotui.recording.ring import PastRing
 from turbotui.recording.stream_writer import Event, Gap
-from turbotui.recording.tick_decoder import DecodedTick
+from turbotui.recording.tick_decoder import DecodedTick, LazyColumns
 from turbotui.recording.tiers import SnapshotEncoder
 from turbotui.sampling.late_values import FrameMaker
 
@@ -233,3 +233,26 @@ def _decoded() -> int:
     """Those that are reachable; other tests of this process may still hold some."""
     gc.collect()
     return sum(type(one) is DecodedTick for one in gc.get_objects())
+
+
+def test_frames_that_were_left_keep_no_columns() -> None:
+    """Columns of 224 CPUs take six times what the tick does, and are decoded again in less time than a step takes."""
+    topology = topology_of_cpus(range(64))
+    ring, live = PastRing(), list(frames(60, topology))
+    for frame in live:
+        ring.take(frame)
+    shown = [ring.frame(frame.newer.wall_ns) for frame in live[-12:]]
+    assert all(one is not None and one.newer.values["work"] for one in shown)  # which decodes it
+    sizes = []
+    for frame in reversed(live):
+        found = ring.frame(frame.newer.wall_ns)
+        assert found is not None
+        assert said(found) == said(frame)
+        sizes.append(_columns())
+    assert max(sizes) < 120, "464 if each frame kept those that were asked for"
+    assert [said(one) for one in shown if one is not None] == [said(frame) for frame in live[-12:]]
+
+
+def _columns() -> int:
+    """Decoded columns that are reachable."""
+    return sum(len(one._made) for one in gc.get_objects() if isinstance(one, LazyColumns))

@@ -22,10 +22,11 @@ from turbotui.recording.event_detection import Changes
 from turbotui.recording.row_codec import EncodedRows
 from turbotui.recording.row_streams import RowStreams
 from turbotui.recording.stream_writer import Event, Gap
-from turbotui.recording.tick_decoder import TickDecoder
+from turbotui.recording.tick_decoder import LazyColumns, TickDecoder
 from turbotui.recording.tiers import FULL, TEN_SECONDS, EncodedTick, SnapshotEncoder, Tier
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.late_values import FrameMaker
+from turbotui.sampling.snapshot import Snapshot
 
 MOST_BYTES: Final = 24 << 20
 """Bytes of records and their layouts; with encoders and a decoded minute less than 40 MB at 256 CPUs, 43 signals."""
@@ -38,6 +39,8 @@ _KEY_EVERY: Final = 15
 _MOST_DECODED: Final = 3  # groups: the one shown and its neighbours
 _MOST_DECODED_BYTES: Final = 48 << 20  # of them; 45 ticks of 224 CPUs with every uncore counter are 100 MB
 _LANE_BYTES: Final = 64  # of a decoded lane of rows: the word, and an integer in a list if its column was asked for
+_MOST_COMPUTED: Final = 3
+"""Frames of a decoded group that keep what was computed of them, six times a tick at 224 CPUs."""
 _AHEAD: Final = 2  # ticks of the previous group decoded at each step, so that stepping back finds it ready
 _FORGET_AFTER: Final = 30.0  # seconds without a look at the past, whose decoded groups take tens of MB at 224 CPUs
 _TICK_BYTES: Final = 200  # bytes of the objects around a record
@@ -283,12 +286,29 @@ class _DecodedGroup:
         self._rows = RowStreams()
         self._frames: deque[Frame] = deque()
         self._done = 0  # ticks decoded, of which the last ones are kept
+        self._asked: list[int] = []  # ticks of frames of which something may be computed, the newest last
 
     def frame(self, at: int) -> Frame:
         if at < self._done - len(self._frames):
             self._begin()
         self.decode(at + 1 - self._done)
+        self._asked = [*(other for other in self._asked if other != at), at]
+        if len(self._asked) > _MOST_COMPUTED:
+            self._let_go(self._asked.pop(0))
         return self._frames[at - self._done]
+
+    def _let_go(self, at: int) -> None:
+        """Let go what was computed of a frame, and the columns that were decoded for it."""
+        place = at - self._done
+        if -place > len(self._frames):
+            return
+        frame = self._frames[place]
+        used = [end for other in self._asked if self._done - other <= len(self._frames)
+                for end in (self._frames[other - self._done].older, self._frames[other - self._done].newer)]
+        for end in (frame.older, frame.newer):
+            if end is not None and not any(end is other for other in used):
+                _forget_columns(end)
+        self._frames[place] = frame.anew()
 
     def decode(self, count: int) -> None:
         group, layout = self.group, self.group.layout
@@ -303,3 +323,12 @@ class _DecodedGroup:
             while len(self._frames) * group.decoded_size > _MOST_DECODED_BYTES * len(group.payloads) and (
                     len(self._frames) > 1):
                 self._frames.popleft()
+
+
+def _forget_columns(snapshot: Snapshot) -> None:
+    """Let go of a snapshot's decoded columns, which are decoded again if they are needed."""
+    ticks = snapshot.rows.values()
+    for columns in (snapshot.values, snapshot.stamps, snapshot.wraps,
+                    *(columns for tick in ticks for columns in (tick.values, tick.stamps))):
+        if isinstance(columns, LazyColumns):
+            columns.forget()

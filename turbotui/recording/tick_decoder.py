@@ -133,6 +133,10 @@ class LazyColumns(Mapping[str, T], Generic[T]):
             found = self._made[number] = self._column(number)
         return found
 
+    def forget(self) -> None:
+        """Let go of the decoded columns, which are decoded again if they are needed."""
+        self._made.clear()
+
     def __contains__(self, name: object) -> bool:
         return name in self._numbers
 

@@ -385,6 +385,10 @@ class Frame(Interval):
         """Rows of one level, in topology order."""
         return self.topology.rows(scope)
 
+    def anew(self) -> Frame:
+        """This interval with nothing computed yet."""
+        return Frame(self.older, self.newer, self.capabilities, self._held_ends)
+
     def with_rows_of(self, other: Frame) -> Frame:
         """This interval with the rows of another one that ended with it and may be longer."""
         older = self.older
