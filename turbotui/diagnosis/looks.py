@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from turbotui.diagnosis.group_look import GroupLook
+from turbotui.diagnosis.memory_look import MemoryLook
 from turbotui.diagnosis.rules import LookResults
 from turbotui.diagnosis.task_look import TaskLook
 from turbotui.machine.host import Host, HostError
@@ -32,6 +33,7 @@ class Looks:
         self._stats: ProcessStats | None = None
         self._tasks = TaskLook(host)
         self._groups = GroupLook(host)
+        self._memory = MemoryLook(host)
 
     def look(self, processes: ReadProcesses | None = None) -> LookResults:
         """Look at everything, and return what rules need to know.
@@ -41,8 +43,9 @@ class Looks:
         """
         self._tasks.look(self._read() if processes is None else processes)
         self._groups.look()
+        self._memory.look()
         return LookResults(self._tasks.busiest, self._groups.looked, self._groups.throttled, self._groups.pressed,
-            placement(self._host), self._tasks.who, self._tasks.unseen)
+            placement(self._host), self._tasks.who, self._tasks.unseen, self._memory.mover)
 
     def _read(self) -> ReadProcesses:
         if self._stats is None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.looks import Looks
-from turbotui.diagnosis.rules import LookResults, PressedGroup, RankedBy, ThrottledGroup, UnseenTasks
+from turbotui.diagnosis.rules import LookResults, MemoryMover, PressedGroup, RankedBy, ThrottledGroup, UnseenTasks
 from turbotui.machine.host import Host
 from turbotui.recording.json_values import JsonValue, reason_facts, reason_from
 from turbotui.recording.rows import LOOKS_STREAM, FindRows, IntervalRows, newest_rows
@@ -44,6 +44,8 @@ class LookRecord(IntervalRows):
                         for resource, one in seen.pressed.items()},
             "who": {whose.name: names for whose, names in seen.who.items()},
             **({"tail": seen.tail} if seen.tail else {}),
+            **({} if seen.mover is None else {"mover": {"name": seen.mover.name, "rate": seen.mover.rate,
+                                                        "share": seen.mover.share, "least": seen.mover.least}}),
             **({} if seen.unseen is None else
                {"unseen": {"why": reason_facts(seen.unseen.why), "ran": seen.unseen.ran}}),
         }
@@ -52,7 +54,7 @@ class LookRecord(IntervalRows):
 def look_results(document: JsonValue) -> LookResults:
     """Restore the results of the JSON document of `LookRecord.facts`. Raises DamagedError if it is none."""
     busiest, throttled, who = document.get("busiest"), document.get("throttled"), document["who"].entries()
-    unseen, tail = document.get("unseen"), document.get("tail")
+    unseen, tail, mover = (document.get(name) for name in ("unseen", "tail", "mover"))
     return LookResults(
         None if busiest is None else (busiest["name"].text(), busiest["share"].number()),
         document["groups"].flag(),
@@ -64,6 +66,8 @@ def look_results(document: JsonValue) -> LookResults:
         document["placement"].text(),
         {whose: who[whose.name].texts() for whose in RankedBy if whose.name in who},
         None if unseen is None else UnseenTasks(reason_from(unseen["why"]), _number(unseen.get("ran"))),
+        None if mover is None else MemoryMover(
+            mover["name"].text(), mover["rate"].number(), _number(mover.get("share")), mover["least"].flag()),
         "" if tail is None else tail.text(),
     )
 

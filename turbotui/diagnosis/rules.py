@@ -146,6 +146,22 @@ class PressedGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryMover:
+    """A group of resctrl that moved more bytes from and to memory than any other."""
+
+    name: str  # as safe text
+    rate: float  # bytes a second
+    share: float | None = None  # of the bytes of all groups, 0 to 1; None where some are not counted
+    least: bool = False  # whether a group inside is not counted, so that the rate is the least
+
+    @property
+    def words(self) -> str:
+        """The group and what it moves."""
+        share = " of what is counted" if self.share is None else f", {100 * self.share:.0f} % of all groups"
+        return f"{self.name} moves {'at least ' if self.least else ''}{self.rate / 1e9:,.0f} GB/s{share}"
+
+
+@dataclass(frozen=True, slots=True)
 class UnseenTasks:
     """Tasks that /proc does not list."""
 
@@ -177,6 +193,7 @@ class LookResults:
     # the tasks behind causes, the largest part first, by the figure that ranks them
     who: Mapping[RankedBy, tuple[str, ...]] = field(default_factory=dict, hash=False)
     unseen: UnseenTasks | None = None  # tasks that cannot be looked at; None if all can
+    mover: MemoryMover | None = None  # who moved most bytes; None where no resctrl counts them
     tail: str = ""  # whose waits for a CPU are long, and behind whom; "" where switches are not read
 
     def waiting(self, resource: str) -> tuple[str, ...]:

@@ -36,6 +36,8 @@ _SWAPPED_IN: Final = 100.0  # pages a second
 _SWAP_SECONDS: Final = 100e-6  # seconds to read a page back from a fast disk
 _SLOW_SWAP_SECONDS: Final = 1e-3  # the same with many readers, or from a slow disk
 _MEMORY_FULL: Final = 0.75  # share of the sheet's peak; refreshes and bus turnarounds leave hardly more
+_LEVELS: Final = "memory"
+"""The kind of rows of levels of memory."""
 _STALLED: Final = 0.5  # share of the work that counts as lost at the peak: how much more would be done is unknown
 _IOWAIT: Final = 5.0  # percent of the time of all CPUs
 _IOWAIT_CPUS: Final = 0.7  # CPUs' worth of it, if little else is done
@@ -190,20 +192,41 @@ def _by_iowait(frame: JudgedFrame) -> Observed | NoFinding:
 
 def _bandwidth(frame: JudgedFrame) -> Observed | NoFinding:
     memory = frame.memory
-    if memory is None:
-        return NoFinding.NOT_ASKED
-    if isinstance(memory, Unavailable):
-        return NoFinding.UNKNOWN
-    share = memory.rate / memory.peak
+    known = None if isinstance(memory, Unavailable) else memory
+    share = 0.0 if known is None else known.rate / known.peak
+    node = _fullest_node(frame)
+    who = "" if frame.seen.mover is None else f"; {frame.seen.mover.words}"
+    if node is not None and node[1] / node[2] >= _MEMORY_FULL and node[1] / node[2] > share:
+        name, rate, peak = node
+        return Observed(
+            min(1.0, _STALLED * rate / peak),
+            f"The memory of {name} moves {rate * 1e-9:,.0f} of {peak * 1e-9:,.0f} GB/s for L3 caches, "
+            f"{100 * rate / peak:.0f} % of its peak: cores wait for it{who}", Certainty.LIKELY)
+    if known is None:
+        return NoFinding.NOT_ASKED if memory is None else NoFinding.UNKNOWN
     if share < _MEMORY_FULL:
         return NoFinding.CLEAR
-    limit = "at most " if memory.at_most else ""
+    limit = "at most " if known.at_most else ""
     return Observed(
         min(1.0, _STALLED * share),
-        f"The memory of {name_of(frame, memory.row)} moves {memory.rate * 1e-9:,.0f} of {limit}"
-        f"{memory.peak * 1e-9:,.0f} GB/s, {100 * share:.0f} % of its peak: cores wait for it",
-        Certainty.POSSIBLE if memory.at_most else Certainty.LIKELY, memory.row,
+        f"The memory of {name_of(frame, known.row)} moves {known.rate * 1e-9:,.0f} of {limit}"
+        f"{known.peak * 1e-9:,.0f} GB/s, {100 * share:.0f} % of its peak: cores wait for it{who}",
+        Certainty.POSSIBLE if known.at_most else Certainty.LIKELY, known.row,
     )
+
+
+def _fullest_node(frame: JudgedFrame) -> tuple[str, float, float] | None:
+    """Name, bytes a second and peak of the node whose memory is nearest to its peak; None if none is known.
+
+    Of more than two nodes the bytes are the least that they can be.
+    """
+    found = frame.frame.kind(_LEVELS)
+    if isinstance(found, Unavailable):
+        return None
+    rates = found.rates("own")
+    nodes = [(row.name, rate, peak) for slot, row in found.newer.roster.rows.items() if row.name.startswith("node ")
+             and (rate := rates[slot]) is not None and (peak := found.level("peak_bytes_per_second", slot))]
+    return max(nodes, key=lambda one: one[1] / one[2], default=None)
 
 
 OVERLOAD: Final = SlownessRule(
@@ -235,6 +258,7 @@ STORAGE: Final = SlownessRule(
 BANDWIDTH: Final = SlownessRule(
     "bandwidth", "memory bandwidth", (), _bandwidth, "memory bandwidth", "5",
     "turbotui roofline -- COMMAND shows whether it is bound by memory; numactl --interleave=all spreads it over nodes, "
-    "and fewer cores get as much done", RankedBy.CPU, decides_from=_WORKING,
+    "and fewer cores get as much done; turbotui groups names the group of resctrl that moves most, turbotui memory the "
+    "node", RankedBy.CPU, kinds=(_LEVELS,), decides_from=_WORKING,
 )
 RULES: Final = (OVERLOAD, QUOTA, MEMORY, SWAPPING, STORAGE, BANDWIDTH)

@@ -26,7 +26,7 @@ from turbotui.commands.recording import kept_columns, open_recorder
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.looks import Looks
 from turbotui.diagnosis.recorded_looks import LookRecord, RecordedLooks, look_results
-from turbotui.diagnosis.rules import LookResults, PressedGroup, RankedBy, ThrottledGroup, UnseenTasks
+from turbotui.diagnosis.rules import LookResults, MemoryMover, PressedGroup, RankedBy, ThrottledGroup, UnseenTasks
 from turbotui.diagnosis.verdict import Verdict
 from turbotui.features.roofline.memory_watch import MemoryWatch
 from turbotui.features.why.engine import read_recording
@@ -167,7 +167,7 @@ def test_all_that_was_seen_is_kept() -> None:
     seen = LookResults(
         ("cc1 4711", 0.98), groups=True, throttled=ThrottledGroup("/a", 60.0, 2.0, None),
         pressed={"io": PressedGroup("/b", 12.5)}, placement="why", who={RankedBy.CPU: ("cc1 4711 (98 % CPU)",)},
-        tail="p99 of web's waits for a CPU is 8.3 ms")
+        mover=MemoryMover("batch", 593e9, None, least=True), tail="p99 of web's waits for a CPU is 8.3 ms")
     for one in (seen, LookResults()):
         said = json.loads(json.dumps(LookRecord(0, 0, one).facts()))
         assert look_results(JsonValue(said, "looks")) == one
