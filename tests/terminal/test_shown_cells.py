@@ -11,6 +11,7 @@ import pytest
 from barepty import BarePty
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.style import Style
 from terminal_picture import TerminalPicture
 
 from turbotui.terminal.shown_cells import ShownCells
@@ -24,22 +25,29 @@ def line(y: int, x: int, parts: Sequence[tuple[str, str]]) -> str:
     return f"\x1b[{y};{x}H" + "".join(f"\x1b[{style}m{text}\x1b[0m" if style else text for text, style in parts)
 
 
-PARTS = st.lists(st.tuples(st.text("ab 01█▄·", min_size=1, max_size=9), st.sampled_from(STYLES)), max_size=4)
+PARTS = st.lists(st.tuples(st.text("ab 01█▄·日", min_size=1, max_size=9), st.sampled_from(STYLES)), max_size=4)
 LINES = st.lists(st.tuples(st.integers(1, HEIGHT), st.integers(1, WIDTH), PARTS), min_size=1, max_size=6)
 
 
-@given(st.lists(st.tuples(LINES, st.booleans()), min_size=1, max_size=6))
-def test_the_picture_is_that_of_whole_updates(updates: list[tuple[list[tuple[int, int, list[tuple[str, str]]]], bool]],
+@given(st.lists(st.tuples(LINES, st.sampled_from(("text", "segments", "lost"))), min_size=1, max_size=8))
+def test_the_picture_is_that_of_whole_updates(updates: list[tuple[list[tuple[int, int, list[tuple[str, str]]]], str]],
                                               ) -> None:
-    """Whatever lines are written, where, in which styles and after which loss of what was known."""
+    """Whatever lines are written, where, how, in which styles and after which loss of what was known."""
     whole, reduced, shown = TerminalPicture(), TerminalPicture(), ShownCells()
-    for lines, lost in updates:
+    for lines, way in updates:
         update = "\n".join(line(y, x, parts) for y, x, parts in lines)
-        if lost:
+        if way == "lost":
             shown.forget()
         whole.feed(update.encode())
-        reduced.feed(shown.changes(update).encode())
+        reduced.feed((shown.changes(update) if way == "text" else segments_of(shown, lines)).encode())
         assert reduced.rows == whole.rows
+
+
+def segments_of(shown: ShownCells, lines: Sequence[tuple[int, int, Sequence[tuple[str, str]]]]) -> str:
+    """What is sent of lines of segments, whose styles are the SGR of `STYLES`."""
+    names = {text: Style(meta={"place": place}) for place, text in enumerate(STYLES)}
+    drawn = [(y - 1, x - 1, [(text, names[style]) for text, style in parts]) for y, x, parts in lines]
+    return shown.changes_of(drawn, lambda style: "" if style is None else STYLES[style.meta["place"]])
 
 
 def test_a_digit_costs_a_digit() -> None:

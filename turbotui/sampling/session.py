@@ -97,6 +97,8 @@ class Session:
         self._on_end: Callable[[], None] = _nothing
         self._meter = Meter(own_host)
         self._often_everywhere = False
+        # those that `look_often` is for: a screen calls it at every tick, and to ask 44 sources takes 0.4 ms
+        self._focused: tuple[Capabilities, tuple[Focused, ...]] | None = None
 
     @property
     def interval(self) -> float:
@@ -122,9 +124,11 @@ class Session:
     def look_often(self, cpus: Collection[int] | None) -> None:
         """Time the clock at more moments of an interval on these CPUs from the next tick on; None: on all, for good."""
         self._often_everywhere = self._often_everywhere or cpus is None
-        for source in self.capabilities.sources:
-            if isinstance(source, Focused):
-                source.look_often(None if self._often_everywhere else cpus)
+        known = self.capabilities
+        if self._focused is None or self._focused[0] is not known:
+            self._focused = known, tuple(source for source in known.sources if isinstance(source, Focused))
+        for source in self._focused[1]:
+            source.look_often(None if self._often_everywhere else cpus)
 
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """Read these signals of these sources beside the columns' from the next tick on, replacing earlier calls.

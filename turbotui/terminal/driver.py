@@ -12,11 +12,12 @@ import signal
 import termios
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from types import FrameType
 from typing import Final
 
+from rich.style import Style
 from textual import constants, events
 from textual.app import App
 from textual.drivers.linux_driver import (
@@ -32,7 +33,7 @@ from turbotui.repertoire import Repertoire
 from turbotui.terminal.backlog import InputBacklog
 from turbotui.terminal.handover import LAST_ROW, HandedOver, Handover, bounded, modes_of, set_raw, wait_for_front
 from turbotui.terminal.keys import InputMessages
-from turbotui.terminal.shown_cells import ShownCells
+from turbotui.terminal.shown_cells import ShownCells, Words
 from turbotui.terminal.writer import TerminalWriter
 from turbotui.threads import NamedThread
 
@@ -43,6 +44,7 @@ _READ: Final = 4096
 _TRIES: Final = 10
 _REST: Final = 0.1
 _SYNC_START: Final = "\x1b[?2026h"
+_SYNC_END: Final = "\x1b[?2026l"
 _KITTY: Final = KITTY_DISAMBIGUATE_ESCAPE_CODES | KITTY_REPORT_ALL_KEYS | KITTY_REPORT_ASSOCIATED_TEXT
 _ALTERNATE: Final = "\x1b[?1049h"  # alternate screen; entering it twice would clear it
 _ENTER: Final = (
@@ -126,16 +128,32 @@ class TerminalDriver(LinuxDriver):
             data, self._held = "".join(self._held), []
             self._hand_over(data)
 
+    def write_lines(self, lines: Iterable[tuple[int, int, Words]], sgr: Callable[[Style | None], str], *,
+                    synchronized: bool) -> None:
+        """Write lines as an update, which may be dropped.
+
+        Args:
+            synchronized: whether the terminal is asked to show the update at once.
+        """
+        if self._entered:
+            self._look_at_age()
+            changes = self._cells.changes_of(lines, sgr)
+            if changes:
+                self._send(f"{_SYNC_START}{changes}{_SYNC_END}" if synchronized else changes)
+
     def _hand_over(self, data: str) -> None:
-        if not self._entered:
-            return
+        if self._entered:
+            self._look_at_age()
+            changes = self._cells.changes(data)
+            if changes:
+                self._send(changes)
+
+    def _look_at_age(self) -> None:
+        """Forget the cells after some time, and if the terminal may show something else."""
         now = time.monotonic()
         if self._unknown or now - self._remembered > _REMEMBERED:
             self._unknown, self._remembered = False, now
             self._cells.forget()
-        changes = self._cells.changes(data)
-        if changes:
-            self._send(changes)
 
     def _send(self, data: str) -> None:
         if self._writer is not None and self._entered:

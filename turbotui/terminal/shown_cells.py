@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from turbotui.cell_widths import are_single_cells, cell_count
+
+if TYPE_CHECKING:
+    from rich.style import Style
+
+Words = Sequence[tuple[str, "Style | None"]]
+"""Segments of a line, as `StyledStrip` has them."""
 
 _PART: Final = re.compile(r"(?:\x1b\[([?0-9;]*)([Hmhl]))?([^\x1b]*)(\x1b\[0m)?")
 """A position (CUP), a style (SGR) or an end of a synchronized update (2026); its text; and the end of the style."""
@@ -55,6 +61,7 @@ class ShownCells:
                 row, _, column = parameters.partition(";")
                 y, x = int(row or 1), int(column or 1) - 1
                 line = self._lines.setdefault(y, _Line())
+                line.drawn.clear()
                 rest = "" if words else f"\x1b[{parameters}H"
             elif final and parameters != "?2026":
                 break
@@ -74,6 +81,21 @@ class ShownCells:
         self.forget()
         return update
 
+    def changes_of(self, lines: Iterable[tuple[int, int, Words]], sgr: Callable[[Style | None], str]) -> str:
+        """The shortest update that draws lines; segments that are where they were cost little.
+
+        Args:
+            lines: the line and the cell at which each begins, counted from 0, and its segments.
+            sgr: the parameters that a style has; "" for none.
+        """
+        pen = _Pen()
+        for y, x, words in lines:
+            self._lines.setdefault(y + 1, _Line()).draw(pen, y + 1, x, words, sgr)
+        if not pen.words:
+            return ""
+        self._rest = ""
+        return "".join((*pen.words, "\x1b[0m" if pen.style else ""))
+
     def _complete(self, pen: _Pen, update: str, rest: str) -> str:
         if not pen.words and rest == self._rest:
             return ""
@@ -83,11 +105,33 @@ class ShownCells:
 
 
 class _Line:
-    """The cells of one line."""
+    """The cells of one line.
+
+    Attributes:
+        drawn: segments that were drawn from a cell on, and the cell at which each begins, with that behind the last.
+    """
 
     def __init__(self) -> None:
+        self.drawn: dict[int, tuple[Words, Sequence[int]]] = {}
         self._text = ""
         self._styles: list[str] = []
+
+    def draw(self, pen: _Pen, y: int, x: int, words: Words, sgr: Callable[[Style | None], str]) -> None:
+        """Write what changes by segments from a cell on."""
+        before, starts = self.drawn.get(x, ((), (x,)))
+        if len(before) == len(words):
+            changed = [place for place, (old, new) in enumerate(zip(before, words, strict=True)) if old != new]
+            if all(cell_count(words[place][0]) == starts[place + 1] - starts[place] for place in changed):
+                for place in changed:
+                    text, style = words[place]
+                    self.write(pen, y, starts[place], text, sgr(style))
+                self.drawn[x] = words, starts
+                return
+        starts = [x]
+        for text, style in words:
+            starts.append(starts[-1] + self.write(pen, y, starts[-1], text, sgr(style)))
+        self.drawn = {at: other for at, other in self.drawn.items() if other[1][-1] <= x or starts[-1] <= at}
+        self.drawn[x] = words, starts
 
     def write(self, pen: _Pen, y: int, x: int, text: str, style: str) -> int:
         """Write what changes by a text of one style, from a cell on, and return how many cells the text takes."""

@@ -11,10 +11,14 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from rich.color import ColorSystem
+from rich.style import Style
 from textual.geometry import NULL_SIZE, Offset, Region
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget, _RenderCache
+
+from turbotui.widgets.role_styles import words_of
 
 
 class DirectScreen(Screen[None]):
@@ -50,7 +54,8 @@ class DirectScreen(Screen[None]):
             self.app._handle_exception(error)  # noqa: SLF001 - as Textual does around every callback
 
     def _send_to_terminal(self, waiting: Mapping[Widget, Mapping[int, Strip]]) -> None:
-        app, words = self.app, []
+        app = self.app
+        placed: list[tuple[int, int, Strip]] = []
         clear = self._is_clear
         for widget, lines in waiting.items():
             place = self._stand(widget) if clear else None
@@ -59,14 +64,27 @@ class DirectScreen(Screen[None]):
                 continue
             for y, strip in lines.items():
                 if y < place.height:
-                    words.append(f"\x1b[{place.y + y + 1};{place.x + 1}H{strip.render(app.console)}")
+                    placed.append((place.y + y, place.x, strip))
         driver = app._driver  # noqa: SLF001 - the app writes to it as below
-        if words and driver is not None:
-            self.directly += 1
-            app._begin_update()  # noqa: SLF001 - as above
-            driver.write("".join(words))
-            app._end_update()  # noqa: SLF001 - as above
-            driver.flush()
+        if not placed or driver is None:
+            return
+        self.directly += 1
+        write_lines = getattr(driver, "write_lines", None)  # of the driver of a terminal; tests have others
+        if write_lines is not None:
+            write_lines([(y, x, words_of(strip)) for y, x, strip in placed], self._sgr,
+                        synchronized=app._sync_available)  # noqa: SLF001 - as below
+            return
+        app._begin_update()  # noqa: SLF001 - as above
+        driver.write("".join(f"\x1b[{y + 1};{x + 1}H{strip.render(app.console)}" for y, x, strip in placed))
+        app._end_update()  # noqa: SLF001 - as above
+        driver.flush()
+
+    def _sgr(self, style: Style | None) -> str:
+        """The parameters of a style, as `Strip.render_style` has them."""
+        if style is None:
+            return ""
+        system = self.app.console._color_system or ColorSystem.TRUECOLOR  # noqa: SLF001 - as there
+        return Strip.render_ansi(style, system) if style._ansi is None else style._ansi  # noqa: SLF001 - as there
 
     @property
     def _is_clear(self) -> bool:

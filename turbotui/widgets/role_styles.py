@@ -108,6 +108,11 @@ class StyledStrip(Strip):
         return self if cell_length == self.cell_length else super().adjust_cell_length(cell_length, style)
 
 
+def words_of(strip: Strip) -> Sequence[tuple[str, Style | None]]:
+    """The text and the style of each segment."""
+    return strip._words if isinstance(strip, StyledStrip) else [(text, style) for text, style, _ in strip]  # noqa: SLF001
+
+
 class Palette:
     """The styles of one widget's roles, each looked up once per theme.
 
