@@ -86,12 +86,17 @@ class ScreenSpec:
     """A screen of the dashboard."""
 
     id: str  # the screen's mode, unique
-    number: str  # the key that shows the screen; screens are in the order of their keys
+    number: str  # the key that shows the screen
     word: str  # the screen's name in tabs, help and palette
     module: str = "turbotui.app.kind_screen"  # the module of the screen's class
     name: str = "KindScreen"  # the class, which is created with the dashboard's `Watch`
     keys: str = ""  # id of the place whose keys work on the screen; "" for the screen's own id
     rows: str = ""  # "module:name" of the `KindDefinition` of a `KindScreen` without keys of its own
+
+    @property
+    def order(self) -> tuple[bool, str]:
+        """What screens are sorted by: digits, letters, other characters."""
+        return not self.number.isalnum(), self.number
 
     @property
     def place(self) -> str:

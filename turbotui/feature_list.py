@@ -25,6 +25,10 @@ _FOLDERS_AND_KINDS: Final[tuple[str | Feature, ...]] = (
                  "GB/s and cache of each L3, node and package, and pages that nodes had to fetch elsewhere",
                  (("turbotui memory -n 1", "which L3, node or package moves the most bytes"),
                   ("turbotui memory -n 1 --format json", "the same, for a script")), nested=True),
+    kind_feature("batteries", "%", "turbotui.features.batteries:BATTERIES",
+                 "charge, watts, time left and wear of batteries, also of a UPS and of peripherals",
+                 (("turbotui batteries -n 1", "how long they last"),
+                  ("turbotui batteries -n 1 --format json", "the same, for a script"))),
     "spies", "score", "machines", "diff", "export", "fleet", "columns", "events", "replay", "gather", "collect",
     "serve", "mcp",
 )

@@ -20,6 +20,7 @@ from turbotui.app.row_alerts import ContentMoment
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.settings import parse_settings
 from turbotui.app.why_window import WhyWindow
+from turbotui.quantities.units import Unit
 from turbotui.sampling.row_differences import RowDifferences
 from turbotui.sampling.row_tables import row_table
 from turbotui.widgets.cells import StyleRole, slot_for
@@ -163,7 +164,8 @@ async def test_what_cannot_be_watched_is_reported_with_its_line(settings: str, t
 def test_the_least_that_a_value_can_be_is_enough_for_a_limit_above() -> None:
     """Its words say what the heat lacks; a limit below it may hold of the least, and not of the value."""
     (tick,) = row_ticks(1, Random(4), known=True)
-    tick = replace(tick, quantities={**tick.quantities, "heat": replace(tick.quantities["heat"], lacks="words")})
+    heats = replace(tick.quantities["heat"], unit=Unit.RATIO, lacks="words")  # the made-up ones fit no sensor
+    tick = replace(tick, quantities={**tick.quantities, "heat": heats})
     content = RowContent(row_table(DEFINITION, RowDifferences(None, tick)), NAMING)
     heat = next(column for column in DEFINITION.columns if column.id == "Heat")
     moment, rows = ContentMoment(content, 0, 1), content.rows

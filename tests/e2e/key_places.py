@@ -440,6 +440,36 @@ MEMORY = Place("N", "memory", _SAPPHIRE, (160, 24), _level("machine") + r" [\d.,
 }, exact=False)
 """The machine, its nodes, and an L3 cache in each."""
 
+# Batteries
+
+
+def _battery(name: str, column: str = "State") -> str:
+    return rf"(?m)^ {column} · {name} ·"
+
+
+_MOUSE = _battery("hidpp_battery_0")
+BATTERIES = Place("%", "batteries", ("laptop-gpu",), (160, 24), _battery("BAT0") + " Discharging ", {
+    **_MENU, **_GRAPH,
+    "columns": Promise("type to search", undo=ESC),
+    "arrange": Promise("← → move", undo=ESC),
+    "search": Promise(_MOUSE, typed=("mouse",), undo=ESC),
+    "search_next": Promise(_battery("BAT1"), first=("/", "bat", "Enter", "Home"), now=_battery("BAT0")),
+    "filter": Promise(r"filter mouse: \d+ rows?", typed=("mouse",), undo=ESC),
+    "sort_next": Promise("Battery▲", undo=("<",)),
+    "sort_previous": Promise(gone="Battery▲", first=(">",), now="Battery▲"),
+    **there_and_back("left", "right", _battery("BAT0", "Charge%")),
+    **there_and_back("column_left", "column_right", _battery("BAT0", "Charge%")),
+    "reverse": Promise(r"\n BAT1 +battery(?s:.*)\n BAT0 +battery", undo=("I",)),
+    "tag_row": Promise(r"(?m)^•", undo=("V",)),
+    "untag": Promise(gone=r"(?m)^•", first=("x",), now=r"(?m)^•"),
+    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
+    "explain": Promise(r"State · BAT0 · Discharging ─", undo=ESC),
+    **moves(_battery("BAT1"), _MOUSE),
+    **pages(_MOUSE, _MOUSE, _battery("BAT0")),
+}, exact=False)
+"""Two batteries of a laptop, and a mouse's."""
+
 # Top-down
 
 
@@ -544,4 +574,4 @@ DOCTOR = Place("9", "doctor", _SAPPHIRE, (160, 18), (
 }, calm=("PPage", "Home"))
 
 PLACES = (OVERVIEW, CPUS, TOPOLOGY, MAP, POWER, UNCORE, FOLDED, EDGES, ROOFLINE, TASKS, INFO, DOCTOR, GROUPS,
-          INTERRUPTS, MEMORY, TOPDOWN)
+          INTERRUPTS, MEMORY, BATTERIES, TOPDOWN)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from key_places import DOCTOR, EDGES, FOLDED, GROUPS, INFO, INTERRUPTS, MEMORY, TASKS, TOPDOWN, UNCORE
+from key_places import BATTERIES, DOCTOR, EDGES, FOLDED, GROUPS, INFO, INTERRUPTS, MEMORY, TASKS, TOPDOWN, UNCORE
 from key_promises import Place
 from pressed_keys import NEEDS_TMUX, press_rows
 
 pytestmark = NEEDS_TMUX
 
 
-@pytest.mark.parametrize("place", [UNCORE, FOLDED, EDGES, TASKS, INFO, DOCTOR, GROUPS, INTERRUPTS, MEMORY, TOPDOWN],
-                         ids=lambda place: f"{place.number}-{place.machine[0]}")
+@pytest.mark.parametrize("place", [UNCORE, FOLDED, EDGES, TASKS, INFO, DOCTOR, GROUPS, INTERRUPTS, MEMORY, BATTERIES,
+                                   TOPDOWN], ids=lambda place: f"{place.number}-{place.machine[0]}")
 def test_rows_of_the_key_table_show_what_they_say(tmp_path: Path, place: Place) -> None:
     press_rows(tmp_path, place)

@@ -18,7 +18,7 @@ _WORDS: Final[Mapping[str, str]] = {"\u2191": "Up", "\u2193": "Down", "\u2190": 
 def plain_help() -> list[Line]:
     """Help on every key that works once there are screens: keys of all screens, then those of each."""
     lines: list[Line] = [((" The screens come as soon as it is known what this machine offers. Then:", DIM),), ()]
-    screens = sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.number)
+    screens = sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.order)
     for where in PLACES:
         members = [action for action in ACTIONS if action.where[0] == where]
         if not members:

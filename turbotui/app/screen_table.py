@@ -15,7 +15,7 @@ from turbotui.feature_list import FEATURES
 from turbotui.installed_features import failure_of
 
 SCREENS: Final[tuple[ScreenSpec, ...]] = tuple(
-    sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.number)
+    sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.order)
 )
 """Every screen."""
 

@@ -25,6 +25,10 @@ class Bounds:
     because: str  # what makes the range certain, a clause for people
     zero: bool = True  # whether 0 is a value and not a way to say nothing
 
+    def admits(self, value: float) -> bool:
+        """Whether a gauge can have a value."""
+        return self.least <= value <= self.most and (self.zero or value != 0)
+
 
 _TASKS: Final = 4_194_304.0  # PID_MAX_LIMIT, kernel include/linux/threads.h
 _FASTEST: Final = 20e9  # Hz; the highest clock that a processor was ever run at is 9.2 GHz

@@ -51,6 +51,11 @@ class RowKind:
     nested: bool = False
     most: int = 4096  # rows beyond this number are left out and counted (`RowTick.omitted`)
 
+    @property
+    def word(self) -> str:
+        """The id in the singular."""
+        return f"{self.id.removesuffix('ies')}y" if self.id.endswith("ies") else self.id.removesuffix("s")
+
     def __post_init__(self) -> None:
         if not 0 < self.most <= ROWS_LIMIT:
             raise ValueError(f"{self.id}: a kind has 1 to {ROWS_LIMIT} rows, not {self.most}")

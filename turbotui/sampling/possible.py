@@ -43,7 +43,7 @@ def values_beyond(interval: Differences, signal: Signal) -> dict[int, Unavailabl
         at: Unavailable(Reason.OUT_OF_RANGE,
                         f"{signal.origin.format(cpu=cpus[at])} says {in_words(level, signal)}: {bounds.because}")
         for at, level in enumerate(levels)
-        if level is not None and not (bounds.least <= level <= bounds.most and (level or bounds.zero))
+        if level is not None and not bounds.admits(level)
     }
 
 

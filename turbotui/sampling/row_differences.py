@@ -25,8 +25,8 @@ _SHORTEST: Final = 0.01  # s; readings lie ms apart, so a rise is held against s
 
 @functools.cache
 def _bounds(quantity: Quantity) -> Bounds:
-    """What a counter can rise by in a second."""
-    return bounds_of_kind(quantity.id, quantity.unit, counter=True)
+    """What a counter can rise by in a second, or the values that a gauge can have."""
+    return bounds_of_kind(quantity.id, quantity.unit, quantity.behavior is Behavior.COUNTER)
 
 
 class RowDifferences:
@@ -238,9 +238,13 @@ class RowDifferences:
         return self._parts
 
     def level(self, name: QuantityId, slot: RowSlot) -> float | None:
-        """A gauge of a row at the end of the interval, in SI units."""
+        """A gauge of a row at the end of the interval, in SI units; None if no machine can have that value."""
         value = self.raw(name, slot)
-        return None if value is None or isinstance(value, str) else value * self.quantities[name].scale
+        if value is None or isinstance(value, str):
+            return None
+        quantity = self.quantities[name]
+        level = value * quantity.scale
+        return level if quantity.behavior is Behavior.COUNTER or _bounds(quantity).admits(level) else None
 
     def text(self, name: QuantityId, slot: RowSlot) -> str | None:
         """A text of a row at the end of the interval."""
@@ -264,6 +268,10 @@ class RowDifferences:
         if quantity is None or name not in self.newer.values:
             return Unavailable(Reason.NOT_READ, f"{name} was not read for this interval")
         if quantity.behavior is not Behavior.COUNTER:
+            raw = self.raw(name, slot)
+            if isinstance(raw, int | float) and self.level(name, slot) is None:
+                return Unavailable(Reason.OUT_OF_RANGE, f"{quantity.origin.replace('{row}', row.name)}: "
+                                   f"{raw * quantity.scale:,.10g} {quantity.unit.value}: {_bounds(quantity).because}")
             return None
         return self._why_no_increase(quantity, slot)
 

@@ -221,7 +221,7 @@ def row_table(definition: KindDefinition, differences: RowDifferences | None, *,
     """
     kind = definition.source.kind
     if only is not None:
-        return RowTable(kind.id, kind.id.removesuffix("s"), definition.columns, only, _cell, _evidence)
+        return RowTable(kind.id, kind.word, definition.columns, only, _cell, _evidence)
     rows = [] if differences is None else [
         KindRow(differences, slot, row) for slot, row in differences.newer.roster.rows.items()
         if definition.has_row(row, parts=parts)]
@@ -230,7 +230,7 @@ def row_table(definition: KindDefinition, differences: RowDifferences | None, *,
         rows.sort(key=lambda row: -_number(by.compute(row)))
     if kind.nested:
         rows = _tree(rows)
-    return RowTable(kind.id, kind.id.removesuffix("s"), definition.columns, rows, _cell, _evidence)
+    return RowTable(kind.id, kind.word, definition.columns, rows, _cell, _evidence)
 
 
 def _tree(rows: Sequence[KindRow]) -> list[KindRow]:

@@ -118,7 +118,7 @@ class _BatteryClock:
 
 
 def power_supplies(model: Model) -> Mapping[str, Node]:
-    """/sys/class/power_supply of a laptop on battery (ABI/testing/sysfs-class-power)."""
+    """/sys/class/power_supply of a laptop on battery, with another that is full, and a mouse (sysfs-class-power)."""
     full = model.shape.around.battery_joules
     if not full:
         return {}
@@ -142,6 +142,27 @@ def power_supplies(model: Model) -> Mapping[str, Node]:
             "energy_now": whole(lambda now: hours(max(0.0, 0.8 * full - clock.look(now).joules))),
             "energy_full": fixed(hours(full)),
             "energy_full_design": fixed(hours(full / BATTERY_WORN)),
+        }),
+        "BAT1": folder({
+            "type": fixed("Battery"),
+            "present": fixed(1),
+            "manufacturer": fixed("SIM"),
+            "model_name": fixed("01AV423"),
+            "status": fixed("Not charging"),
+            "cycle_count": fixed(31),
+            "capacity": fixed(97),
+            "current_now": fixed(0),
+            "voltage_now": fixed(12_700_000),
+            "charge_now": fixed(2_037_000),
+            "charge_full": fixed(2_100_000),
+            "charge_full_design": fixed(2_110_000),
+        }),
+        "hidpp_battery_0": folder({
+            "type": fixed("Battery"),
+            "scope": fixed("Device"),
+            "model_name": fixed("simulated mouse"),
+            "status": fixed("Discharging"),
+            "capacity_level": fixed("Normal"),
         }),
     }
 

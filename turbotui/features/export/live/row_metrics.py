@@ -31,7 +31,7 @@ class RowMetrics:
     def __init__(self, definition: KindDefinition, most: int) -> None:
         self.definition = definition
         kind = definition.source.kind
-        self.levels = (MetricLevel(kind.id.removesuffix("s"), None),)
+        self.levels = (MetricLevel(kind.word, None),)
         gaps = {quantity.gaps for quantity in definition.source.quantities}
         self._counters = [one for one in definition.source.quantities
                           if one.behavior is Behavior.COUNTER and one.id not in gaps]
