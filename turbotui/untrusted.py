@@ -138,13 +138,17 @@ def visible_in(value: T) -> T:
 def is_plain_json(text: str | bytes) -> bool:
     """Whether no text of a JSON document can contain anything that `visible` would mark.
 
-    False unless that is obvious: the document has non-ASCII characters, or escapes other than of quotes and line
-        breaks.
+    False unless that is obvious: the document has escapes other than of quotes, backslashes and line breaks, or is not
+        UTF-8.
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    if data.translate(None, _PLAIN_BYTES + b"\r"):
+    try:
+        odd = data.translate(None, _PLAIN_BYTES + b"\r").decode()
+    except UnicodeDecodeError:
         return False
-    return b"\\" not in data or re.search(rb'\\[^"\\/nt]', data) is None
+    if odd and _compiled(_UNSAFE_OR_MARK).search(odd):
+        return False
+    return b"\\" not in data or re.search(rb'\\[^"/nt]', data.replace(b"\\\\", b"")) is None
 
 
 def toml_text(text: str) -> str:

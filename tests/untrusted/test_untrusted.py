@@ -121,8 +121,9 @@ def test_json_that_is_plain_holds_nothing_unsafe(value: object) -> None:
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False)):
         if is_plain_json(text):
             assert visible_in(json.loads(text)) == value
-    assert is_plain_json(r'{"a": "b \"c\" /d\n"}')
-    unsafe_ones: tuple[str | bytes, ...] = (r'"\u001b"', r'"\b"', '"\x1b"', '"\u202e"', '"\x7f"', b'"\x9b"')
+    assert is_plain_json(r'{"a": "b \"c\" /d\n", "pattern": "alloc\\w*", "unit": "µs"}')
+    unsafe_ones: tuple[str | bytes, ...] = (r'"\u001b"', r'"\b"', '"\x1b"', '"\u202e"', '"\x7f"', b'"\x9b"',
+                                            r'"\\\u001b"', '"\u27ea1b\u27eb"')
     assert not any(is_plain_json(one) for one in unsafe_ones)
 
 

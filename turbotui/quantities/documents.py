@@ -114,17 +114,20 @@ def parse_json(text: str | bytes, most_values: int = MOST_VALUES) -> object:
     return found if plain else visible_in(found)
 
 
+def values_in(data: bytes) -> int:
+    """The separators of a JSON document, of which there are as many as values and keys, and more within texts."""
+    return data.count(b",") + data.count(b":")
+
+
 def _check_shape(data: bytes, most_values: int) -> None:
     """Refuse a document with too many values or levels, by its punctuation alone.
 
     Raises:
         DocumentError: the document is refused.
     """
-    if data.count(b",") + data.count(b":") >= most_values:
-        # punctuation inside of texts was counted as well, which is left out only where it is too much
-        left = _outside_of_texts(data, _ALL_BUT_STRUCTURE)
-        if left.count(b",") + left.count(b":") >= most_values:
-            raise DocumentError(f"it holds more than {most_values:,} values")
+    # punctuation inside of texts is counted as well, which is left out only where it is too much
+    if values_in(data) >= most_values and values_in(_outside_of_texts(data, _ALL_BUT_STRUCTURE)) >= most_values:
+        raise DocumentError(f"it holds more than {most_values:,} values")
     if data.count(b"[") + data.count(b"{") <= _DEEPEST:
         return
     left = _outside_of_texts(data, _ALL_BUT_BRACKETS).translate(_SQUARE)

@@ -7,7 +7,7 @@ from enum import Enum
 from itertools import pairwise
 from typing import Final, TypeVar
 
-from turbotui.quantities.documents import DocumentError, parse_json
+from turbotui.quantities.documents import DocumentError, parse_json, values_in
 from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
@@ -18,6 +18,8 @@ _MOST_VALUES: Final = 1_000_000
 _VALUES_A_BYTE: Final = 8
 """Values and keys for each packed byte: documents of 1,024 CPUs at rest have 1.9."""
 _FREE_VALUES: Final = 512  # of any record
+_EARNED_A_BYTE: Final = 2
+"""Values for each packed byte of all layouts together: those of 22 to 224 CPUs have 0.7 to 0.8, of 1,024 CPUs 1.8."""
 _LONGEST_KEY: Final = 80  # characters of a key in a message
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
@@ -173,16 +175,48 @@ def packed(document: Mapping[str, object]) -> bytes:
     return pack(json_text(document, compact=True).encode())
 
 
-def unpacked(payload: bytes, where: str) -> JsonValue:
-    """Parse the JSON document of a payload. Raises DamagedError if it is none."""
+def unpacked(payload: bytes, where: str, most: int = _MOST_VALUES) -> JsonValue:
+    """Parse the JSON document of a payload, of `most` values. Raises DamagedError if it is none."""
+    return _document(payload, where, most)[0]
+
+
+def _document(payload: bytes, where: str, most: int) -> tuple[JsonValue, int]:
+    """Return a document and the number of its values."""
     from turbotui.recording.compression import unpack  # noqa: PLC0415 - as above
 
-    most = min(_MOST_VALUES, _FREE_VALUES + _VALUES_A_BYTE * len(payload))
+    most = min(most, _FREE_VALUES + _VALUES_A_BYTE * len(payload))
     try:
         text = unpack(payload)
-        return JsonValue(parse_json(text, most), where, size=len(text))
+        return JsonValue(parse_json(text, most), where, size=len(text)), values_in(text)
     except DocumentError as error:
-        raise DamagedError(f"{where} of the recording cannot be read: {error}") from error
+        raise DamagedError(f"{where} of the recording is damaged: {error}") from error
+
+
+class Allowance:
+    """Limits the values of a recording's layouts and kept files together: each alone may hold more than is needed.
+
+    They may hold a million values, and two more for each packed byte of what was let in. What was let in once can be
+    read again, and what was not is never parsed.
+    """
+
+    def __init__(self) -> None:
+        self._left = _MOST_VALUES
+        self._let_in: dict[int, bool] = {}  # by the payload's hash
+
+    def unpacked(self, payload: bytes, where: str) -> JsonValue:
+        """Parse the JSON document of a payload. Raises DamagedError if it is none, or no values are left for it."""
+        key = hash(payload)
+        if self._let_in.get(key):
+            return unpacked(payload, where)
+        left = self._left + _EARNED_A_BYTE * len(payload)
+        if key in self._let_in:
+            left = 0
+        self._let_in[key] = False
+        if left <= 0:
+            raise DamagedError(f"{where} of the recording is damaged: it and those before it hold too many values")
+        document, values = _document(payload, where, left)
+        self._let_in[key], self._left = True, max(0, left - values)
+        return document
 
 
 def whole(text: str) -> int:

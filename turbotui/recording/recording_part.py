@@ -16,7 +16,6 @@ from turbotui.quantities.row_kinds import KindId
 from turbotui.recording.capability_facts import layout_definitions
 from turbotui.recording.framing import DamagedError, Missing, Record, RecordKind
 from turbotui.recording.journal_file import JournalFile, KeyEntry
-from turbotui.recording.json_values import unpacked
 from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers
 from turbotui.recording.rows import RecordedRows, rows_from, wall_of
@@ -262,7 +261,8 @@ class RecordingPart:
             if record.kind == RecordKind.LAYOUT and record.payload != known:
                 known = record.payload
                 with contextlib.suppress(DamagedError):  # `items` reports the damage
-                    yield from layout_definitions(unpacked(record.payload, "a layout")["capabilities"])
+                    yield from layout_definitions(
+                        self._layouts.allowance.unpacked(record.payload, "a layout")["capabilities"])
 
     def _listed(self, offsets: Iterable[int]) -> Iterator[Record]:
         """Yield the records before the first key tick of the index, those at offsets, and those behind the last."""

@@ -9,7 +9,7 @@ from turbotui.dataclass import dataclass
 from turbotui.quantities.row_kinds import KindId
 from turbotui.recording.codec import MOST_CELLS
 from turbotui.recording.framing import DamagedError, Missing, Record, RecordingError, RecordKind
-from turbotui.recording.json_values import unpacked
+from turbotui.recording.json_values import Allowance
 from turbotui.recording.row_codec import EncodedRows, RowDecoder, RowEncoder, head_of_rows
 from turbotui.recording.row_layout import row_layout_from
 from turbotui.sampling.rows import RowTick, RowTicks
@@ -76,10 +76,12 @@ class RowStreams:
 
     Args:
         kinds: gets the title of each kind that there is, by its id.
+        allowance: for the values of layouts, which the whole recording shares.
     """
 
-    def __init__(self, kinds: dict[KindId, str] | None = None) -> None:
+    def __init__(self, kinds: dict[KindId, str] | None = None, allowance: Allowance | None = None) -> None:
         self._kinds = {} if kinds is None else kinds
+        self._allowance = Allowance() if allowance is None else allowance
         self._streams: dict[int, _KindStream] = {}
         self._waiting: dict[KindId, RowTick] = {}
         self._latest: dict[KindId, RowTick] = {}
@@ -130,7 +132,7 @@ class RowStreams:
         if known is None and len(self._streams) >= MOST_KINDS:
             raise DamagedError(f"a recording of more than {MOST_KINDS} kinds of rows is not possible")
         self._streams.pop(record.stream, None)
-        number, layout = row_layout_from(unpacked(record.payload, "a layout of rows"))
+        number, layout = row_layout_from(self._allowance.unpacked(record.payload, "a layout of rows"))
         if len(self._kinds) < MOST_KINDS:
             self._kinds[layout.kind.id] = layout.kind.title
         self._streams[record.stream] = _KindStream(record.payload, number, RowDecoder(layout))

@@ -20,7 +20,7 @@ from turbotui.recording.framing import (
     damage_of,
     missing_of,
 )
-from turbotui.recording.json_values import JsonValue, unpacked
+from turbotui.recording.json_values import Allowance, JsonValue, unpacked
 from turbotui.recording.kept_files import kept_from
 from turbotui.recording.machine_facts import Header, header_from
 from turbotui.recording.recorded_host import KeptAnswers
@@ -45,6 +45,8 @@ class RecordedTick:
 _MOST_LAYOUTS: Final = 16
 _MOST_LAYOUT_BYTES: Final = 128 << 20
 """Layouts that a reader keeps, with their documents; the newest one is kept whatever its size."""
+_MOST_OF_EVENT: Final = 64  # values of an event or a gap, which have 10
+_MOST_OF_HEADER: Final = 1 << 14  # likewise; that of 1,024 CPUs has 200
 
 Item: TypeAlias = RecordedTick | Gap | Event | Missing | KeptAnswers
 
@@ -53,9 +55,13 @@ class KnownLayouts:
     """A cache of layouts for all files of a recording, because parsing the layout of 256 CPUs takes 20 ms.
 
     Equal topologies are one object in all layouts, because frames compare topologies by identity.
+
+    Attributes:
+        allowance: for the values of the recording's layouts and kept files.
     """
 
     def __init__(self) -> None:
+        self.allowance = Allowance()
         self._known: OrderedDict[bytes, tuple[Header, int, CpuTableLayout]] = OrderedDict()
 
     def read(self, payload: bytes) -> tuple[Header, int, CpuTableLayout]:
@@ -67,7 +73,7 @@ class KnownLayouts:
         """
         known = self._known.get(payload)
         if known is None:
-            stored = unpacked(payload, "a layout")
+            stored = self.allowance.unpacked(payload, "a layout")
             header, number = header_from(stored["header"]), stored["number"].integer()
             same = [one.topology for _header, _number, one in self._known.values()]
             known = self._known[payload] = header, number, layout_from(stored, same)
@@ -101,8 +107,9 @@ class StreamReader:
         self.ended = False
         self._layouts: dict[int, tuple[CpuTableLayout, TickDecoder]] = {}
         self._layout_payload = b""
+        self._unread: Record | None = None  # the newest layout, until a tick or rows need it
         self._files_of = ""
-        self._rows = RowStreams(kinds)
+        self._rows = RowStreams(kinds, self._known.allowance)
         self._expected: int | None = None
         self._damage: Damage | None = None
         self._skipped = 0
@@ -114,8 +121,8 @@ class StreamReader:
         Raises:
             RecordingError: the layout has a later format, or is none.
         """
-        self._take_layout(layout)
-        self._expected = None
+        self._read(layout)
+        self._layout_payload, self._expected = layout.payload, None
 
     def take(self, found: Record | Damage) -> Iterator[Item]:
         """Decode one record, or report what a damaged part of the stream leaves out.
@@ -141,14 +148,16 @@ class StreamReader:
         try:
             with damage_of("it"):
                 if found.stream:
+                    yield from self._read_layout(None)  # of another session, whose rows these are
                     yield from self._rows.take(found)
                 elif found.kind in (RecordKind.KEY, RecordKind.DELTA):
                     yield from self._take_tick(found)
                 elif found.kind == RecordKind.LAYOUT:
-                    self._take_layout(found)
+                    if found.payload != self._layout_payload:  # else a copy of the layout
+                        self._layout_payload, self._unread = found.payload, found
                 elif found.kind == RecordKind.HEADER:
                     yield from self._skipped_ticks()
-                    self._enter(header_from(unpacked(found.payload, "the header")))
+                    self._enter(header_from(unpacked(found.payload, "the header", _MOST_OF_HEADER)))
                 else:
                     yield from self._others(found)
         except DamagedError as error:
@@ -171,23 +180,34 @@ class StreamReader:
     def _enter(self, header: Header) -> None:
         if self.header is None or header.session != self.header.session:
             self._layouts.clear()
-            self._layout_payload, self._rows = b"", RowStreams(self._kinds)
+            self._layout_payload, self._unread = b"", None
+            self._rows = RowStreams(self._kinds, self._known.allowance)
             self.ended = False
         self.header = header
 
-    def _take_layout(self, record: Record) -> None:
-        if record.payload == self._layout_payload:
-            return  # a second copy of the layout
+    def _read_layout(self, number: int | None) -> Iterator[Missing]:
+        """Read the newest layout, unless the one that is needed is known: a file may hold many that no tick names."""
+        record = self._unread
+        if record is None or number in self._layouts:
+            return
+        self._unread = None
+        try:
+            with damage_of("it"):
+                self._read(record)
+        except DamagedError as error:
+            yield missing_of(record, error)
+
+    def _read(self, record: Record) -> None:
         header, number, layout = self._known.read(record.payload)
         self._enter(header)
         if number not in self._layouts:
             self._layouts[number] = layout, TickDecoder(layout.lane_layout)
             while _too_many([layout for layout, _decoder in self._layouts.values()]):
                 del self._layouts[next(iter(self._layouts))]
-        self._layout_payload = record.payload
 
     def _take_tick(self, record: Record) -> Iterator[Item]:
         number = head_of(record.payload).layout
+        yield from self._read_layout(number)
         known = self._layouts.get(number)
         header = self.header
         if known is None or header is None:
@@ -207,14 +227,14 @@ class StreamReader:
 
     def _others(self, record: Record) -> Iterator[Item]:
         if record.kind == RecordKind.GAP:
-            stored = unpacked(record.payload, "a gap")
+            stored = unpacked(record.payload, "a gap", _MOST_OF_EVENT)
             yield Gap(stored["wall_ns"].integer(), stored["started_ns"].integer(), _short(stored["reason"]),
                       stored["seconds"].number(), stored["frames"].integer())
         elif record.kind == RecordKind.EVENT:
-            yield event_from(unpacked(record.payload, "an event"))
+            yield event_from(unpacked(record.payload, "an event", _MOST_OF_EVENT))
         elif record.kind == RecordKind.FILES and not (self.header and self._files_of == self.header.session):
             self._files_of = self.header.session if self.header else ""  # a session has one
-            yield kept_from(unpacked(record.payload, "the files"))
+            yield kept_from(self._known.allowance.unpacked(record.payload, "the files"))
         elif record.kind == RecordKind.END:
             self.ended = True
 

@@ -28,6 +28,9 @@ from turbotui.recording.framing import DamagedError
 from turbotui.recording.lanes import MASK
 
 _MOST_EXTRAS: Final = 1 << 24
+_FREE_VALUES: Final = 1 << 14
+_VALUES_A_CELL: Final = 8
+"""Values beside the cells: a text each at most, its place in a run, and what failed on its CPU."""
 _MOST_TEXTS: Final = 1 << 20
 _MOST_LETTERS: Final = 1 << 25
 """Texts, and their letters, from one key tick to the next: cells of a later tick may be any of them."""
@@ -192,7 +195,7 @@ class TickDecoder:
             raise DamagedError(f"a tick of {size:,} bytes is too short for its layout")
         *counts, length = COUNTS.unpack_from(body)
         position = COUNTS.size + length
-        extras = _extras(body[COUNTS.size : position])
+        extras = _extras(body[COUNTS.size : position], _FREE_VALUES + _VALUES_A_CELL * lane_layout.arithmetic.count)
         texts = extras.pop("texts", [])
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise DamagedError("the texts of a tick are none")
@@ -227,11 +230,11 @@ class TickDecoder:
         return found, position
 
 
-def _extras(data: bytes) -> dict[str, object]:
+def _extras(data: bytes, most: int) -> dict[str, object]:
     if not data:
         return {}
     try:
-        extras = parse_json(data)
+        extras = parse_json(data, most)
     except DocumentError as error:
         raise DamagedError(f"what a tick has beside its cells cannot be read: {error}") from error
     if not isinstance(extras, dict):
