@@ -87,7 +87,7 @@ async def test_a_window_over_a_screen_hides_nothing_of_it() -> None:
         assert drawn_lines(widgets) == 0
 
 
-@pytest.mark.parametrize("key", ["question_mark", "W", "exclamation_mark", "f2", "e"])
+@pytest.mark.parametrize("key", ["question_mark", "W", "exclamation_mark", "f2", "a", "e"])
 async def test_a_closed_window_is_let_go(key: str) -> None:
     """The dashboard goes on reading what a window asked for, and must not keep the window for it."""
     session = SimulatedSession("sapphire-2s", few=True, small=True)

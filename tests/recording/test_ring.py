@@ -238,7 +238,7 @@ def _decoded() -> int:
 def test_frames_that_were_left_keep_no_columns() -> None:
     """Columns of 224 CPUs take six times what the tick does, and are decoded again in less time than a step takes."""
     topology = topology_of_cpus(range(64))
-    ring, live = PastRing(), list(frames(60, topology))
+    ring, live, elsewhere = PastRing(), list(frames(60, topology)), _columns()
     for frame in live:
         ring.take(frame)
     shown = [ring.frame(frame.newer.wall_ns) for frame in live[-12:]]
@@ -249,7 +249,7 @@ def test_frames_that_were_left_keep_no_columns() -> None:
         assert found is not None
         assert said(found) == said(frame)
         sizes.append(_columns())
-    assert max(sizes) < 120, "464 if each frame kept those that were asked for"
+    assert max(sizes) < elsewhere + 120, "464 if each frame kept those that were asked for"
     assert [said(one) for one in shown if one is not None] == [said(frame) for frame in live[-12:]]
 
 

@@ -87,6 +87,17 @@ def test_nothing_wanted_opens_is_the_kernels_error() -> None:
     assert fake.open == {}
 
 
+def test_a_refusal_that_goes_on_keeps_no_frames_of_earlier_readings() -> None:
+    """An exception that is raised again adds to its traceback: one for each reading, as long as a PMU is held."""
+    reader = PerfGroupReader(host(counters={(9, 0): -errno.EBUSY}), 0, [[A]], frozenset("a"))
+    passed = []
+    for _ in range(3):
+        with pytest.raises(HostError) as caught:
+            reader.read()
+        passed.append(len(caught.traceback))
+    assert passed == [2, 2, 2]
+
+
 def test_no_descriptor_left_costs_only_what_did_not_fit() -> None:
     fake = host(limit=2)
     reader = PerfGroupReader(fake, 0, [[A, B, C]], ABC)

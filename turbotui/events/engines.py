@@ -209,7 +209,7 @@ class AutoEngine:
         libpfm = self._libpfm
         if "::" in text:
             if isinstance(libpfm, UsageError):
-                raise libpfm
+                raise libpfm.with_traceback(None)  # with it, the frames of every earlier time
             return libpfm.encode(text)
         try:
             return self._perf.encode(text)

@@ -14,7 +14,7 @@ from turbotui.events.errors import DescriptionError, NoTablesError, TracepointEr
 from turbotui.events.event_tables.cached import cached
 from turbotui.events.event_tables.devices import is_instance
 from turbotui.events.event_tables.errors import VendorTablesError
-from turbotui.events.event_tables.opening import name_event_tables, open_vendor_tables
+from turbotui.events.event_tables.opening import NOTHING, name_event_tables, open_vendor_tables
 from turbotui.events.event_tables.perf_list import parse_list
 from turbotui.events.event_tables.pmu_events import DirectoryTables
 from turbotui.events.perf_encoder import PerfEncoder, table_encoder
@@ -296,3 +296,14 @@ def test_without_perf(host: LinuxHost, monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NoTablesError, match=r"perf is not installed \(package linux-perf\)"):
         open_vendor_tables(host)
+
+
+def test_what_is_known_to_be_missing_keeps_nothing_of_those_who_asked(host: LinuxHost) -> None:
+    """An exception that is raised again keeps every frame that it passed, and with each a closed window."""
+    name_event_tables(host, NOTHING)
+    passed = []
+    for _ in range(3):
+        with pytest.raises(NoTablesError, match="switched off") as caught:
+            open_vendor_tables(host)
+        passed.append(len(caught.traceback))
+    assert passed == [2, 2, 2]

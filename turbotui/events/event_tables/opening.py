@@ -26,7 +26,8 @@ NOTHING: Final = "none"
 """Value in place of a directory that allows only sysfs and libpfm."""
 
 _named: WeakKeyDictionary[Host, str] = WeakKeyDictionary()
-_opened: WeakKeyDictionary[Host, VendorTables | NoTablesError] = WeakKeyDictionary()
+_opened: WeakKeyDictionary[Host, VendorTables | str] = WeakKeyDictionary()
+"""The tables, or why there are none: an exception that is raised again keeps every frame that it ever passed."""
 
 
 def name_event_tables(host: Host, directory: str) -> None:
@@ -53,10 +54,10 @@ def open_vendor_tables(host: Host) -> VendorTables:
         try:
             tables = _open(host, _named.get(host) or visible(os.environ.get(VARIABLE, "")) or _of_settings())
         except NoTablesError as error:  # running perf again would give the same error
-            tables = error
+            tables = str(error)
         _opened[host] = tables
-    if isinstance(tables, NoTablesError):
-        raise tables
+    if isinstance(tables, str):
+        raise NoTablesError(tables)
     return tables
 
 
