@@ -33,7 +33,7 @@ def test_whoever_stops_asking_ends_the_sampling() -> None:
     session = session_of()
     frames = frames_of(session)
     first = next(iter(frames))
-    frames.close()  # type: ignore[attr-defined]  # a generator, whose type says iterator
+    frames.close()
     assert session.latest is not None
     assert session.latest.seq in (first.seq, first.seq + 1), "stop ends the interval that is under way"
     session.stop()

@@ -315,11 +315,12 @@ class FramesApp(App[int]):
 
     async def _search(self, cursor: TimeCursor, by: int) -> None:
         """Search the past in a task beside keys and frames."""
-        looked, began, moment = 0, time.monotonic(), None
+        looked, began, moment, times = 0, time.monotonic(), None, len(cursor.timeline.times)
+        ahead = max(0, times - 1 - cursor.index if by > 0 else cursor.index)
         for moment in cursor.search(by):
             looked += 1
             if moment is None and time.monotonic() - began > _PART:
-                self.say(f"Searching {'forward' if by > 0 else 'back'}: {looked:,} moments")
+                self.say(f"Searching {'forward' if by > 0 else 'back'}: {looked:,} of {ahead:,} moments")
                 await asyncio.sleep(0)
                 began = time.monotonic()
         if isinstance(moment, FoundMoment):

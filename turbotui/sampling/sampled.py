@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Final
 
 from turbotui.errors import InternalError, TurbotuiError
@@ -17,7 +17,7 @@ _UNBOUNDED: Final = sys.maxsize  # frames that may wait for a slow reader; losse
 _LAST_READING: Final = 10.0  # seconds that workers may take, twice, for the reading at an interval's end
 
 
-def frames_of(session: Session, intervals: int | None = None) -> Iterator[Frame]:
+def frames_of(session: Session, intervals: int | None = None) -> Generator[Frame, None, None]:
     """Sample a session that is not started yet, and close every counter at the end.
 
     Args:

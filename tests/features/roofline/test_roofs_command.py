@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -163,12 +164,12 @@ def _home(folder: Path) -> Mapping[str, str]:
 @pytest.mark.parametrize(("number", "ticks"), [
     (signal.SIGINT, None), (signal.SIGINT, 0), (signal.SIGINT, 40), (signal.SIGINT, 250), (signal.SIGTERM, 40),
 ])
-def test_a_signal_ends_measuring_with_a_sentence(number: signal.Signals, ticks: int | None, tmp_path: Path) -> None:
+def test_a_signal_ends_measuring_with_what_there_is(number: signal.Signals, ticks: int | None, tmp_path: Path) -> None:
     """Before the first thread, when threads begin, within peaks of one core, and with one thread on each."""
     words, pause = [sys.executable, "-m", "turbotui", "roofs", "--no-plot"], threading.Event()
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_home(tmp_path)) as one:  # noqa: S603 - ourselves
         assert one.stderr is not None
-        assert one.stderr.readline().startswith("measuring ")
+        assert one.stderr.readline().startswith("turbotui: measuring roofs: 0%")
         end = time.monotonic() + PATIENCE
         while ticks is not None and time.monotonic() < end:
             spent = _thread_ticks(one.pid)
@@ -177,5 +178,13 @@ def test_a_signal_ends_measuring_with_a_sentence(number: signal.Signals, ticks: 
             pause.wait(0.001)
         one.send_signal(number)
         out, err = one.communicate(timeout=PATIENCE)
-    assert (one.returncode, out, err) == (128 + number, "", "turbotui: interrupted: nothing stored\n")
-    assert not list(tmp_path.rglob("*.json"))
+    assert one.returncode == 128 + number, err
+    assert "Traceback" not in err
+    said = err.splitlines()[-1]
+    if out:
+        assert said.startswith("turbotui: stopped: what was measured until then is below")
+        assert re.search(r"note: STOPPED: \d+ of \d+ roofs were measured", out)
+        assert "flat roofs" in out
+    else:
+        assert said == "turbotui: measuring roofs was stopped before there was anything to keep"
+    assert "slanted roofs" in out or not list(tmp_path.rglob("*.json")), "only whole sets are stored"

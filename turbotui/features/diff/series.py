@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import statistics
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Final, TypeAlias
 
@@ -88,10 +88,13 @@ def rows_of(frame: Frame, column: CounterColumn, level: Scope) -> Sequence[RowId
 
 
 def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, level: Scope,
-             columns: Sequence[CounterColumn]) -> Side:
+             columns: Sequence[CounterColumn],
+             watched: Callable[[Iterator[Frame], int, int], Iterator[Frame]] = lambda frames, _begin, _end: frames,
+             ) -> Side:
     """Read a span.
 
     Args:
+        watched: told of the span's frames, its begin and end; it may leave out the last frames.
         usual: seconds of an interval; much longer or shorter ones (gaps, the first) are left out, because counts grow
             with the interval.
         every: the interval to request from the recording; 0 for the recorded intervals.
@@ -104,7 +107,7 @@ def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, lev
     lengths: list[float] = []
     ends: list[int] = []
     left_out = 0
-    for frame in span.frames(every):
+    for frame in watched(span.frames(every), span.begin_ns, span.end_ns):
         seconds = frame.seconds
         if frame.older is None or seconds is None or abs(seconds / usual - 1.0) > _USUAL:
             left_out += 1

@@ -7,9 +7,11 @@ import contextlib
 import math
 import sys
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from turbotui.commands.formats import add_format_arguments, print_tables, terminal_room, text_lines
+from turbotui.commands.long_work import LongWork, long_work
 from turbotui.features.diff.comparing import SIGNIFICANT, ComparedColumn, compared, notes_of
 from turbotui.features.diff.limits import BROKEN, DOUBTFUL, Limit, LimitResult, checked, exit_status, parse_limit
 from turbotui.features.diff.series import Side, comparable_columns, gathered
@@ -88,7 +90,10 @@ def run(arguments: argparse.Namespace) -> int:
     with contextlib.ExitStack() as opened:
         spans = (_opened(arguments.a, opened), _opened(arguments.b, opened))
         columns, named = _chosen(spans, arguments.columns, limits)
-        first, second, notes = _sides(spans, every, level, columns)
+        work = opened.enter_context(long_work("reading recordings"))
+        first, second, notes = _sides(spans, every, level, columns, work)
+    if work.stopped:
+        notes.append(f"B: {work.stopped}")
     comparisons = compared(first, second, named)
     results = [checked(limit, comparisons) for limit in limits]
     names = dict.fromkeys(side.facts.machine for side in (first, second))
@@ -102,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
         for result in results:
             if result.verdict != "kept":
                 print(f"turbotui: {result.sentence}", file=sys.stderr)
-    return exit_status(results)
+    return work.status or exit_status(results)
 
 
 def _opened(text: str, opened: contextlib.ExitStack) -> RecordedSpan:
@@ -136,7 +141,7 @@ def _names(catalogs: Sequence[Catalog], words: Sequence[str]) -> set[ColumnId]:
 
 
 def _sides(spans: tuple[RecordedSpan, RecordedSpan], every: float, level: Scope,
-           columns: Sequence[Sequence[CounterColumn]]) -> tuple[Side, Side, list[str]]:
+           columns: Sequence[Sequence[CounterColumn]], work: LongWork) -> tuple[Side, Side, list[str]]:
     first, second = spans
     notes = []
     seconds, *asked = common_interval(spans, every)
@@ -153,6 +158,7 @@ def _sides(spans: tuple[RecordedSpan, RecordedSpan], every: float, level: Scope,
                      f"{seconds:.3g} s")
     if first.overlaps(second):
         notes.append("A and B are times of one recording that overlap: what they share cannot differ")
-    side, other = (gathered(span, number, usual=seconds, every=asked[number], level=level, columns=columns[number])
+    side, other = (gathered(span, number, usual=seconds, every=asked[number], level=level, columns=columns[number],
+                            watched=partial(work.frames, what="AB"[number]))
                   for number, span in enumerate(spans))
     return side, other, notes

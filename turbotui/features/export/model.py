@@ -5,7 +5,7 @@ Signals are columns, too: the increase of a counter, the value of a gauge at the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
@@ -53,11 +53,13 @@ class RecordedTime:
     begin_ns: int
     end_ns: int
     every: float  # seconds of an interval; 0 for the recorded intervals
+    # told of the frames of a time, of which it may leave out the last
+    watched: Callable[[Iterator[Frame], int, int], Iterator[Frame]] = lambda frames, _begin, _end: frames
 
     def frames(self) -> Iterator[Frame]:
         """The frames whose intervals lie within the time."""
         frames = self.journal.frames(self.begin_ns, self.end_ns, self.every, within=True)
-        return (frame for frame in frames if frame.older is not None)
+        return self.watched((frame for frame in frames if frame.older is not None), self.begin_ns, self.end_ns)
 
 
 def signal_columns(time: RecordedTime, level: Scope | None, *, elapsed: bool) -> tuple[LongColumn, ...]:

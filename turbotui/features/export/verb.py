@@ -12,6 +12,7 @@ from typing import Final
 
 from turbotui import __version__, recording
 from turbotui.commands.formats import OneFormat, print_lines
+from turbotui.commands.long_work import long_work
 from turbotui.commands.recorded import named_intervals, report_missing
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
@@ -176,9 +177,9 @@ def _run_table(arguments: argparse.Namespace) -> int:
         raise UsageError("--elapsed is of signals: leave --columns out")
     if form == _TRACE and arguments.elapsed:
         raise UsageError("--elapsed is of signals, and a trace has columns: leave one of them out")
-    with recording.read_machine(arguments.file) as journal:
+    with recording.read_machine(arguments.file) as journal, long_work("exporting") as work:
         begin, end = parse_span(arguments.from_time, arguments.to_time, journal.first_ns, journal.last_ns)
-        time = RecordedTime(journal, begin, end, every)
+        time = RecordedTime(journal, begin, end, every, work.frames)
         level = _LEVELS[arguments.by] if arguments.by else None
         words = [word.strip() for word in arguments.columns.split(",")]
         columns = (named_columns(journal, words, level) if arguments.columns
@@ -191,7 +192,9 @@ def _run_table(arguments: argparse.Namespace) -> int:
         else:
             _text(form, arguments.output, time, columns)
         report_missing(journal)
-    return 0
+    if work.stopped:
+        print(f"turbotui: {arguments.output or 'the export'}: {work.stopped}", file=sys.stderr)
+    return work.status
 
 
 def _format_of(arguments: argparse.Namespace) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, TypeVar
 
@@ -41,6 +42,8 @@ from turbotui.sources.source import Probe
 from turbotui.tables.envelope import Envelope, FeatureReport, timestamp
 from turbotui.tables.formats import Writer
 
+GoesOn = Callable[[int, int], bool]
+"""A function called with the number of intervals so far and of all, which says whether more are wanted."""
 K = TypeVar("K")
 
 
@@ -128,11 +131,13 @@ class GatheredArchive:
     notes: tuple[str, ...]  # sentences that the user must know before giving the file away
 
 
-def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, intervals: int = 1) -> GatheredArchive:
+def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, intervals: int = 1,
+           goes_on: GoesOn = lambda *_step: True) -> GatheredArchive:
     """Read a machine, and pack the readings without anything that identifies the machine.
 
     Args:
         interval: seconds between two readings of the counters.
+        goes_on: told of the intervals so far and of all; false to go without the rest.
 
     Raises:
         MachineError: the machine cannot be read.
@@ -140,7 +145,7 @@ def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, in
     """
     noting = NotingHost(host)
     scrubber = Scrubber(find_secrets(host, environment))
-    reports, journal = read_everything(noting, scrubber, interval, intervals)
+    reports, journal, count = read_everything(noting, scrubber, interval, intervals, goes_on)
     now = timestamp(host.wall_ns())
     scrubbed = scrub(noting.gathered(now), scrubber)
     own = {name: scrubber.text(text)[0].encode() for name, text in reports.items()} | {JOURNAL: journal.close()}
@@ -158,15 +163,17 @@ def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, in
             raise InternalError(f"{name} would hold a name or number that is to be scrubbed; nothing was written")
     words = harmless_names(host)
     notes = (f"{', '.join(words)}: a name here and a word of the kernel's files, so it stays",) if words else ()
+    if count < intervals:
+        notes = (*notes, f"stopped: {count} of {intervals} intervals were recorded")
     return GatheredArchive(packed, scrubbed, {name: len(data) for name, data in documents.items()}, notes)
 
 
-def read_everything(host: Host, scrubber: Scrubber, interval: float,
-                    intervals: int) -> tuple[Mapping[str, str], ScrubbedJournal]:
+def read_everything(host: Host, scrubber: Scrubber, interval: float, intervals: int,
+                    goes_on: GoesOn = lambda *_step: True) -> tuple[Mapping[str, str], ScrubbedJournal, int]:
     """Read everything that doctor, info, stat and the screens read, and record all counters for some intervals.
 
     Returns:
-        The reports of features by the names of their files, and the recording.
+        The reports of features by the names of their files, the recording, and its number of intervals.
 
     Raises:
         MachineError: the machine cannot be read.
@@ -195,9 +202,13 @@ def read_everything(host: Host, scrubber: Scrubber, interval: float,
             continue  # the host has kept the errno
     session.want(session.catalog.by_id)
     journal = ScrubbedJournal(machine, NAME, scrubber)
-    for frame in frames_of(session, intervals):
-        journal.take(frame)
-    return reports, journal
+    count = 0
+    with contextlib.closing(frames_of(session, intervals)) as frames:
+        for count, frame in enumerate(frames):
+            journal.take(frame)
+            if not goes_on(count, intervals):
+                break
+    return reports, journal, count
 
 
 def _json_lines(report: FeatureReport, host: Host) -> str:

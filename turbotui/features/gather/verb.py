@@ -11,6 +11,7 @@ from typing import Final
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables, text_lines
+from turbotui.commands.long_work import long_work
 from turbotui.commands.sessions import GATHERED, open_host
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
@@ -90,9 +91,13 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.list:
         path = _checked(path, asks=not arguments.yes)
     host = open_host(arguments)
-    if sys.stderr.isatty():
-        print(f"reading the machine for {seconds} s ...", file=sys.stderr)
-    archive = gather(host, os.environ, intervals=seconds)
+    with long_work("reading the machine") as work:
+
+        def goes_on(done: int, total: int) -> bool:
+            work.show(done, total)
+            return not work.number
+
+        archive = gather(host, os.environ, intervals=seconds, goes_on=goes_on)
     table = part_table(archive)
     envelope = envelope_now(host, notes=archive.notes)
 
@@ -105,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     print_tables(arguments, envelope, (table,), text)
     if arguments.list or path is None:
-        return 0
+        return work.status
     if not arguments.yes and not _agreed(path):
         print("nothing was written", file=sys.stderr)
         return 1
@@ -115,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise TurbotuiError(f"{path} cannot be written: {error.strerror}") from error
     print(f"written: {path} ({len(archive.packed)} bytes). Look at it with: turbotui doctor --machine {path}",
           file=sys.stderr)
-    return 0
+    return work.status
 
 
 def _checked(path: str | None, *, asks: bool) -> str:

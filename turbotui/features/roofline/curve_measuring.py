@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import MachineError
+from turbotui.errors import MachineError, StoppedError
 from turbotui.features.roofline.curve import FIRST, BandwidthCurve, CurvePoint, curve_sizes, find_plateaus
 from turbotui.features.roofline.measuring import QUICK, ShowProgress, available_memory
 from turbotui.machine.caches import read_caches
@@ -38,11 +38,12 @@ def measure_curves(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...
     """Measure every variant over every size, for each set of CPUs.
 
     Args:
-        check: called while no thread runs a kernel; an exception ends the measurement.
+        check: called while no thread runs a kernel; StoppedError ends the measurement with the points until then.
         progress: called before each curve.
 
     Raises:
         MachineError: not this machine, or it cannot be measured here.
+        StoppedError: by `check`, before there is a point.
     """
     if machine.host.kind is not HostKind.REAL:
         raise MachineError(f"bandwidth of a {machine.host.kind.value} machine cannot be measured: --sweep is for this "
@@ -51,7 +52,12 @@ def measure_curves(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...
     found = []
     for number, (word, cpus, variant) in enumerate(todo):
         progress(number, len(todo), f"{word} {variant.word}")
-        found.append(_curve(machine, word, cpus, variant, check))
+        curve, stopped = _curve(machine, word, cpus, variant, check)
+        found += [curve] if curve.points else []
+        if stopped is not None and not found:
+            raise stopped
+        if stopped is not None:
+            break
     return tuple(found)
 
 
@@ -67,7 +73,8 @@ def _variants(machine: Machine, cpus: Sequence[int]) -> Iterator[_Variant]:
 
 
 def _curve(machine: Machine, word: str, cpus: tuple[int, ...], variant: _Variant,
-           check: Callable[[], None]) -> BandwidthCurve:
+           check: Callable[[], None]) -> tuple[BandwidthCurve, StoppedError | None]:
+    """A curve, and what stopped it; its points are those until then."""
     assembler = assembler_of(machine.model)
     isas = runnable_isas(machine.model)
     if not isas:
@@ -87,5 +94,12 @@ def _curve(machine: Machine, word: str, cpus: tuple[int, ...], variant: _Variant
                                    shared=len(cpus) > 1).best
             return CurvePoint(size, best.rate, best.disturbed)
 
-        points = tuple(map(rate, sizes))
-    return BandwidthCurve(word, variant.word, points, find_plateaus(points, caches), notes)
+        points: list[CurvePoint] = []
+        stopped: StoppedError | None = None
+        try:
+            points.extend(map(rate, sizes))
+        except StoppedError as error:
+            stopped = error
+            notes = (*notes, f"STOPPED: {word} {variant.word} has {len(points)} of {len(sizes)} sizes, and is the last")
+    plateaus = find_plateaus(points, caches) if points else ()
+    return BandwidthCurve(word, variant.word, tuple(points), plateaus, notes), stopped

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import MachineError, signal_status
+from turbotui.errors import MachineError, StoppedError, signal_status
 from turbotui.features.roofline import storage
 from turbotui.features.roofline.beside import MachineReadings
 from turbotui.features.roofline.command import TIME_SLICE, follow
@@ -327,25 +327,36 @@ def find_roofs(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...]]],
     Args:
         quick: whether to measure only the widest arithmetic and loads, and store nothing.
         fresh: whether to measure all again.
-        check: called while no thread runs a kernel; an exception ends the measurement, and nothing is stored.
+        check: called while no thread runs a kernel; StoppedError ends the measurement with the roofs until then, of
+            which whole sets alone are stored.
         progress: called before each step.
 
     Raises:
         MachineError: roofs cannot be measured here.
+        StoppedError: by `check`, before there is a roof.
     """
     stored = {} if fresh else stored_roofs(machine)
     todo = [Measuring(machine, word, cpus, quick=quick, check=check) for word, cpus in choices
             if (word, cpus) not in stored]
     total, done = sum(one.steps for one in todo), 0
     found: dict[tuple[str, tuple[int, ...]], RoofSet] = {}
+    partial: set[tuple[str, tuple[int, ...]]] = set()
     for measuring in todo:
-        roofs = measuring.run(progress, done, total)
+        try:
+            roofs = measuring.run(progress, done, total)
+        except StoppedError:
+            if not found and not stored:
+                raise
+            break
         done += measuring.steps
         found[roofs.threads, roofs.cpus] = roofs
-    check()
-    path = _path(machine)
-    if found and not quick:
-        storage.store(path, tuple(found.values()))
-    return FoundRoofs(tuple(found.get(choice) or stored[choice] for choice in choices),
-                      path if len(found) < len(choices) else "",
-                      () if quick else tuple(one.threads for one in found.values() if one.disturbed))
+        if measuring.stopped:
+            partial.add((roofs.threads, roofs.cpus))
+            break
+    path, whole = _path(machine), tuple(roofs for key, roofs in found.items() if key not in partial)
+    if whole and not quick:
+        storage.store(path, whole)
+    there = {**stored, **found}
+    return FoundRoofs(tuple(there[choice] for choice in choices if choice in there),
+                      path if any(choice in stored and choice not in found for choice in choices) else "",
+                      () if quick else tuple(one.threads for one in whole if one.disturbed))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import MachineError
+from turbotui.errors import MachineError, StoppedError
 from turbotui.features.roofline.disturbance import ENOUGH, Disturbance
 from turbotui.features.roofline.roofs import Bandwidth, Origin, Peak, RoofEvidence, RoofSet, alike_levels
 from turbotui.features.roofline.sweep import find_third_level
@@ -123,6 +123,7 @@ class Measuring:
         self._shared = {f"L{cache.level}" for cache in self._caches if len(cache.cpus & running) > 1}
         self._shared |= {"DRAM"} if len(running) > 1 else set()
         self._siblings = len(cores) < len(running)
+        self.stopped = False
         self._notes: list[str] = []
         self._why_not: tuple[str, ...] = ()
         self._widest = isas[-1]
@@ -155,7 +156,7 @@ class Measuring:
         return tuple(mix for mix in self._mixes if mix is not Mix.STREAMING or level == "DRAM")
 
     def run(self, progress: ShowProgress, done: int = 0, total: int | None = None) -> RoofSet:
-        """Measure everything.
+        """Measure everything, or what can be measured until `check` raises StoppedError: then `stopped` is true.
 
         Args:
             done: steps before this run.
@@ -163,6 +164,7 @@ class Measuring:
 
         Raises:
             MachineError: executable memory, memory or a CPU is refused.
+            StoppedError: by `check`, before any roof was measured.
         """
         whole = self.steps if total is None else total
         budget = min(self._effort.budget, _LONGEST / max(1, whole))
@@ -170,20 +172,28 @@ class Measuring:
         host = self._machine.host
         when = datetime.fromtimestamp(host.wall_ns() / 1e9, tz=UTC).isoformat(timespec="seconds")
         give_up = time.monotonic()
-        peaks, bandwidths = [], []
+        peaks: list[Peak] = []
+        bandwidths: list[Bandwidth] = []
         clock = self._assembler.write_clock(LoopShape(0, _CLOCK_UNROLL))
         with KernelThreads(host, self._cpus, clock) as threads:
-            for target in self._arithmetic:
-                progress(done, whole, f"{target.isa.name} {target.operation.value} {target.precision.word}")
-                give_up += budget
-                peaks.append(self._peak(threads, target, give_up))
-                done += 1
-            progress(done, whole, "sizes of the caches")
-            for access in self._accesses(clock):
-                progress(done, whole, f"{access.working_set.level} {access.mix.word}")
-                give_up += budget
-                bandwidths.append(self._bandwidth(threads, access, give_up))
-                done += 1
+            try:
+                for target in self._arithmetic:
+                    progress(done, whole, f"{target.isa.name} {target.operation.value} {target.precision.word}")
+                    give_up += budget
+                    peaks.append(self._peak(threads, target, give_up))
+                    done += 1
+                progress(done, whole, "sizes of the caches")
+                for access in self._accesses(clock):
+                    progress(done, whole, f"{access.working_set.level} {access.mix.word}")
+                    give_up += budget
+                    bandwidths.append(self._bandwidth(threads, access, give_up))
+                    done += 1
+            except StoppedError:
+                if not peaks:
+                    raise
+                self.stopped = True
+                self._notes.append(f"STOPPED: {len(peaks) + len(bandwidths)} of {self.steps} roofs were measured, and "
+                                   "this set is not stored; a peak or a level that is missing here may be higher")
         roofs: list[Peak | Bandwidth] = [*peaks, *bandwidths]
         evidence = [roof.evidence for roof in roofs if roof.evidence is not None]
         return RoofSet(

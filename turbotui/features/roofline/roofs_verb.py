@@ -6,17 +6,14 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import replace
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.long_work import LongWork, long_work
 from turbotui.commands.sessions import open_host
-from turbotui.errors import StoppedError, UsageError
+from turbotui.errors import UsageError
 from turbotui.features.roofline.curve_measuring import measure_curves
 from turbotui.features.roofline.curve_tables import CURVE_TABLES, curve_lines, curve_tables
 from turbotui.features.roofline.engine import find_roofs, stored_roofs
@@ -29,7 +26,6 @@ from turbotui.features.roofline.theory import chip_roofs, machine_roofs
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine, read_machine
-from turbotui.machine.signal_guard import WORK_ENDING, guarded_signals
 from turbotui.tables.envelope import Envelope, envelope_now
 
 _HERE = "this machine"
@@ -60,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, compute or load the roofs, and print them."""
+    status = 0
     if arguments.sweep:
         return _sweep(arguments)
     if arguments.theory not in (None, _HERE):
@@ -71,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         machine = read_machine(open_host(arguments))
         if arguments.theory is None and machine.host.kind is HostKind.REAL:
-            sets = _measured(machine, arguments)
+            sets, status = _measured(machine, arguments)
         else:
             stored = stored_roofs(machine) if machine.host.kind is HostKind.REAL else {}
             sets = tuple(machine_roofs(machine, *choice, measured=stored.get(choice))
@@ -82,23 +79,31 @@ def run(arguments: argparse.Namespace) -> int:
 
     def text() -> Iterator[str]:
         yield from report_lines(envelope, sets)
-        if not arguments.no_plot:
+        if not arguments.no_plot and sets[-1].peaks and sets[-1].bandwidths:
             yield "\n" + plot_text(sets[-1], width=_columns(), coloured=sys.stdout.isatty())
 
     print_tables(arguments, envelope, roof_tables(sets), text)
-    return 0
+    return status
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
     if arguments.theory is not None or arguments.quick or arguments.fresh:
         raise UsageError("--sweep measures, and stores nothing: leave --theory, --quick and --fresh out")
     machine = read_machine(open_host(arguments))
-    with _stoppable() as check, _bar() as show:
-        curves = measure_curves(machine, _choices(machine, arguments.threads), check=check, progress=show)
+    with long_work("measuring bandwidths") as work:
+        curves = measure_curves(machine, _choices(machine, arguments.threads), check=work.check,
+                                progress=_progress(work))
     envelope = replace(envelope_now(machine.host), said="measured",
                        notes=tuple(dict.fromkeys(note for curve in curves for note in curve.notes)))
     print_tables(arguments, envelope, curve_tables(curves), lambda: curve_lines(envelope, curves, _columns()))
-    return 0
+    return work.status
+
+
+def _progress(work: LongWork) -> ShowProgress:
+    def show(done: int, total: int, what: str) -> None:
+        work.show(done, total, f"{done} of {total}, {what}", at_once=not done)
+
+    return show
 
 
 def _columns() -> int:
@@ -142,55 +147,17 @@ def _of_kind(machine: Machine, kind: str) -> tuple[int, ...]:
     return tuple(cpu for cpu in threads_of(machine, "all", None) if machine.topology.places[cpu].core_type == kind)
 
 
-def _measured(machine: Machine, arguments: argparse.Namespace) -> tuple[RoofSet, ...]:
-    with _stoppable() as check, _bar() as show:
+def _measured(machine: Machine, arguments: argparse.Namespace) -> tuple[tuple[RoofSet, ...], int]:
+    """The roofs, and the exit status: that of the signal that ended measuring, or 0."""
+    with long_work("measuring roofs") as work:
         roofs = find_roofs(machine, _choices(machine, arguments.threads), quick=arguments.quick, fresh=arguments.fresh,
-                           check=check, progress=show)
+                           check=work.check, progress=_progress(work))
     if roofs.unsure:
         print(f"turbotui: not stored: the roofs of {' and of '.join(f'--threads {word}' for word in roofs.unsure)}, "
               "for other work disturbed some of them (marked ?)", file=sys.stderr)
     if roofs.stored:
         print(f"stored roofs from {roofs.stored}; --fresh measures again", file=sys.stderr)
-    return roofs.sets
-
-
-@contextmanager
-def _stoppable() -> Iterator[Callable[[], None]]:
-    """Note a signal that ends a process, and yield a check that raises after one, while no thread runs a kernel.
-
-    Raises:
-        StoppedError: by the yielded check, after a signal.
-    """
-    seen: list[int] = []
-
-    def check() -> None:
-        if seen:
-            raise StoppedError("interrupted: nothing stored", seen[0])
-
-    with guarded_signals(dict.fromkeys(WORK_ENDING, seen.append)):
-        yield check
-
-
-@contextmanager
-def _bar() -> Iterator[ShowProgress]:
-    """Show a progress bar on stderr if it is a terminal, from the first step on; else one line."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    # Few redraws, because the bar's work would disturb the measured CPUs.
-    bar = Progress(*columns, console=console, transient=True, refresh_per_second=2, auto_refresh=False)
-
-    def show(done: int, total: int, what: str) -> None:
-        if not done:
-            if not console.is_terminal:
-                print(f"measuring {total} roofs", file=sys.stderr)
-                return
-            bar.start()
-            bar.add_task("measuring", total=total)
-        if bar.tasks:
-            bar.update(bar.task_ids[0], completed=done, description=what, refresh=True)
-
-    try:
-        yield show
-    finally:
-        if bar.tasks:
-            bar.stop()
+    if work.number:
+        print("turbotui: stopped: what was measured until then is below, marked in the notes; only whole sets are "
+              "stored", file=sys.stderr)
+    return roofs.sets, work.status
