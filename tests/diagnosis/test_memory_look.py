@@ -105,6 +105,23 @@ def test_a_simulated_machine_moves_what_its_groups_do() -> None:
     assert look.mover.name in {"batch", "train"}
     assert look.mover.share is not None
     assert 0.3 < look.mover.share < 1.0
+    assert look.traffic == pytest.approx(look.mover.rate / look.mover.share)
+
+
+def test_traffic_is_unknown_unless_all_groups_are_counted() -> None:
+    host = host_of("", "/batch", "/batch/mon_groups/train")
+    look = MemoryLook(host)
+    look.look()
+    assert look.traffic is None
+    host.clock_ns += GB
+    grow(host, "", f"{GB}")
+    grow(host, "/batch", f"{2 * GB}")
+    look.look()
+    assert look.traffic == pytest.approx(6.0 * GB)
+    grow(host, "/batch/mon_groups/train", "Unassigned")
+    host.clock_ns += GB
+    look.look()
+    assert look.traffic is None
 
 
 class Levels(NamedTuple):

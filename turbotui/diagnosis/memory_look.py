@@ -49,18 +49,31 @@ class MemoryLook:
             total += value
         return (total, (began + self._host.now_ns()) >> 1) if files else None
 
-    @property
-    def mover(self) -> MemoryMover | None:
-        """The group that moved most between the looks; None if none that is counted moved anything.
-
-        A control group's counts have those of the monitoring groups in it.
-        """
+    def _moved(self) -> dict[str, float]:
+        """Bytes a second of each group that is counted, between the looks."""
         before, now = self._looks
         moved: dict[str, float] = {}
         for path in now.keys() & before.keys():
             grown, ns = (new - old for new, old in zip(now[path], before[path], strict=True))
             if grown >= 0 and ns > 0:  # else it began anew under its name
                 moved[path] = 1e9 * grown / ns
+        return moved
+
+    @property
+    def traffic(self) -> float | None:
+        """Bytes a second that the L3 caches moved between the looks; None unless all groups are counted."""
+        moved = self._moved()
+        if not moved or moved.keys() != self._files.keys():
+            return None
+        return math.fsum(rate for path, rate in moved.items() if not _parent(path))
+
+    @property
+    def mover(self) -> MemoryMover | None:
+        """The group that moved most between the looks; None if none that is counted moved anything.
+
+        A control group's counts have those of the monitoring groups in it.
+        """
+        moved = self._moved()
         outer = {path: rate for path, rate in moved.items() if not _parent(path)}
         whole = math.fsum(outer.values())
         if not whole:

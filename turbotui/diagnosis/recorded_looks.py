@@ -68,7 +68,7 @@ def look_results(document: JsonValue) -> LookResults:
         None if unseen is None else UnseenTasks(reason_from(unseen["why"]), _number(unseen.get("ran"))),
         None if mover is None else MemoryMover(
             mover["name"].text(), mover["rate"].number(), _number(mover.get("share")), mover["least"].flag()),
-        "" if tail is None else tail.text(),
+        tail="" if tail is None else tail.text(),
     )
 
 

@@ -194,6 +194,8 @@ class LookResults:
     who: Mapping[RankedBy, tuple[str, ...]] = field(default_factory=dict, hash=False)
     unseen: UnseenTasks | None = None  # tasks that cannot be looked at; None if all can
     mover: MemoryMover | None = None  # who moved most bytes; None where no resctrl counts them
+    # bytes a second that L3 caches moved from and to memory; None where not all of them are counted, and in recordings
+    traffic: float | None = None
     tail: str = ""  # whose waits for a CPU are long, and behind whom; "" where switches are not read
 
     def waiting(self, resource: str) -> tuple[str, ...]:

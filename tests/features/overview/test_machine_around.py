@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from turbotui.features.overview.lines import note_line
@@ -67,3 +69,10 @@ def test_this_machine_tells_its_load_memory_and_time() -> None:
     assert 0 < facts.memory[0] < facts.memory[1]
     assert facts.up is not None
     assert facts.up > 0
+
+
+def test_the_bytes_that_memory_moves_stand_beside_how_full_it_is() -> None:
+    facts = replace(_FACTS, traffic=33.6e9, most=614.4e9)
+    assert "GiB · 33.6 of 614 GB/s (5 %) · up" in note_line(facts, 0, 9, 120)
+    assert "GiB · 33.6 GB/s · up" in note_line(replace(facts, most=0.0), 0, 9, 120), "a peak that nobody tells is none"
+    assert "GB/s" not in note_line(_FACTS, 0, 9, 120)

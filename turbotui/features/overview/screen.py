@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from rich.cells import set_cell_size
 from textual.widget import Widget
@@ -27,6 +28,7 @@ from turbotui.features.overview.lines import (
 )
 from turbotui.features.overview.painter import OverviewInputs, OverviewPainter
 from turbotui.features.overview.top_tasks import MachineStatus, ProcessLook, make_poll
+from turbotui.machine.memory_peak import MemoryPeak
 from turbotui.machine.tasks.process_stats import ProcessStats
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
@@ -60,6 +62,8 @@ class OverviewScreen(CellCursorScreen):
         self._numbers = cpu_numbers(has, watch.busy, watch.clock, watch.heat)
         self._painter = OverviewPainter(self._sources, self._numbers)
         self._stats = ProcessStats(session.machine.host)
+        self._peak = MemoryPeak(session.machine)
+        self._most: float | None = None  # bytes a second that memory can move; None before that was asked, 0 if unknown
         self._look: ProcessLook | None = None
         self._looking: asyncio.Task[None] | None = None
         self._has_tasks = watch.judge.can_look
@@ -102,6 +106,8 @@ class OverviewScreen(CellCursorScreen):
         try:
             self._look, judge.diagnosis.seen = await asyncio.to_thread(
                 make_poll(host, self._stats, self._look, judge.look))
+            if judge.diagnosis.seen.traffic is not None and self._most is None:  # firmware is asked once
+                self._most = 1e9 * await asyncio.to_thread(lambda: self._peak.of(1, 1) or 0.0)
         finally:
             self._looking = None
         if not self.watch_state.held and self.is_current:
@@ -137,7 +143,9 @@ class OverviewScreen(CellCursorScreen):
             mute = sum(not any(isinstance(found, Signal) for found in signals) for signals in probes)
             self._mute = mute, len(probes)
         look = None if self.watch_state.in_past else self._look
-        said = note_line(MachineStatus() if look is None else look.machine, *self._mute, width)
+        status = MachineStatus() if look is None else replace(
+            look.machine, traffic=self.watch_state.judge.diagnosis.seen.traffic, most=self._most)
+        said = note_line(status, *self._mute, width)
         return said or (" " if self._has_tasks else "")  # the line keeps its place until it has content
 
     def second_line(self, width: int) -> list[TextSegment]:

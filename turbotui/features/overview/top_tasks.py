@@ -63,6 +63,9 @@ class MachineStatus:
     # bytes that are not available to programs, and bytes in all (proc_meminfo(5))
     memory: tuple[int, int] | None = None
     up: float | None = None  # seconds since the start (proc_uptime(5))
+    # bytes a second that L3 caches moved from and to memory by resctrl, and the most that memory can move in theory
+    traffic: float | None = None
+    most: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
