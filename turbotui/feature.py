@@ -122,6 +122,12 @@ class Feature:
     # "module:name" of a function of the machine and the environment, which returns what scrapes have of a machine that
     # no counter gives, as a list: name and HELP of each gauge, and its samples, as labels and value
     facts: str = ""
+    # "module:name" of a class of host, control group and the most groups, whose `read` returns what scrapes have of
+    # groups (`features/export/live/group_metrics.py`)
+    totals: str = ""
+    # "module:name" of a function of the machine, and whether it is for debugging, which returns the lines that precede
+    # turbostat's table: text, and whether --quiet keeps it
+    preface: str = ""
     # "module:name" of a function of the catalog and the columns that a machine has, which returns the columns that
     # every recording holds
     kept: str = ""

@@ -83,7 +83,7 @@ def part_called(reference: str, kind: type[P], *arguments: object) -> tuple[P, .
     """
     try:
         returned = cast("Callable[..., Iterable[P]]", part(reference))(*arguments) if reference else ()
-        if kind is object:
+        if kind is object or not reference:
             return ()
         members = (returned,) if isinstance(returned, kind) else tuple(returned)
         if not all(isinstance(member, kind) for member in members):

@@ -19,6 +19,7 @@ FEATURE = Feature(
     ),
     places=(KeyPlace("groups", "Groups", (*ROWS, *ARROWS, *PAST, "folded", "adding", "acts")),),
     keys="turbotui.features.groups.keys:KEYS",
+    totals="turbotui.features.groups.totals:GroupTotalsReader",
     background=(("groups", "turbotui.features.groups.background"),),
     recorded="turbotui.features.groups.recorders:RECORDED",
 )

@@ -5,7 +5,7 @@ One reading suffices: counters run since a group was made, and restart at 0 when
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -81,6 +81,15 @@ class GroupTotals:
 
     groups: Sequence[GroupTotal]  # the exported groups, parents before children
     left_out: int  # the number of other groups within the request
+
+    def metrics(self) -> Iterator[tuple[bool, str, bool, str, Sequence[tuple[str, float]]]]:
+        """Each metric: whether it is of resctrl groups, name, whether it is a counter, HELP, paths and values."""
+        for metrics, is_monitored in ((METRICS, False), (MONITORED, True)):
+            groups = [group for group in self.groups if group.is_monitored == is_monitored]
+            for metric in metrics:
+                yield is_monitored, metric.stem, metric.counter, f"{metric.text} ({metric.document})", [
+                    (group.group.path, float(group.values[metric.stem])) for group in groups
+                    if metric.stem in group.values]
 
 
 class GroupTotalsReader:

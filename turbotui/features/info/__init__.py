@@ -17,6 +17,7 @@ FEATURE = Feature(
     screens=(
         ScreenSpec("info", "8", "info", "turbotui.features.info.screen", "InfoScreen"),
     ),
+    preface="turbotui.features.info.model:preface",
     gathers="turbotui.features.info.model:whole_configuration",
     places=(KeyPlace("info", "Info", (*ROWS, *ARROWS)),),
 )

@@ -139,6 +139,12 @@ def whole_configuration(machine: Machine) -> tuple[Section, ...]:
     return configuration(machine, detailed=True)
 
 
+def preface(machine: Machine, detailed: bool) -> list[tuple[str, bool]]:
+    """What turbostat prints first: lines, and whether --quiet keeps each (docs/specs/turbostat.md 5)."""
+    sections = configuration(machine, detailed=detailed, beyond=False)
+    return [(line.text, line.always) for section in sections for line in section.lines]
+
+
 def configuration_table(sections: Sequence[Section]) -> RowTable[ConfigurationLine]:
     """Make a table with a row for each line."""
     lines = tuple(ConfigurationLine(section.title, number, line.text, line.origin)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
 from turbotui.errors import TurbotuiError
+from turbotui.feature_list import FEATURES, part_called
 from turbotui.features.stat.options import StatError, StatOptions
 from turbotui.untrusted import one_line
 
@@ -58,10 +59,9 @@ class Streams:
 
     def configuration(self, machine: Machine, options: StatOptions) -> None:
         """Write the configuration header; with --quiet only its warnings (docs/specs/turbostat.md 5)."""
-        from turbotui.features.info.model import configuration  # noqa: PLC0415 - not needed where nobody reads it
-
-        sections = configuration(machine, detailed=options.debug > 0, beyond=False)
-        self.notes(line.text for section in sections for line in section.lines if line.always or not options.quiet)
+        self.notes(text for feature in FEATURES
+                   for text, always in part_called(feature.preface, tuple, machine, options.debug > 0)
+                   if always or not options.quiet)
 
     def _write(self, stream: TextIO | None, lines: Iterable[str]) -> None:
         text = "".join(f"{line}\n" for line in lines)

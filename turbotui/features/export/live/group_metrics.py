@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, Protocol, cast
 
+from turbotui.feature import part
+from turbotui.feature_list import FEATURES
 from turbotui.features.export.live.exposition import ExposedMetric
 from turbotui.features.export.live.levels import MetricLevel
-from turbotui.features.groups.totals import METRICS, MONITORED, GroupMetric, GroupTotal, GroupTotalsReader
 from turbotui.machine.host import Host
 
 GROUP: Final = MetricLevel("group", None)
 RESCTRL_GROUP: Final = MetricLevel("resctrl_group", None)
+
+
+class _Totals(Protocol):
+    """One reading of a reader that `Feature.totals` makes."""
+
+    @property
+    def left_out(self) -> int:
+        """The number of groups that have no samples."""
+
+    def metrics(self) -> Iterable[tuple[bool, str, bool, str, Sequence[tuple[str, float]]]]:
+        """Each metric: whether it is of resctrl groups, name, whether it is a counter, HELP, paths and values."""
+
+
+class _Reader(Protocol):
+    def read(self) -> _Totals: ...
 
 
 class GroupMetrics:
@@ -20,21 +36,18 @@ class GroupMetrics:
     levels: Final = (GROUP, RESCTRL_GROUP)
 
     def __init__(self, host: Host, within: str, most: int) -> None:
-        self._reader = GroupTotalsReader(host, within, most)
+        self._readers = [cast("Callable[[Host, str, int], _Reader]", part(feature.totals))(host, within, most)
+                         for feature in FEATURES if feature.totals]
 
     def read(self) -> tuple[Sequence[ExposedMetric], Mapping[str, int]]:
         """Return the present metrics, and how many groups were left out."""
-        totals = self._reader.read()
-        plain = [group for group in totals.groups if not group.is_monitored]
-        monitored = [group for group in totals.groups if group.is_monitored]
-        return (*_metrics(METRICS, plain, GROUP), *_metrics(MONITORED, monitored, RESCTRL_GROUP)), {
-            "groups": totals.left_out}
+        every = [reader.read() for reader in self._readers]
+        return [_exposed(*metric) for totals in every for metric in totals.metrics()], {
+            "groups": sum(totals.left_out for totals in every)}
 
 
-def _metrics(metrics: Sequence[GroupMetric], groups: Sequence[GroupTotal],
-             level: MetricLevel) -> Iterator[ExposedMetric]:
-    for metric in metrics:
-        samples = [({level.word: group.group.path}, float(group.values[metric.stem])) for group in groups
-                   if metric.stem in group.values]
-        yield ExposedMetric(f"turbotui_{level.word}_{metric.stem}", "counter" if metric.counter else "gauge",
-                            f"{metric.text} ({metric.document})", samples, level)
+def _exposed(is_monitored: bool, stem: str, is_counter: bool, text: str,
+             samples: Sequence[tuple[str, float]]) -> ExposedMetric:
+    level = RESCTRL_GROUP if is_monitored else GROUP
+    return ExposedMetric(f"turbotui_{level.word}_{stem}", "counter" if is_counter else "gauge", text,
+                         [({level.word: path}, value) for path, value in samples], level)
