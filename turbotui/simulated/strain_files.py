@@ -112,7 +112,7 @@ class StrainFiles:
             used = int(memory * share * MEMORY)
             for name, number in (("memory.current", used), ("memory.peak", 2 * used), ("memory.high", "max"),
                                  ("memory.max", memory // 2 if path == SLICE else "max"), ("memory.swap.current", 0),
-                                 ("pids.current", int(share * PIDS)), ("pids.max", "max"),
+                                 ("pids.current", int(share * PIDS)), ("pids.max", "max"), ("pids.events", "max 0"),
                                  ("memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0")):
                 files[f"{path}/{name}"] = fixed(number)
             files[f"{path}/io.stat"] = File(self._traffic(share))

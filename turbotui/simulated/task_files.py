@@ -117,7 +117,8 @@ def _threads(one: _Process, ran: Callable[[float], Sequence[float]]) -> Mapping[
     return {
         str(one.pid + cpu): folder({
             "comm": fixed(one.name),
-            "stat": File(lambda now, cpu=cpu: _stat(replace(one, pid=one.pid + cpu), [ran(now)[cpu]], cpu)),  # type: ignore[misc]
+            "stat": File(lambda now, cpu=cpu: _stat(replace(one, pid=one.pid + cpu), [ran(now)[cpu]], cpu,  # type: ignore[misc]
+                                                        threads=len(ran(now)))),
             "schedstat": File(lambda now, cpu=cpu: f"{int(ran(now)[cpu] * 1e9)} 0 1\n"),  # type: ignore[misc]
         })
         for cpu in range(len(ran(0.0)))
@@ -133,14 +134,15 @@ def _status_now(one: _Process, kind: int, waits: TaskWaits, now: float) -> str:
     return f"{_status(replace(one, state=waits.state(kind)))}\nvoluntary_ctxt_switches:\t{waits.sleeps(kind, now)}\n"
 
 
-def _stat(one: _Process, ran: Sequence[float], cpu: int | None = None, faults: int = 0, delayed: float = 0.0) -> str:
+def _stat(one: _Process, ran: Sequence[float], cpu: int | None = None, faults: int = 0, delayed: float = 0.0,
+          *, threads: int = 0) -> str:
     """Return the line of /proc/PID/stat, with one thread for each CPU, by default that of the longest run."""
     words = ["0"] * 50  # from the fourth of proc(5) on
     words[0] = str(one.parent)
     words[8], words[38] = str(faults), str(int(delayed * _TICKS))
     words[10] = str(int(sum(ran) * _TICKS))
     words[14], words[15] = str(20 + one.nice), str(one.nice)
-    words[16] = str(max(1, len(ran)))
+    words[16] = str(threads or max(1, len(ran)))
     words[18], words[20] = str(_TICKS), str(_PAGES)
     words[35] = str(max(range(len(ran)), key=ran.__getitem__, default=0) if cpu is None else cpu)
     return f"{one.pid} ({one.name}) {one.state} {' '.join(words[:49])}\n"

@@ -29,7 +29,8 @@ def tree(tmp_path: Path) -> GroupTree:
     tree.used("", 9_000_000)
     tree.used("a.slice", 1_000, "nr_periods 10\nnr_throttled 2\nthrottled_usec 5\n")
     tree.group("a.slice", cpu_max="150000 100000\n", cpu_pressure=PRESSURE.format(10, 1), memory_max="max\n",
-               memory_current="4096\n", io_stat="8:0 rbytes=1 wbytes=2 rios=3 wios=4\n8:16 rbytes=10 wbytes=20\n")
+               memory_current="4096\n", pids_events="max 2\n",
+               io_stat="8:0 rbytes=1 wbytes=2 rios=3 wios=4\n8:16 rbytes=10 wbytes=20\n")
     tree.used("a.slice/web.service", 500)
     return tree
 
@@ -38,7 +39,7 @@ def test_counters_have_increases_and_gauges_their_value(tree: GroupTree) -> None
     reader = CgroupReader(tree.host)
     older = reader.read()
     tree.used("a.slice", 301_000, "nr_periods 20\nnr_throttled 7\nthrottled_usec 105\n")
-    tree.group("a.slice", cpu_pressure=PRESSURE.format(110, 31), memory_current="8192\n")
+    tree.group("a.slice", cpu_pressure=PRESSURE.format(110, 31), memory_current="8192\n", pids_events="max 5\n")
     row = rows(older, reader.read())["/a.slice"]
     assert row.increases["cpu_usec"] == 300_000
     assert (row.increases["periods"], row.increases["throttled"], row.increases["throttled_usec"]) == (10, 5, 100)
@@ -46,6 +47,7 @@ def test_counters_have_increases_and_gauges_their_value(tree: GroupTree) -> None
     assert (row.values["quota_usec"], row.values["period_usec"]) == (150_000, 100_000)
     assert row.values["memory_bytes"] == 8192
     assert row.increases["read_bytes"] == 0
+    assert row.increases["refused"] == 3
     assert row.absent["memory_max"].reason is Reason.NOT_SET
     assert row.absent["pids"].reason is Reason.NO_DRIVER, "no file of that name"
     rate = row.rate("cpu_usec")

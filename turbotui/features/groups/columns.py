@@ -197,6 +197,8 @@ COLUMNS: Final[tuple[GroupColumn, ...]] = (
             decimals=0, shown=True, priority=6),
     _column("PidsMax", "", ("pids_max",), _gauge("pids_max"),
             "The greatest number of processes and threads that the group may have.", decimals=0),
+    _column("Refused", "", ("refused",), lambda row: row.increases.get("refused"),
+            "How often such a limit kept a process or thread from being made.", decimals=0),
     _column("Watt", "W", (ENERGY, "cpu_usec"), _watts,
             "The packages' power, shared by the time of all CPUs, idle time included, or by unhalted cycles where the "
             "event cycles is counted for groups (--add cycles, or the key a): an estimate, which takes work that "

@@ -33,7 +33,7 @@ _TICK: Final = 1_000_000 // os.sysconf("SC_CLK_TCK")
 
 COUNTERS: Final = frozenset({
     "cpu_usec", "user_usec", "system_usec", "periods", "throttled", "throttled_usec", "waited_usec", "oom_kills",
-    "read_bytes", "written_bytes", "reads", "writes",
+    "refused", "read_bytes", "written_bytes", "reads", "writes",
     *(f"stalled_{what}_{line}_usec" for what in ("cpu", "memory", "io", "irq") for line in ("some", "full")),
 })
 """Quantities that are counters; all others are gauges."""
@@ -209,6 +209,7 @@ FILES: Final[tuple[GroupFile, ...]] = (
     GroupFile("memory.oom_control", "memory.oom_control", "memory", ("oom_kills",), _keyed(oom_kill="oom_kills")),
     GroupFile("v1 pids.current", "pids.current", "pids", ("pids",), _one("pids")),
     GroupFile("v1 pids.max", "pids.max", "pids", ("pids_max",), _limit("pids_max"), seldom=True),
+    GroupFile("v1 pids.events", "pids.events", "pids", ("refused",), _keyed(max="refused")),
     GroupFile("blkio.throttle.io_service_bytes", "blkio.throttle.io_service_bytes", "blkio",
               ("read_bytes", "written_bytes"), _old_traffic),
     GroupFile("cpu.stat", "cpu.stat", UNIFIED, ("cpu_usec", "user_usec", "system_usec", *_THROTTLING),
@@ -226,6 +227,7 @@ FILES: Final[tuple[GroupFile, ...]] = (
     GroupFile("memory.events", "memory.events", UNIFIED, ("oom_kills",), _keyed(oom_kill="oom_kills")),
     GroupFile("pids.current", "pids.current", UNIFIED, ("pids",), _one("pids")),
     GroupFile("pids.max", "pids.max", UNIFIED, ("pids_max",), _limit("pids_max"), seldom=True),
+    GroupFile("pids.events", "pids.events", UNIFIED, ("refused",), _keyed(max="refused")),
     GroupFile("io.stat", "io.stat", UNIFIED, ("read_bytes", "written_bytes", "reads", "writes"), _traffic),
 )
 """Files of groups, version 1 first: a controller mounted as version 1 has no files in version 2."""

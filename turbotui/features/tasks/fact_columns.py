@@ -68,6 +68,7 @@ LAST_FACTS: Final = (
          "the path of that container, pod, job or unit among the control groups"),
     TaskFact("Process", lambda facts: facts.process, 15, 6, "the process's name; Command is the thread's own"),
     TaskFact("PPID", lambda facts: facts.stat.parent, 7, 6, "the process that made it, or took it over", decimals=0),
+    TaskFact("Threads", lambda facts: facts.stat.threads, 7, 7, "how many threads its process has now", decimals=0),
     TaskFact("Nice", lambda facts: facts.stat.nice, 4, 6, "-20 (first) to 19 (last); real-time policies ignore it",
          decimals=0),
     TaskFact("Prio", lambda facts: facts.stat.priority, 4, 7, "the kernel's priority: 20 + nice; below 0: real-time",

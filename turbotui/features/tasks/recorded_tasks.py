@@ -96,16 +96,18 @@ def ancestry_from(stored: JsonValue) -> Ancestry:
 def _stats_facts(stats: list[Stat]) -> dict[str, object]:
     return {"state": [stat.state for stat in stats], "parent": [stat.parent for stat in stats],
             "priority": [stat.priority for stat in stats], "nice": [stat.nice for stat in stats],
-            "policy": [stat.policy for stat in stats]}
+            "policy": [stat.policy for stat in stats], "threads": [stat.threads for stat in stats]}
 
 
 def _stats_from(stored: JsonValue, names: list[str]) -> list[Stat]:
     states, policies = stored["state"].lines(), stored["policy"].lines()
     parents, priorities, nices = (stored[name].values(int) for name in ("parent", "priority", "nice"))
-    stored.expect_columns(len(names), states, policies, parents, priorities, nices)
-    return [Stat(name, state, parent, 0, kernel=False, priority=priority, nice=nice, policy=policy)
-            for name, state, parent, priority, nice, policy in zip(
-                names, states, parents, priorities, nices, policies, strict=True)]
+    counts = stored.get("threads")
+    threads = [None] * len(names) if counts is None else counts.values_or_none(int)
+    stored.expect_columns(len(names), states, policies, parents, priorities, nices, threads)
+    return [Stat(name, state, parent, 0, kernel=False, priority=priority, nice=nice, policy=policy, threads=count)
+            for name, state, parent, priority, nice, policy, count in zip(
+                names, states, parents, priorities, nices, policies, threads, strict=True)]
 
 
 def _group_from(stored: JsonValue) -> GroupName:

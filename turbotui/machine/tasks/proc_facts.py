@@ -52,6 +52,7 @@ class Stat:
     priority: int  # the kernel's; below 0 for real-time policies
     nice: int  # -20 to 19
     policy: str  # of the scheduler, as chrt(1) calls it
+    threads: int | None = None  # of the whole process; None in recordings that lack it
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,8 @@ def parse_stat(text: str) -> Stat | None:
     try:
         return Stat(name=one_line(before.partition("(")[2]), state=words[0], parent=integer(words[1]),
             started=integer(words[19]), kernel=bool(integer(words[6]) & _KERNEL_THREAD), priority=integer(words[15]),
-            nice=integer(words[16]), policy=_POLICIES.get(integer(words[38]), words[38]))
+            nice=integer(words[16]), policy=_POLICIES.get(integer(words[38]), words[38]),
+            threads=integer(words[17]))
     except ValueError:
         return None
 
