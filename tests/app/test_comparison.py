@@ -62,3 +62,13 @@ async def test_the_reference_is_the_mean_of_the_minute_before_and_not_its_last_i
         assert isinstance(found, float)
         assert found == pytest.approx(statistics.fmean(shares), rel=0.01)
         assert max(shares) - min(shares) >= 50.0
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+async def test_numbers_that_have_no_room_are_left_out_and_the_way_back_stays(width: int) -> None:
+    async with dashboard(climbing(), ticks=12, screen="overview", size=(width, 30)) as (app, pilot):
+        await pilot.press("b")
+        await pilot.pause()
+        text = app.screen.query_one("#compared", SegmentLines).text.strip()
+        assert text.endswith("Esc ends it")
+        assert "…" not in text

@@ -20,7 +20,7 @@ from turbotui.app.tcc import tcc_flag
 from turbotui.app.time_line import TimeLine
 from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
-from turbotui.cell_widths import centred, cut, flush_left
+from turbotui.cell_widths import cell_count, centred, cut, flush_left
 from turbotui.feature import EVERYWHERE
 from turbotui.machine.host import HostKind
 from turbotui.machine.view import CONTAINER_NUMBERS
@@ -234,8 +234,11 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         found = () if now is None or then is None else (
             (column, difference(column, now.cell(column, SYSTEM_ROW), then.cell(column, SYSTEM_ROW)))
             for column in self.watch_state.headline)
-        return " · ".join((f"COMPARED WITH {mark.words}", *(
-            f"{column.id} {difference_text(column, value, _ROOM).strip()}" for column, value in found), "Esc ends it"))
+        first, *parts = (f"COMPARED WITH {mark.words}", *(
+            f"{column.id} {difference_text(column, value, _ROOM).strip()}" for column, value in found), "Esc ends it")
+        while len(parts) > 1 and cell_count(" · ".join((first, *parts))) > self.size.width:
+            del parts[-2]  # the last number; that Esc ends it stays
+        return " · ".join((first, *parts))
 
     # Search
 
