@@ -40,8 +40,10 @@ def cgroup_of(directory: str) -> str:
 
 def is_beside(one: str, other: str) -> bool:
     """Tell whether two groups are never on a CPU together; "" stands for counters of a whole CPU."""
-    inner, outer = sorted((one, other), key=len, reverse=True)
-    return bool(outer) and outer not in (EVERYTHING, inner) and not inner.startswith(f"{outer}/")
+    if one == other or not one or not other or EVERYTHING in (one, other):
+        return False
+    inner, outer = (one, other) if len(one) > len(other) else (other, one)
+    return not inner.startswith(f"{outer}/")
 
 
 def part_of(counter: SimulatedCounter, cgroup: str, model: Model, cpu: int) -> SimulatedCounter:
