@@ -10,7 +10,7 @@ import heapq
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turbotui import __version__
 from turbotui.errors import TurbotuiError
@@ -21,10 +21,12 @@ from turbotui.features.tasks.text import TaskInterval
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.tasks.sets import Mode
 from turbotui.quantities.marks import ESTIMATED, PARTIAL
-from turbotui.recording.journal import Journal
 from turbotui.sampling.frame import Frame
 from turbotui.tables.envelope import Envelope, timestamp
 from turbotui.tables.trace_events import TracedRows, TraceEvents, TraceSlice
+
+if TYPE_CHECKING:
+    from turbotui.recording.journal import Journal  # live tasks read none
 
 THREADS: Final = "threads by CPU"
 REGIONS: Final = "regions"
