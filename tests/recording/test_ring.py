@@ -249,7 +249,7 @@ def test_frames_that_were_left_keep_no_columns() -> None:
         assert found is not None
         assert said(found) == said(frame)
         sizes.append(_columns())
-    assert max(sizes) < elsewhere + 120, "464 if each frame kept those that were asked for"
+    assert max(sizes) < elsewhere + 60, "464 if each frame kept those that were asked for"
     assert [said(one) for one in shown if one is not None] == [said(frame) for frame in live[-12:]]
 
 

@@ -40,7 +40,7 @@ _MOST_DECODED: Final = 3  # groups: the one shown and its neighbours
 _MOST_DECODED_BYTES: Final = 48 << 20  # of them; 45 ticks of 224 CPUs with every uncore counter are 100 MB
 _LANE_BYTES: Final = 64  # of a decoded lane of rows: the word, and an integer in a list if its column was asked for
 _MOST_COMPUTED: Final = 3
-"""Frames of a decoded group that keep what was computed of them, six times a tick at 224 CPUs."""
+"""Frames of the shown group that keep what was computed of them, six times a tick at 224 CPUs; of others one."""
 _AHEAD: Final = 2  # ticks of the previous group decoded at each step, so that stepping back finds it ready
 _FORGET_AFTER: Final = 30.0  # seconds without a look at the past, whose decoded groups take tens of MB at 224 CPUs
 _TICK_BYTES: Final = 200  # bytes of the objects around a record
@@ -254,6 +254,8 @@ class PastRing:
             return None
         at = group.walls.index(wall_ns)
         frame = self._decoded_of(group).frame(at)
+        for other in self._decoded[:-1]:
+            other.let_go(1)
         if before is None or (at and before.decoded_size + group.decoded_size > _MOST_DECODED_BYTES):
             return frame
         earlier = self._decoded_of(before)
@@ -293,9 +295,13 @@ class _DecodedGroup:
             self._begin()
         self.decode(at + 1 - self._done)
         self._asked = [*(other for other in self._asked if other != at), at]
-        if len(self._asked) > _MOST_COMPUTED:
-            self._let_go(self._asked.pop(0))
+        self.let_go(_MOST_COMPUTED)
         return self._frames[at - self._done]
+
+    def let_go(self, most: int) -> None:
+        """Let go what was computed of all frames but those that were asked for last."""
+        while len(self._asked) > most:
+            self._let_go(self._asked.pop(0))
 
     def _let_go(self, at: int) -> None:
         """Let go what was computed of a frame, and the columns that were decoded for it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -246,6 +247,23 @@ async def test_of_too_many_threads_the_longest_gone_are_forgotten_and_counted(
         await pilot.pause()
         status = app.screen_stack[0].query_one("#status", SegmentLines).text
     assert f"Saved without {screen.view.forgotten} threads of long ago: " in status
+
+
+async def test_the_trails_of_many_rows_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 224 CPUs, their cores and packages 600 intervals each would be 60 MB."""
+    monkeypatch.setattr("turbotui.features.roofline.screen_view.MOST_KEPT", 1_500)
+    _truth, report = threads("laptop-old+calculix")
+    session = ReplayedSession("laptop-old+calculix", 10)
+    async with roofline(session) as (_app, pilot, screen):
+        await _threads_shown(pilot, screen, report)
+        rows = tuple(replace(report.rows[0], pid=5, tid=1_000 + number) for number in range(300))
+        for _wave in range(7):
+            session.tick()
+            await pilot.pause()
+            screen.view.take_tasks(replace(report, rows=rows))
+        trails = Counter(point.task for point in screen.view.past)
+        assert {trails[row.key] for row in rows} == {4}
+        assert len(screen.view.machine_points) > 5
 
 
 def _without(report: Report, *events: str) -> Report:

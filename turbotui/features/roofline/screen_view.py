@@ -31,6 +31,8 @@ from turbotui.sampling.frame import Frame
 
 KEPT: Final = 600
 """The number of past intervals of each row for the trail."""
+MOST_KEPT: Final = 20_000
+"""The most points of all rows but the machine's, 300 bytes each: with more than 33 rows each has a shorter trail."""
 MOST: Final = 2_000
 """The most past points that are drawn."""
 SIZINGS: Final = (
@@ -163,6 +165,10 @@ class RoofView:
                 past.pop()  # the same frame again
             if not past or past[-1].seconds < point.seconds:
                 past.append(point)
+        most = max(1, MOST_KEPT // max(1, len(self._past)))
+        for one, past in self._past.items():
+            while len(past) > most and one != SYSTEM_ROW:
+                past.popleft()
 
     def _settle(self, *, fresh: bool) -> None:
         """Move the cursor to a point if it is on none, and fit the axes."""
