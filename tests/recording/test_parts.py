@@ -103,11 +103,27 @@ def test_a_part_of_another_recording_is_left_out_whatever_its_name(tmp_path: Pat
     path, other = tmp_path / "a.ttj", tmp_path / "b.ttj"
     files = recorded(path)
     whole = ticks_of(path)
-    for file in recorded(other, 9, first=40)[1:]:
+    for more, file in enumerate(recorded(other, 9, first=40)[1:]):
         strange = file.rename(tmp_path / file.name.replace("b.ttj", "a.ttj"))
         assert strange not in files
         assert ticks_of(path) == whole
-        assert f"{strange} belongs to another recording; it is left out" in left_out(path)
+        are = f"and {more} more file{'s' * (more > 1)} belong" if more else f"{strange} belongs"
+        assert f"{are} to another recording, of the" in left_out(path)
+        assert left_out(path).endswith("left out")
+
+
+def test_a_newest_file_of_another_recording_hides_the_parts_and_says_so(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.ttj", tmp_path / "b.ttj"
+    files = recorded(path)
+    recorded(other, 9, first=40)
+    path.unlink()
+    other.rename(path)
+    assert ticks_of(path)[-1] == 48
+    assert f" and {len(files) - 2} more files belong to another recording, of the" in left_out(path)
+    assert left_out(path).endswith(f"they are left out; where {path} is moved away, they are read")
+    path.unlink()
+    assert ticks_of(path)
+    assert "another recording" not in left_out(path)
 
 
 def test_files_of_version_0_4_are_of_one_recording_if_of_one_machine(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import chain
 from typing import Final, Self, TypeVar
 
@@ -80,19 +81,21 @@ class Journal:
     def _of_one_recording(self, parts: Sequence[RecordingPart]) -> list[RecordingPart]:
         """Parts of the recording that the first part with a header belongs to; the others are noted.
 
-        A name shows only which recording a file lies beside. Files of turbotui 0.4 do not name their recording: they
-        belong to it if they are of the same machine.
+        A name shows only which recording a file lies beside: what is read is what FILE belongs to. Files of turbotui
+        0.4 do not name their recording: they belong to it if they are of the same machine.
         """
         headers = [part.header() for part in parts]
         first = next((header for header in headers if header is not None), None)
-        kept = []
+        kept: list[RecordingPart] = []
+        others: dict[str, list[tuple[str, Header]]] = {}
         for part, header in zip(parts, headers, strict=True):
             if (header is None or first is None or header.identity == first.identity
                     or (not header.recording and header.machine_words() == first.machine_words())):
                 kept.append(part)
             else:
-                self._left_out.append(
-                    Missing(0, 0, 0, f"{part.file.path} belongs to another recording; it is left out"))
+                others.setdefault(header.identity, []).append((part.file.path, header))
+        alone = f"; where {kept[0].file.path} is moved away, they are read" if len(kept) == 1 else ""
+        self._left_out += (Missing(0, 0, 0, f"{_another_recording(files)}{alone}") for files in others.values())
         return kept
 
     def close(self) -> None:
@@ -332,6 +335,16 @@ def _following(ticks: Iterable[RecordedTick]) -> Iterator[tuple[RecordedTick, bo
         follows = tick.header.session == session and tick.snapshot.started_ns >= started_ns
         session, started_ns = tick.header.session, tick.snapshot.started_ns
         yield tick, follows
+
+
+def _another_recording(files: Sequence[tuple[str, Header]]) -> str:
+    """Say which files beside a recording are of another one, and of which."""
+    (path, header), count = files[0], len(files)
+    begun = datetime.fromtimestamp(header.wall_ns / 1e9, UTC)
+    of = f"another recording, of {header.machine_words()} from {begun:%Y-%m-%dT%H:%M:%SZ} on"
+    if count == 1:
+        return f"{path} belongs to {of}; it is left out"
+    return f"{path} and {count - 1:,} more file{'s' * (count > 2)} belong to {of}; they are left out"
 
 
 def _without(span: tuple[int, int], known: tuple[int, int]) -> Iterator[tuple[int, int]]:

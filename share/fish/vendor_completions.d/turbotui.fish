@@ -362,7 +362,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from export' -s h -l help -d 'sh
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l from -r -d 'a recording as a long table; - for the one on stdin'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l listen -r -d 'metrics for Prometheus at this address, usually 127.0.0.1:9177'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l print -x -a 'rules alerts dashboard unit pcp' -d 'a file for Prometheus (rules, alerts), Grafana (dashboard), systemd (unit) or PCP (pcp)'
-complete -c turbotui -n '__fish_seen_subcommand_from export' -l textfile -r -d 'the same metrics as FOLDER/turbotui.prom after each interval, for node_exporter'
+complete -c turbotui -n '__fish_seen_subcommand_from export' -l textfile -r -d 'the same metrics as FOLDER/turbotui.prom after each interval, for node_exporter; a disk that is full, failing or read-only is tried again'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l once -d 'the same metrics of one interval: on stdout, or with --textfile in the file'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l machine -r -a 'sapphire-2s icelake-2s cascade-2s turin-2s genoa-1s laptop laptop-arrow laptop-old laptop-gpu grace-2s vera-2s neoverse-2s forest-1s granite-2s server-psu big-8s guest' -d 'watch a simulated machine (see turbotui machines) or a FILE.tar.gz of turbotui gather; every output says SIMULATED or RECORDED'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l sysroot -r -d 'read the files of a recorded machine below DIR instead of /'

@@ -127,7 +127,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--print", choices=PRINTED, dest="printed",
                       help="a file for Prometheus (rules, alerts), Grafana (dashboard), systemd (unit) or PCP (pcp)")
     what.add_argument("--textfile", metavar="FOLDER", default="",
-                      help="the same metrics as FOLDER/turbotui.prom after each interval, for node_exporter")
+                      help="the same metrics as FOLDER/turbotui.prom after each interval, for node_exporter; a disk "
+                           "that is full, failing or read-only is tried again")
     parser.add_argument("--once", action="store_true",
                         help="the same metrics of one interval: on stdout, or with --textfile in the file")
     add_live_arguments(parser)

@@ -207,7 +207,7 @@ def test_a_file_that_cannot_be_written_is_reported_once(tmp_path: Path, capsys: 
     assert (folder / "x.prom").read_bytes() == b"4\n"
 
 
-@pytest.mark.parametrize("number", [errno.EIO, errno.EDQUOT, errno.ENOSPC, errno.ESTALE])
+@pytest.mark.parametrize("number", [errno.EIO, errno.EDQUOT, errno.ENOSPC, errno.EROFS, errno.ESTALE])
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace makes the calls fail")
 def test_a_disk_that_fails_at_first_is_reported_once_and_written_when_it_works(tmp_path: Path, number: int) -> None:
     failing = f"inject=rename,renameat,renameat2:error={errno.errorcode[number]}:when=1..5"

@@ -11,8 +11,9 @@ from turbotui.errors import TurbotuiError
 from turbotui.machine.own_files import publish_file, withdraw_file
 from turbotui.untrusted import one_line
 
-_PASSING: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE, errno.ETIMEDOUT))
-"""Failures of a disk, or of the server that it is on, that a file may meet at the first try and not at the next."""
+_PASSING: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE, errno.ETIMEDOUT))
+"""Failures of a disk, or of the server that it is on, that a file may meet at the first try and not at the next; a disk
+that the kernel made read-only is mounted anew. A mistyped folder is missing, is none, or is another user's."""
 
 
 class TextFile:
