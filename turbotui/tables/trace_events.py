@@ -24,10 +24,10 @@ from turbotui.untrusted import json_text
 MOST_BYTES: Final = 48_000_000
 """Bytes of all events of a trace, but for the names of its tracks. Perfetto's user interface
 needs some ten times as much memory, in a browser."""
-_SHARES: Final = {"counters": 0.5, "slices": 0.35, "notes": 0.15}
+_SHARES: Final = {"counters": 0.6, "slices": 0.3, "notes": 0.1}
 """The part of `MOST_BYTES` that events of each kind may take; notes are gaps, marks of values and instants."""
 _WORDS: Final = {"counters": "samples of counters", "slices": "slices", "notes": "gaps, marks of values and instants"}
-_SAMPLE_BYTES: Final = 130
+_SAMPLE_BYTES: Final = 100
 _SLICE_BYTES: Final = 220
 """Bytes of most samples of counters, and of most slices with their arguments."""
 _LONGEST_NAME: Final = 200
