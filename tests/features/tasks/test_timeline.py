@@ -68,6 +68,14 @@ def test_a_slice_goes_on_over_bins() -> None:
     assert list(timeline.slices()) == [RunSlice(3, 100, 350, 1), RunSlice(3, 350, 420, 2), RunSlice(3, 480, 600, 1)]
 
 
+def test_who_ran_in_the_bin_before_is_first() -> None:
+    """A timeline does not know the order within a bin: thread 2 ran in the middle of it."""
+    timeline = Timeline(100)
+    for thread, start, end in ((1, 100, 250), (2, 250, 280), (1, 280, 400)):
+        timeline.add(thread, 3, start, end)
+    assert list(timeline.slices()) == [RunSlice(3, 100, 270, 1), RunSlice(3, 270, 300, 2), RunSlice(3, 300, 400, 1)]
+
+
 def test_a_place_shows_where_the_thread_ran_longest() -> None:
     timeline = Timeline(10)
     timeline.add(1, 0, 1000, 1030)
