@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.frames import FramesApp
+from turbotui.app.row_table import RowTableScreen
 from turbotui.features.cpus.screen import CounterTable, TableScreen
 from turbotui.widgets.segment_lines import SegmentLines
 
@@ -45,7 +46,10 @@ async def until_read(app: FramesApp, pilot: Pilot[int]) -> None:
     """Wait until the past of all that is drawn has been read, and drawn; parts of it are read when nobody types."""
     for _ in range(int(PATIENCE / 0.02)):
         await pilot.pause(0.02)
-        is_read = not app.watched.history.wanted and app._histories._work is None
+        rows = [past for screen in app.screen_stack if isinstance(screen, RowTableScreen)
+                for past in screen._pasts.values()]
+        is_read = (not app.watched.history.wanted and app._histories._work is None
+                   and not any(past.reads for past in rows))
         if is_read and all(one.is_finished for one in app.workers):
             return
 

@@ -8,7 +8,6 @@ import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pytest
 from dashboard_driver import terminal_text, text_of
 from simulated_session import SimulatedSession
 from textual.pilot import Pilot
@@ -50,7 +49,8 @@ def value(screen: KindScreen, key: str, name: str) -> float:
 
 def reads(screen: KindScreen) -> bool:
     """Whether kept frames are being read."""
-    return screen._reading is not None
+    content = screen.table.content
+    return content is not None and screen.past(content).reads
 
 
 async def at_rest(screen: KindScreen, pilot: Pilot[int]) -> None:
@@ -92,24 +92,19 @@ async def test_a_cell_is_explained_by_its_readings_and_charted_from_the_interval
         assert recent[-1] == value(screen, keys(screen)[0], "Int/s")
 
 
-async def test_with_many_rows_charts_are_shorter_and_nothing_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turbotui.app.kind_screen._MOST_ROWS", 1)
+async def test_a_moment_that_was_never_shown_is_read_once() -> None:
     async with interrupts(12) as (session, screen, pilot):
-        column = screen.find_column("Int/s")
+        column, row = screen.find_column("Int/s"), (keys(screen)[-1], 0)
         assert column is not None
-        for _ in range(3):
-            recent = screen.recent(column, (keys(screen)[0], 0), 60)
-            await at_rest(screen, pilot)
-        assert len(recent) == 8
-        assert not reads(screen)
-        assert len(screen._moments) <= 16
         await pilot.press("comma", "comma", "comma")
+        screen.recent(column, row, 60)
+        assert reads(screen)
         await at_rest(screen, pilot)
-        assert len(screen.recent(column, (keys(screen)[0], 0), 60)) == 8
-        await at_rest(screen, pilot)
-        recent = screen.recent(column, (keys(screen)[0], 0), 60)
+        recent = screen.recent(column, row, 60)
+        assert len(recent) == 9
+        assert not any(map(math.isnan, recent))
         assert not reads(screen), "all are there"
-        assert not math.isnan(recent[-1])
+        await pilot.press("backspace")
         session.tick()
 
 

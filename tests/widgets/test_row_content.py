@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
@@ -21,7 +20,6 @@ from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.content import Line
 from turbotui.widgets.explanation import explanation
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
-from turbotui.widgets.row_history import RowHistory
 from turbotui.widgets.slots import row_slots
 from turbotui.widgets.table_view import RowList, TableView
 
@@ -122,38 +120,6 @@ def test_rows_are_formatted_as_they_are_chosen() -> None:
     content = content_of([Job("a", 1.0), Job("b", 2.0), Job("c", 3.0)])
     lines = csv_text(Envelope("here", HostKind.REAL, 0), content.table((NAME, LOAD), ("c", "gone", "a"))).splitlines()
     assert [row["Load"] for row in csv.DictReader(lines)] == ["3.0", "1.0"]
-
-
-def test_the_past_begins_when_a_cell_is_seen_and_goes_with_its_row() -> None:
-    past = RowHistory()
-    past.push(content_of([Job("a", 1.0), Job("b", 5.0)], seq=1), (LOAD,), ("a",))
-    past.push(content_of([Job("a", 2.0), Job("b", 6.0)], seq=2), (), ())
-    past.push(content_of([Job("a", 2.5), Job("b", 6.0)], seq=2), (LOAD,), ("b",))
-    ring = past.ring("Load", "a")
-    assert ring is not None
-    assert [value for value in ring.values() if not math.isnan(value)] == [1.0, 2.0]  # an interval counts once
-    other = past.ring("Load", "b")
-    assert other is not None
-    assert other.count == 1
-    past.push(content_of([Job("b", None)], seq=3), (), ())
-    assert past.ring("Load", "a") is None
-    assert (other.count, other.last) == (1, 3)
-    past.push(content_of([Job("b", 7.0)], seq=1), (), ())
-    assert (other.count, other.last) == (1, 3)  # a person looks at a moment of the past
-
-
-def test_what_was_looked_into_is_kept_out_of_sight_and_the_rest_is_not() -> None:
-    past = RowHistory()
-    first = content_of([Job("a", 1.0), Job("b", 5.0)], seq=1)
-    past.push(first, (LOAD,), ("b",))
-    past.keep(first, LOAD, "a")
-    for seq in range(2, 100):
-        past.push(content_of([Job("a", 1.0), Job("b", 5.0)], seq=seq), (), ())
-    assert past.ring("Load", "b") is None
-    ring = past.ring("Load", "a")
-    assert ring is not None
-    assert ring.count == 99
-    assert ring.length > 99
 
 
 # Explanations

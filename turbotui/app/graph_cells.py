@@ -162,7 +162,8 @@ class GraphCells:
     def missing(self, span: TimeSpan) -> Sequence[int]:
         """Ends of a span's intervals whose frames have not been read, newest first."""
         times, curves = self.times, self.curves
-        inside = times[bisect_right(times, span.first):bisect_right(times, span.last)]
+        newest = min((curve.cell.newest_ns or span.last for curve in curves), default=span.last)
+        inside = times[bisect_right(times, span.first):bisect_right(times, min(span.last, newest))]
         return [time_ns for time_ns in reversed(inside) if not all(curve.has(time_ns) for curve in curves)]
 
     def read(self, time_ns: int) -> None:

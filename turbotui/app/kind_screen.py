@@ -2,50 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-import math
-import time
-from collections.abc import Hashable, Sequence
-from typing import Final, cast
+from collections.abc import Hashable
+from typing import cast
 
 from textual.binding import BindingsMap
 
 from turbotui.app.actions import bindings_for
-from turbotui.app.one_cell import OneCell
-from turbotui.app.row_table import RowCell, RowTableScreen
+from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession, RowReadingSession
 from turbotui.app.watch import Watch
 from turbotui.feature import ScreenSpec, part
-from turbotui.quantities.columns import Column
 from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_differences import RowDifferences
 from turbotui.sampling.row_tables import KindDefinition, KindRow, omitted_rows, row_table
-from turbotui.widgets.kind_rows import NAMING, KindPainter, number_at
+from turbotui.widgets.kind_rows import NAMING, KindMoment, KindPainter
 from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.table_view import TableView
-
-_AFTER: Final = 0.1
-"""Seconds on a row without a key after which its past is read."""
-_PART: Final = 0.004
-"""Seconds of work on the past, and of rest after it."""
-_MOMENTS: Final = (8, 120)
-_MOST_ROWS: Final = 100_000
-"""Least and most intervals of a chart, and rows of all of them together; twice as many are kept: some 20 MB."""
-
-
-class KindCell(RowCell[KindRow]):
-    """A cell of a `KindScreen`, whose past is in the kept frames."""
-
-    in_frames = True
-
-    def __init__(self, screen: KindScreen, column: Column[KindRow], row: Hashable) -> None:
-        super().__init__(screen, column, row)
-        self._kind = screen.definition.source.kind.id
-
-    def read(self, frame: Frame) -> float | None:
-        return number_at(frame.kind(self._kind), self.column, self.row)
 
 
 class KindScreen(RowTableScreen[KindRow]):
@@ -70,10 +44,7 @@ class KindScreen(RowTableScreen[KindRow]):
         if spec is not None:
             self._bindings = BindingsMap.merge((self._bindings, BindingsMap(bindings_for(spec.place))))
         self._shown: Frame | None = None
-        self._moments: dict[int, RowDifferences | None] = {}  # of the interval that ended then; None if it has no rows
         self._known_outer: frozenset[Hashable] = frozenset()
-        self._reading: asyncio.Task[None] | None = None
-        self._wanted: Sequence[int] = ()
 
     def first_view(self) -> RowView[KindRow]:
         """The greatest first."""
@@ -85,25 +56,6 @@ class KindScreen(RowTableScreen[KindRow]):
         """Read the rows from now on, and not only from the end of this interval."""
         self.watch_state.read_also(self, (), frozenset(), rows=(self.definition.source,))
         self.watch_state.session.end_interval()
-
-    def take(self, frame: Frame) -> None:
-        """Keep the interval for charts."""
-        if frame.older is not None and not self.watch_state.in_past:
-            self._keep(frame.newer.wall_ns, self._of(frame))
-
-    def _keep(self, wall_ns: int, rows: RowDifferences | None) -> None:
-        """Keep an interval, in place of the one that is furthest away in time."""
-        self._moments[wall_ns] = rows
-        while len(self._moments) > 2 * self._most:
-            del self._moments[max(self._moments, key=lambda one: abs(one - wall_ns))]
-
-    @property
-    def _most(self) -> int:
-        """Intervals of a chart; fewer if there are many rows."""
-        rows = self._rows
-        capacity = rows.newer.roster.capacity if isinstance(rows, RowDifferences) else 0
-        least, most = _MOMENTS
-        return max(least, min(most, _MOST_ROWS // (capacity + 1)))
 
     # Drawing
 
@@ -188,49 +140,7 @@ class KindScreen(RowTableScreen[KindRow]):
 
     # The past
 
-    def cell(self, column: Column[KindRow], row: Hashable) -> OneCell:
-        super().cell(column, row)
-        return KindCell(self, column, row)
-
-    def recent(self, column: Column[KindRow], row: Hashable, count: int) -> Sequence[float]:
-        """The last values of a cell in the kept frames, so many at most, the newest last; NaN is a gap."""
-        cursor, frame = self.watch_state.cursor, self.watch_state.frame
-        if cursor is None or frame is None:
-            return ()
-        times = [one for one in cursor.before(min(count, self._most)) if one <= frame.newer.wall_ns]
-        if frame.newer.wall_ns not in times:
-            times.append(frame.newer.wall_ns)
-        if frame.newer.wall_ns not in self._moments:
-            self._keep(frame.newer.wall_ns, self._of(frame))
-        missing = [one for one in times if one not in self._moments]
-        if missing:
-            self._wanted = missing
-            if self._reading is None:
-                self._reading = asyncio.get_running_loop().create_task(self._read_moments())
-        values = (number_at(self._moments.get(one), column, row) for one in times)
-        return [math.nan if value is None else value for value in values]
-
-    def _of(self, frame: Frame) -> RowDifferences | None:
+    def moment(self, frame: Frame, name: str) -> KindMoment | None:
+        del name
         found = frame.kind(self.definition.source.kind.id)
-        return found if isinstance(found, RowDifferences) else None
-
-    async def _read_moments(self) -> None:
-        """Read kept frames, the newest first and a few ms at a time, and draw the charts anew."""
-        await asyncio.sleep(_AFTER)
-        began, cursor = time.monotonic(), self.watch_state.cursor
-        for wall_ns in reversed(self._wanted):
-            frame = None if cursor is None else cursor.timeline.frame(wall_ns)
-            self._keep(wall_ns, None if frame is None or frame.older is None else self._of(frame))
-            if time.monotonic() - began > _PART:
-                await asyncio.sleep(_PART)
-                began = time.monotonic()
-        self._reading = None
-        self._show()
-
-    def close(self) -> None:
-        self._moments.clear()
-        if self._reading is not None:
-            self._reading.cancel()
-            self._reading = None
-
-
+        return KindMoment(found) if isinstance(found, RowDifferences) else None

@@ -92,6 +92,11 @@ class OneCell(ABC):
         """The row's name for people."""
         return "" if self.content is None else self.content.name(self.column, self.row)
 
+    @property
+    def newest_ns(self) -> int | None:
+        """End of the newest interval that may be read, in ns since 1970; None for the newest frame's."""
+        return None
+
     def read(self, frame: Frame) -> float | None:
         """The cell's value in a frame of the past; None if unknown."""
         raise NotImplementedError(f"no frame has {self.column.id}")

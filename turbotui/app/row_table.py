@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias
 
+from turbotui.app.graph import Graph
 from turbotui.app.one_cell import OneCell
+from turbotui.app.row_past import RowMoment, RowPast
 from turbotui.app.row_picker import RowPicker
 from turbotui.app.table_keys import TableKeys
+from turbotui.app.text_window import TextWindow
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import Column, CounterColumn, R
+from turbotui.quantities.moments import NS
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.sampling.history import FrameTime, HistoryRing, frame_time
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.history import FrameTime, HistoryRing
 from turbotui.widgets.arrangement import USUAL
 from turbotui.widgets.comparison import MarkedMoment, marked_moment
 from turbotui.widgets.content import Content
-from turbotui.widgets.row_charts import RowCharts, past_of
+from turbotui.widgets.row_charts import RowCharts
 from turbotui.widgets.row_content import RowContent, RowPainter, RowView
-from turbotui.widgets.row_history import RowHistory
 from turbotui.widgets.row_tree import TreeRows
-from turbotui.widgets.slots import row_slots
+from turbotui.widgets.slots import HISTORY, row_slots
 from turbotui.widgets.table_view import RowList, TableView
 from turbotui.widgets.table_widget import TableWidget
 
@@ -40,7 +45,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._pasts: dict[str, RowHistory] = {}
+        self._pasts: dict[str, RowPast[R]] = {}
         self._marked: MarkedMoment | None = None
         self._told: set[str] = set()
 
@@ -78,10 +83,14 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     def let_go(self) -> None:
         """Close the reader, too."""
         super().let_go()
+        for past in self._pasts.values():
+            past.stop()
         self.close()
 
     def on_unmount(self) -> None:
         """Close the reader at the end."""
+        for past in self._pasts.values():
+            past.stop()
         self.close()
 
     def show_content(self, content: RowContent[R]) -> None:
@@ -103,10 +112,11 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
             view = replace(table.view, columns=columns, arrangement=arrangement)
             table.show_view(view, self.watch_state.interval)
         table.show_content(content)
-        past, frame = self.past(content), self.watch_state.frame
-        past.push(content, *table.drawn)
-        if frame is not None:
-            past.ended(frame_time(frame)._replace(seq=content.seq))
+        interval = self._interval
+        if interval is not None and not self.over_span:
+            past = self.past(content)
+            past.trim(*table.drawn)
+            past.keep(*interval, content, *table.drawn)
 
     def _limit(self, content: RowContent[R], limits: Mapping[str, Limits]) -> None:
         """Apply the user's marks to a table's columns, and say once which names of the settings it does not have."""
@@ -117,16 +127,69 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
             self._told.add(name)
             self.notice(f"[thresholds.{name}] of your settings: no column here is called {', '.join(unknown)}")
 
-    def past(self, content: RowContent[R]) -> RowHistory:
-        """Past cells of the table with a name."""
-        return self._pasts.setdefault(content.whole.name, RowHistory())
+    # The past
+
+    def moment(self, frame: Frame, name: str) -> RowMoment[R] | None:
+        """The rows of a table at any kept frame; None if none are known of it."""
+        del frame, name
+        return None
+
+    @property
+    def newest_ns(self) -> int | None:
+        """End of the newest interval whose rows are known, in ns since 1970; None for the newest frame's."""
+        return None
+
+    @property
+    def over_span(self) -> bool:
+        """Whether the shown rows are of several intervals, so that no moment has their values."""
+        return False
+
+    @property
+    def shown_ns(self) -> int | None:
+        """End of the interval whose rows are shown, in ns since 1970; None if it is none of the kept ones."""
+        frame = self.watch_state.frame
+        return None if frame is None or frame.older is None else frame.newer.wall_ns
+
+    @property
+    def _interval(self) -> tuple[int, int] | None:
+        """Start and end of the interval whose rows are shown; None if it is none of the kept ones."""
+        end_ns, frame = self.shown_ns, self.watch_state.frame
+        if end_ns is None or frame is None:
+            return None
+        if frame.newer.wall_ns == end_ns:
+            return end_ns - round((frame.seconds or 0.0) * NS), end_ns
+        times = reversed(self.watch_state.times)
+        return next(((interval.start, interval.end) for interval in times if interval.end == end_ns), None)
+
+    def past(self, content: RowContent[R]) -> RowPast[R]:
+        """The past of a content's table."""
+        name = content.whole.name
+        if name not in self._pasts:
+            self._pasts[name] = RowPast(self.watch_state, lambda frame: self.moment(frame, name), self._past_read)
+        return self._pasts[name]
+
+    def _past_read(self) -> None:
+        """Draw what has been read of the past."""
+        if self.composed:
+            self.redraw_charts()
+            if isinstance(self.app.screen, TextWindow | Graph):
+                self.app.screen.show_frame()
+
+    def redraw_charts(self) -> None:
+        """Draw the charts anew, whose past has changed."""
+        for table in self.tables:
+            table.redraw_charts()
 
     def recent(self, column: Column[R], row: Hashable, count: int) -> Sequence[float]:
         """The last values of a cell of the table with the cursor, so many at most, the newest last."""
         content = self._table.content
-        if content is None:
+        interval = self._interval
+        if content is None or interval is None:
             return ()
-        return past_of(self.past(content).ring(column.id, row), content.seq, content.value(column, row), count)
+        past = self.past(content)
+        if not self.over_span:
+            past.keep(*interval, content, (column,), (row,))
+        return past.series(column, row, interval, count)
 
     @property
     def table_name(self) -> str:
@@ -147,10 +210,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         return next((column for column in columns if column.id.lower() == name.lower()), None)
 
     def cell(self, column: Column[R], row: Hashable) -> OneCell:
-        """Return a cell, which is kept from now on."""
-        content = self._table.content
-        if content is not None:
-            self.past(content).keep(content, column, row)
+        """Return a cell."""
         return RowCell(self, column, row)
 
     @property
@@ -237,6 +297,8 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 class RowCell(OneCell, Generic[R]):
     """A cell of a `RowTableScreen`."""
 
+    in_frames = True
+
     def __init__(self, screen: RowTableScreen[R], column: Column[R], row: Hashable) -> None:
         self._screen = screen
         self._table = screen.table
@@ -254,13 +316,33 @@ class RowCell(OneCell, Generic[R]):
 
     @property
     def ring(self) -> HistoryRing | None:
+        """The values that led to the shown moment."""
         content = self._table.content
-        return None if content is None else self._screen.past(content).ring(self.column.id, self.row)
+        values = () if self.column.decimals < 0 else self._screen.recent(self.column, self.row, HISTORY)
+        ring = HistoryRing(HISTORY)
+        for value in values:
+            ring.push(None if math.isnan(value) else value)
+        ring.last = -1 if content is None else content.seq
+        return ring
+
+    @property
+    def live_ring(self) -> HistoryRing | None:
+        """None: a graph reads the kept frames."""
+        return None
 
     @property
     def times(self) -> Sequence[FrameTime]:
+        return ()
+
+    @property
+    def newest_ns(self) -> int | None:
+        return self._screen.newest_ns
+
+    def read(self, frame: Frame) -> float | None:
         content = self._table.content
-        return () if content is None else self._screen.past(content).times
+        rows = None if content is None else self._screen.moment(frame, content.whole.name)
+        value = None if rows is None else rows.value(self.column, self.row)
+        return value if isinstance(value, int | float) else None
 
     @property
     def columns(self) -> Sequence[Column[R]]:

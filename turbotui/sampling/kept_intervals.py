@@ -80,6 +80,11 @@ class KeptIntervals(Generic[P]):
                 yield self._newest[1]
 
     @property
+    def last_ns(self) -> int | None:
+        """End of the newest kept interval; None if none is kept."""
+        return self._times[-1] if self._times else None
+
+    @property
     def first_ns(self) -> int | None:
         """End of the earliest kept interval; None if none is kept."""
         return self._times[0] if self._times else None

@@ -6,8 +6,7 @@ from collections.abc import Hashable
 from typing import Final
 
 from turbotui.cell_widths import cut, flush_left
-from turbotui.quantities.columns import Column
-from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.columns import Column, Value
 from turbotui.sampling.row_differences import RowDifferences
 from turbotui.sampling.row_tables import KindRow, words_of
 from turbotui.widgets.cells import StyleRole, cell_text
@@ -38,10 +37,14 @@ class KindPainter(RowPainter[KindRow]):
         return found
 
 
-def number_at(rows: RowDifferences | Unavailable | None, column: Column[KindRow], key: Hashable) -> float | None:
-    """The number of a cell in an interval; None if it is unknown."""
-    if not isinstance(rows, RowDifferences):
-        return None
-    slot = rows.newer.roster.slots.get(key)  # type: ignore[call-overload]  # every key here is an identity
-    value = None if slot is None else column.compute(KindRow(rows, slot, rows.newer.roster.rows[slot]))
-    return value if isinstance(value, int | float) else None
+class KindMoment:
+    """The rows of a kind over one interval, those inside folded rows, too."""
+
+    def __init__(self, rows: RowDifferences) -> None:
+        self._rows = rows
+
+    def value(self, column: Column[KindRow], row: Hashable) -> Value:
+        """The value of a cell; None if it is unknown, or if there is no such row."""
+        roster = self._rows.newer.roster
+        slot = roster.slots.get(row)  # type: ignore[call-overload]  # every key here is an identity
+        return None if slot is None else column.compute(KindRow(self._rows, slot, roster.rows[slot]))

@@ -108,6 +108,12 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
         self._relist()
         self._repaint(quietly=quietly)
 
+    def redraw_charts(self) -> None:
+        """Draw the charts anew, whose past has changed."""
+        if self._charts is not None and self.content is not None:
+            self._charts.let_go()
+            self.show_content(self.content, quietly=True)
+
     def let_go(self) -> None:
         """Release the content and the drawn lines until content is shown again; cursor and rows stay."""
         self.content = None

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 import textual
+from dashboard_driver import until_read
 from scripted_machine import FakeSession
 from simulated_session import SimulatedSession
 from textual.app import App
@@ -576,6 +577,8 @@ def shown(session: SimulatedSession, keys: Sequence[str]) -> Callable[[Pilot[int
         await pilot.pause()
         await press(pilot, *keys)
         await pilot.pause()
+        assert isinstance(pilot.app, TurbotuiApp)
+        await until_read(pilot.app, pilot)
 
     return run
 

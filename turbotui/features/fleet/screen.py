@@ -24,10 +24,11 @@ from turbotui.features.fleet.trends import Trends
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Column
 from turbotui.quantities.moments import NS
+from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, HistoryRing
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
-from turbotui.widgets.row_content import RowView
+from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
@@ -91,6 +92,11 @@ class FleetScreen(RowTableScreen[FleetNode]):
         if self.composed:
             self._want_trends()  # pictures are of the column that is sorted by
             self._show()
+
+    def moment(self, frame: Frame, name: str) -> RowContent[FleetNode] | None:
+        del name
+        reading = self._session.reading(frame)
+        return None if reading is None else fleet_content(reading, frame.seq, self._label, SCREEN_COLUMNS)
 
     def show_columns(self) -> None:
         """Lay the table out for the width."""
@@ -226,7 +232,6 @@ class FleetScreen(RowTableScreen[FleetNode]):
 
     def cell(self, column: Column[FleetNode], row: Hashable) -> OneCell:
         """Return a cell, whose last hour is requested from the server."""
-        super().cell(column, row)
         node = None if self._table.content is None else self._table.content.get(row)
         if node is not None and not node.members and column.id in _BY_ID and (column.id, row) not in self._server_past:
             self._server_past[column.id, row] = ()
@@ -250,40 +255,48 @@ class FleetCell(RowCell[FleetNode]):
     def __init__(self, screen: FleetScreen, column: Column[FleetNode], row: Hashable) -> None:
         super().__init__(screen, column, row)
         self._fleet = screen
-        self._made: tuple[tuple[int, int], HistoryRing, list[FrameTime]] | None = None
+        self._made: tuple[int, HistoryRing, list[FrameTime]] | None = None
 
     @property
-    def ring(self) -> HistoryRing | None:
-        made = self._joined()
-        return super().ring if made is None else made[1]
+    def live_ring(self) -> HistoryRing | None:
+        """The server's values, up to the first that was seen here."""
+        made = self._served()
+        return None if made is None else made[1]
 
     @property
     def times(self) -> Sequence[FrameTime]:
-        made = self._joined()
-        return super().times if made is None else made[2]
+        made = self._served()
+        return () if made is None else made[2]
 
-    def _joined(self) -> tuple[tuple[int, int], HistoryRing, list[FrameTime]] | None:
-        """Join the server's past with the values seen since, renumbered; None without a past from the server."""
-        before = self._fleet.server_past(self.column.id, self.row)
-        own = super().ring
-        if len(before) < 2:
+    @property
+    def ring(self) -> HistoryRing | None:
+        """The server's values, followed by those that led to the shown moment."""
+        own, made = super().ring, self._served()
+        if own is None or made is None:
+            return own
+        ring = HistoryRing(made[1].length + own.length)
+        for value in (*made[1].values(), *own.values()):
+            ring.push(None if math.isnan(value) else value)
+        ring.last = own.last
+        return ring
+
+    def _served(self) -> tuple[int, HistoryRing, list[FrameTime]] | None:
+        """The server's values up to the first interval that was seen here, with their times; None for too few."""
+        served = self._fleet.server_past(self.column.id, self.row)
+        if len(served) < 2:
             return None
-        state = len(before), -1 if own is None else own.last
-        if self._made is not None and self._made[0] == state:
-            return self._made
-        points = [(round(at * NS), value) for at, value in before]
-        if own is not None:
-            values = own.values()
-            first = own.last - len(values) + 1
-            points += [(end, values[seq - first]) for seq, _start, end in super().times
-                       if first <= seq <= own.last and end > points[-1][0]]
-        ring, times = HistoryRing(len(points)), list[FrameTime]()
-        start = 2 * points[0][0] - points[1][0]
-        for seq, (end, value) in enumerate(points):
-            ring.push_at(seq, value)
-            times.append(FrameTime(seq, start, end))
-            start = end
-        self._made = state, ring, times
+        if self._made is None or self._made[0] != len(served):
+            cursor = self._fleet.watch_state.cursor
+            seen = cursor.timeline.times if cursor is not None else ()
+            points = [(round(at * NS), value) for at, value in served]
+            start = 2 * points[0][0] - points[1][0]
+            points = [point for point in points if not seen or point[0] < seen[0]]
+            ring, times = HistoryRing(max(1, len(points))), list[FrameTime]()
+            for seq, (end, value) in enumerate(points):
+                ring.push_at(seq, value)
+                times.append(FrameTime(seq, start, end))
+                start = end
+            self._made = len(served), ring, times
         return self._made
 
 

@@ -31,13 +31,14 @@ from turbotui.features.groups.tables import group_table, sum_held_against_packag
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.sentences import as_sentence
+from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.rows import FindRows
 from turbotui.sampling.energy import Energy, EnergyMeter, energy_of, energy_signals
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.row_content import RowView
+from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.slots import row_slots
 from turbotui.widgets.table_view import TableView
@@ -235,12 +236,39 @@ class GroupsScreen(RowTableScreen[GroupRow]):
                                  counted=record.counted)
         return PastGroups(frame.seq, snapshot, energy_of(frame))
 
+    def moment(self, frame: Frame, name: str) -> RowContent[GroupRow] | None:
+        groups = self._of_moment(frame)
+        table = None if groups is None else self._table_of(groups)
+        return None if table is None or table.name != name else group_content(table)
+
+    @property
+    def newest_ns(self) -> int | None:
+        return self._past_groups.last_ns
+
+    @property
+    def shown_ns(self) -> int | None:
+        snapshot = None if self._shown is None else self._shown.snapshot
+        return snapshot.request.clocks[0] if snapshot is not None and snapshot.seconds and not snapshot.early else None
+
+    def _table_of(self, groups: PastGroups | None) -> RowTable[GroupRow]:
+        """The table of an interval's groups, of the kind that is shown."""
+        if self._rows is RowsShown.RESCTRL:
+            rows = () if groups is None else groups.snapshot.resctrl
+            return resctrl_table(rows, resctrl_columns(events_in(rows)))
+        topology = self.watch_state.session.machine.topology
+        rows, energy = ((), _NO_ENERGY) if groups is None else (groups.snapshot.rows, groups.energy)
+        recorded = None if self._played is None or groups is None else groups.snapshot.counted
+        counted = event_columns(self._additions.counted if recorded is None else recorded)
+        return group_table(rows, energy, len(topology.instances(Scope.PACKAGE)), len(topology.cpus),
+                           (*COLUMNS, *counted))
+
     def _show(self, one: PastGroups | None) -> None:
         self._shown = one
         if not self.composed:
             return
         seq = 0 if one is None else one.seq
         notes: list[str] = []
+        whole = self._table_of(one)
         if self._rows is RowsShown.RESCTRL:
             rows = () if one is None else one.snapshot.resctrl
             if rows and not self._domains_shown:
@@ -248,15 +276,11 @@ class GroupsScreen(RowTableScreen[GroupRow]):
                 if has_many_domains(rows):
                     outer = {row.group.key for row in rows if not row.group.domain}
                     self._change(folded=self._table.view.folded | outer)
-            self.show_content(group_content(resctrl_table(rows, resctrl_columns(events_in(rows))), seq))
+            self.show_content(group_content(whole, seq))
             notes += [] if one is None or not one.snapshot.said else [one.snapshot.said]
         else:
             rows, energy = ((), _NO_ENERGY) if one is None else (one.snapshot.rows, one.energy)
-            topology = self.watch_state.session.machine.topology
-            packages = len(topology.instances(Scope.PACKAGE))
-            recorded = None if self._played is None or one is None else one.snapshot.counted
-            counted = event_columns(self._additions.counted if recorded is None else recorded)
-            whole = group_table(rows, energy, packages, len(topology.cpus), (*COLUMNS, *counted))
+            packages = len(self.watch_state.session.machine.topology.instances(Scope.PACKAGE))
             self.show_content(group_content(whole, seq, tree=self._rows is RowsShown.TREE))
             if one is not None and not one.snapshot.complete:
                 notes.append(f"there are more groups than the {len(rows):,} listed")

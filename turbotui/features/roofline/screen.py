@@ -30,16 +30,18 @@ from turbotui.features.roofline.screen_view import TRAILS, RoofView
 from turbotui.features.roofline.task_points import Note
 from turbotui.features.roofline.verdict_text import verdict_text
 from turbotui.features.tasks.region_look import RegionLook
+from turbotui.features.tasks.report import Report
 from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.roofline import NO_FLOPS
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
 from turbotui.recording.framing import DamagedError
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.kept_intervals import KeptIntervals
 from turbotui.tables.csv_lines import csv_text
 from turbotui.tables.envelope import envelope_now
 from turbotui.widgets.painter import TextSegment
-from turbotui.widgets.row_content import RowView
+from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
@@ -80,6 +82,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self._moment = 0
         self._grown = -1, 0  # the level, and its most rows so far
         self._threads = ThreadWatch(self, watch.session.machine)
+        self._reports: KeptIntervals[Report] = KeptIntervals()
+        self._asked: int | None = None  # end of the interval that was ended last, in ns since 1970
         self._regions = RegionLook(watch)
 
     def body(self) -> Iterable[Widget]:
@@ -129,9 +133,13 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def on_threads_ready(self, message: ThreadsReady) -> None:
         """Show the threads of an interval."""
-        if self._threads.takes(message) and not self.watch_state.held:
+        if not self._threads.takes(message):
+            return
+        self._moment += 1
+        if self._asked is not None:
+            self._reports.keep(self._asked, len(message.report.rows), message.report)
+        if not self.watch_state.held:
             self.view.take_tasks(message.report)
-            self._moment += 1
             self._fill()
             if isinstance(self.app.screen, TextWindow | Graph):
                 self.app.screen.show_frame()
@@ -139,9 +147,28 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     # Frames
 
     def take(self, frame: Frame) -> None:
-        """Take a frame, and keep a command's regions with it."""
+        """Take a frame, end the interval of threads with it, and keep a command's regions."""
         super().take(frame)
         self._regions.take(frame)
+        if self._threads.watches:
+            self._asked = frame.newer.wall_ns
+            self._threads.ask()
+
+    def moment(self, frame: Frame, name: str) -> RowContent[JudgedPoint] | None:
+        del name
+        report = self._report_of(frame) if self.view.tasks else None
+        return points_content(self.view, self.view.points_of(frame, report), {}, frame.seq)
+
+    def _report_of(self, frame: Frame) -> Report | None:
+        return None if frame.older is None else self._reports.at(frame.older.wall_ns, frame.newer.wall_ns)
+
+    @property
+    def newest_ns(self) -> int | None:
+        return self._reports.last_ns if self.view.tasks else None
+
+    @property
+    def shown_ns(self) -> int | None:
+        return self._reports.last_ns if self.view.tasks and not self.watch_state.in_past else super().shown_ns
 
     def let_go(self) -> None:
         """Release the frame of the points, too."""
@@ -161,10 +188,12 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self._show_missing()
         elif frame is not None and flops is not None:
             self.view.take(frame, estimated=frame.older is not None and frame.estimated(flops, SYSTEM_ROW))
+            report = self._report_of(frame) if self.view.tasks and self.watch_state.in_past else None
+            if report is not None:
+                self.view.take_tasks(report)
             if frame.seq > self._seq:
                 self._seq = frame.seq
                 self._moment += not self.view.tasks
-                self._threads.ask()
             self._fill()
         super().show_frame()
         self.show_status()
@@ -193,7 +222,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def _fill(self) -> None:
         """Show the present points in the table, then in the picture."""
-        self.show_content(points_content(self.view, {column.id: column for column in self._columns}, self._moment))
+        counters = {column.id: column for column in self._columns}
+        self.show_content(points_content(self.view, self.view.points, counters, self._moment))
         self._fit_table()
         if self._table.cursor is None and self.view.cursor is not None and not self._table.view.filter.text:
             self._table.select(self.view.cursor)

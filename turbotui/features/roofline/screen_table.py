@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypedDict
 
@@ -54,9 +54,10 @@ _COUNTED_AS: Final = {"AI": "AI", "GFLOP/s": "GFLOP/s", "GB/s": "CoreGB/s"}
 """The column of the CPU table that counts the same thing."""
 
 
-def points_content(view: RoofView, counters: Mapping[ColumnId, CounterColumn], seq: int) -> RowContent[JudgedPoint]:
-    """Make the table of the present points."""
-    rows = [JudgedPoint(point, view.roofs(point.row)) for point in view.points]
+def points_content(view: RoofView, points: Sequence[RooflinePoint], counters: Mapping[ColumnId, CounterColumn],
+                   seq: int) -> RowContent[JudgedPoint]:
+    """Make the table of points."""
+    rows = [JudgedPoint(point, view.roofs(point.row)) for point in points]
     wide = max((len(row.point.name) for row in rows), default=4)
     columns = tuple(replace(column, width=wide) if column.identity else column for column in POINT_TABLE_COLUMNS)
     return RowContent(RowTable("points", "point", columns, rows, judge_column,

@@ -114,11 +114,19 @@ class RoofView:
         if self.tasks:
             self._remember(() if self.machine is None else (self.machine,), fresh=fresh)
         else:
-            self.points = (*(point for point in reading.points if point.row != SYSTEM_ROW or
-                             self.scope is Scope.SYSTEM), *self._marked)
+            self.points = (*self._of_level(reading), *self._marked)
             self.unknown = reading.unknown
             self._remember((*reading.points, *self._marked), fresh=fresh)
             self._settle(fresh=fresh)
+
+    def points_of(self, frame: Frame, report: Report | None) -> tuple[RooflinePoint, ...]:
+        """The points of a kept frame, or of the report of all threads in its interval if points are threads."""
+        if not self.tasks:
+            return self._of_level(self._read(frame, estimated=False))
+        return () if report is None else task_points(report, SIZINGS[self.sizing], 0.0).points
+
+    def _of_level(self, reading: IntervalPoints) -> tuple[RooflinePoint, ...]:
+        return tuple(point for point in reading.points if point.row != SYSTEM_ROW or self.scope is Scope.SYSTEM)
 
     def take_regions(self, totals: RegionTotals | None) -> None:
         """Replace the command's regions, which are drawn with the next frame."""

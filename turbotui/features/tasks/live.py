@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
@@ -274,3 +274,12 @@ def _lanes(one: WatchedApplication, request: SnapshotRequest, opened: int) -> li
             ran = math.fsum(stretch.share for stretch in line if stretch is not None) * span / request.places
             found.append(Lane(row, tuple(line), unwatched, min(1.0, ran / (end - began))))
     return sorted(found, key=lambda lane: -lane.busy)
+
+
+@runtime_checkable
+class WatchedCommand(Protocol):
+    """A command beside the dashboard, counted from its first instruction whether or not the screen is shown."""
+
+    applications: tuple[Application, ...]
+    watcher: TaskWatcher | None
+    listener: Callable[[TaskSnapshot], None] | None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 from textual import events
 from textual.message import Message
@@ -24,7 +24,7 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.features.tasks.applications import EVERYTHING, Application, parse_targets
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskColumn, TaskInputs, why_missing
-from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
+from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher, WatchedCommand
 from turbotui.features.tasks.loads import LOAD_BY_ID
 from turbotui.features.tasks.parallel_columns import PARALLEL_BY_ID
 from turbotui.features.tasks.process_tree import own_key, sum_key
@@ -99,15 +99,6 @@ class SnapshotReady(Message, bubble=False):
         return isinstance(message, SnapshotReady)
 
 
-@runtime_checkable
-class WatchedCommand(Protocol):
-    """A command beside the dashboard, counted from its first instruction whether or not the screen is shown."""
-
-    applications: tuple[Application, ...]
-    watcher: TaskWatcher | None
-    listener: Callable[[TaskSnapshot], None] | None
-
-
 class TasksScreen(RowTableScreen[TaskInputs]):
     """The machine's tasks, whose counters are open only while the screen is shown."""
 
@@ -140,6 +131,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self._span = TaskSpan.INTERVAL
         self._sum: tuple[Hashable, int, PastTasks | None] = (), 0, None  # of a span: which, its end, and the sum
         self._sorted: RowView[TaskInputs] | None = None  # the view before a span was chosen
+        self._kept: PastTasks | None = None  # the interval that is shown, or that ends the shown span
         self.regions = RegionLook(watch)
         self._facts = ProcFacts(watch.session.machine.host)
         self.played = watch.session if isinstance(watch.session, PlayedSession) else None
@@ -199,7 +191,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def readout(self) -> str:
         """Describe the row under the cursor in words."""
-        if self._snapshot is None and self._over_span and self._newest is not None:
+        if self._snapshot is None and self.over_span and self._newest is not None:
             return "No interval has ended since the mark: amounts follow"
         if self._snapshot is None and (self.watch_state.in_past or self.played is not None):
             return self._said_of_past()
@@ -296,9 +288,10 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self.applications = applications
         self._snapshot, self._newest, self._stopped, self._past = None, None, False, PastRows(
             self.watch_state.session, self._recorded)
+        self._pasts.clear()
         if self.marked is not None:
             self.compare(begin=False)
-        self._show(_nothing(self.view.by))
+        self._show_kept(None)
         self._begin()
 
     def stop(self) -> None:
@@ -339,11 +332,9 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def show_frame(self) -> None:
         """Show the tasks of a moment of the past, if the watch shows one."""
-        frame = self.watch_state.frame
-        if self.watch_state.in_past and frame is not None and frame.older is not None:
-            self._show_kept(self._of_moment(frame))
-        elif not self.watch_state.held and self._newest is not None and self._snapshot is not self._newest.snapshot:
-            self._show_kept(self._newest)
+        newest = None if self.watch_state.held or self._newest is None else self._newest.snapshot
+        if self.watch_state.in_past or (newest is not None and self._snapshot is not newest):
+            self.show_again()
         super().show_frame()
 
     def show_again(self) -> None:
@@ -362,17 +353,31 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             self.notice(str(error))
             return None
 
+    def moment(self, frame: Frame, name: str) -> TaskContent | None:
+        del name
+        kept = self._of_moment(frame)
+        return None if kept is None else self._content(kept)
+
+    @property
+    def newest_ns(self) -> int | None:
+        return self._past.last_ns
+
+    @property
+    def shown_ns(self) -> int | None:
+        return None if self._kept is None else self._kept.end_ns
+
     def _recorded(self, rows: FindRows, frame: Frame) -> PastTasks | None:
         by, tree = self.view.by, self.view.tree
         record = tasks_of(rows, frame, self.watch_state.session.machine.model, by)
         if record is None:
             return None
         snapshot = TaskSnapshot(SnapshotRequest(by, tree=tree), record.reports[by], ancestry=record.ancestry)
-        return PastTasks(snapshot, energy_of(frame), frame.seq, record.looks)
+        return PastTasks(snapshot, energy_of(frame), frame.seq, record.looks, end_ns=frame.newer.wall_ns)
 
     def _show_kept(self, kept: PastTasks | None) -> None:
         """Show the kept tasks of an interval, or of the span that ends with it, or that none were kept."""
-        if kept is not None and self._over_span:
+        self._kept = kept
+        if kept is not None and self.over_span:
             kept = self._spanned()
         self._snapshot = None if kept is None else kept.snapshot
         self._show(_nothing(self.view.by) if kept is None else self._content(kept))
@@ -381,7 +386,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
     # Spans
 
     @property
-    def _over_span(self) -> bool:
+    def over_span(self) -> bool:
         """Whether numbers are of a span; the timeline has one of its own."""
         return self._span is not TaskSpan.INTERVAL and not self.view.timeline
 
@@ -431,7 +436,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def _said_of_span(self) -> str:
         """Of which time the numbers are; "" for an interval's."""
-        if not self._over_span:
+        if not self.over_span:
             return ""
         if self._span is TaskSpan.MARK:
             return f"SINCE THE MARK OF {time_of_day(self._mark_ns or 0)}"
@@ -474,7 +479,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         time_ns = 0 if self._frame is None else self._frame.newer.wall_ns
         if self._newest is not None:
             self._newest.looks.close()
-        self._newest = PastTasks(message.snapshot, spent, self._seq, TaskLooks(self._facts))
+        self._newest = PastTasks(message.snapshot, spent, self._seq, TaskLooks(self._facts), end_ns=time_ns or None)
         self._past.keep(time_ns, sum(len(report.rows) for report in message.snapshot.reports), self._newest, self._seq)
         if self.watch_state.held:
             return
@@ -484,7 +489,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def _content(self, kept: PastTasks) -> TaskContent:
         watch = self.watch_state
-        name = AMOUNTS if self._over_span else TASKS
+        name = AMOUNTS if self.over_span else TASKS
         return content_of(kept, watch.session.machine.topology, self._table.view.folded, watch.pointing.cpu, name=name)
 
     def _show(self, content: TaskContent) -> None:
@@ -655,7 +660,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             self.notice("No command line fits a row of several processes: t changes what rows are")
             return
 
-        show_command_lines(self, _in_words(inputs), lines)
+        row = inputs.row
+        show_command_lines(self, f"{row.name or '(no name)'}{'' if row.pid is None else f' ({row.pid})'}", lines)
 
     def action_point(self) -> None:
         """Highlight the CPUs on which the task under the cursor ran, on the map and in the tables of CPUs."""
@@ -692,9 +698,3 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         """The CPU whose tasks are shown, as words for the status line."""
         cpu = self.watch_state.pointing.cpu
         return [*super().flags(), *([] if cpu is None else [f"only what ran on CPU {cpu}: Esc returns"])]
-
-
-def _in_words(inputs: TaskInputs) -> str:
-    """Describe a task in words."""
-    row = inputs.row
-    return f"{row.name or '(no name)'}{'' if row.pid is None else f' ({row.pid})'}"

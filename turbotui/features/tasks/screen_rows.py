@@ -163,6 +163,7 @@ class PastTasks:
     seq: int  # its number
     looks: TaskLooks = field(default_factory=lambda: TaskLooks(None))  # what /proc said of them
     joules: Mapping[str, float] | None = None  # by the key of a row, of several intervals; None for a single one
+    end_ns: int | None = None  # end of the frame's interval, in ns since 1970; None if no frame ended it
 
 
 def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] = (),

@@ -53,6 +53,7 @@ class FollowedRows(ABC, Generic[I]):
         self._rows = rows
         self.played = watch.session if isinstance(watch.session, PlayedSession) else None
         self.newest: I | HostError | None = None
+        self.newest_ns: int | None = None  # end of its interval, in ns since 1970; None if no tick ended it
 
     @property
     @abstractmethod
@@ -85,6 +86,7 @@ class FollowedRows(ABC, Generic[I]):
         if message.source is not self.source or message.source is None:
             return False
         self.newest = found = cast("I | HostError | None", message.found)  # posted by this source
+        self.newest_ns = None if message.clocks is None else message.clocks[0]
         if message.clocks is not None and not isinstance(found, HostError) and found is not None:
             self.past.keep(message.clocks[0], len(self._rows(found)), found)
         return True

@@ -140,11 +140,35 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         self._fill()
 
     def take(self, frame: Frame) -> None:
-        """Take a frame, and keep the past of cells that were drawn or explained."""
+        """End the interval of rows with counters of their own."""
         if self.moving is not None:
             self.moving.end_interval(frame)
-        content = self._content(frame)
-        self.past(content).push(content, (), ())
+
+    def moment(self, frame: Frame, name: str) -> RowContent[TopdownRow] | None:
+        del name
+        moving = self.moving
+        if moving is None:
+            return RowContent(self._table_now(frame), _NAMING)
+        try:
+            kept = moving.past.of(frame)
+        except DamagedError:
+            return None
+        return None if kept is None else RowContent(moving.table(moving.rows(kept, None)), _NAMING)
+
+    @property
+    def newest_ns(self) -> int | None:
+        return None if self.moving is None else self.moving.past.last_ns
+
+    @property
+    def shown_ns(self) -> int | None:
+        moving = self.moving
+        return super().shown_ns if moving is None or self._played is not None or self.watch_state.held else (
+            moving.newest_ns)
+
+    def let_go(self) -> None:
+        """Release the content, too, which has a frame."""
+        super().let_go()
+        self._made = (None, None)
 
     def show_frame(self) -> None:
         """Show the numbers of the newest frame."""

@@ -24,7 +24,7 @@ from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
 from turbotui.features.uncore.map_panel import NO_FILTERS, MapPanel, edges_content
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.recorded import RecordedCounters
-from turbotui.features.uncore.screen_contents import ChartsBelow, KindContents
+from turbotui.features.uncore.screen_contents import ChartsBelow, KindContents, UnitMoment
 from turbotui.features.uncore.screen_rows import UnitPainter, UnitRows, caption_of, unit_painter
 from turbotui.features.uncore.traffic import find_edges, metrics_by_kind, traffic_of
 from turbotui.quantities.columns import Column
@@ -32,7 +32,7 @@ from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.absence import absence_lines
 from turbotui.widgets.listing import Item, Listing
-from turbotui.widgets.row_content import RowView
+from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
@@ -127,14 +127,20 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         self.watch_state.want(self.wanted)
         self._fill()
 
-    def take(self, frame: Frame) -> None:
-        """Take a frame, and keep the past of cells that were drawn or explained."""
-        for units in self.counters.kinds:
-            content = self._contents.of(units, frame)
-            self.past(content).push(content, (), ())
-        if self._mapped:
-            edges = edges_content(self.counters, traffic_of(self.counters, frame, self._edges), frame.seq)
-            self.past(edges).push(edges, (), ())
+    def moment(self, frame: Frame, name: str) -> UnitMoment | None:
+        units = next((units for units in self.counters.kinds if units.kind.id == name), None)
+
+        def made() -> RowContent[Any]:
+            if units is not None:
+                return self._contents.made(units, frame)
+            return edges_content(self.counters, traffic_of(self.counters, frame, self._edges), frame.seq)
+
+        return UnitMoment(self.counters, frame, self.watch_state.frame, made)
+
+    def redraw_charts(self) -> None:
+        super().redraw_charts()
+        self._below.let_go()
+        self._show_charts()
 
     def readout(self) -> str:
         """The status line; empty without tables, because the reason stands above."""

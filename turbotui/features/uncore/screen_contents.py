@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
+from typing import Any
 
 from turbotui.app.row_table import RowWidget
 from turbotui.features.uncore.counters import UncoreCounters
@@ -11,7 +12,7 @@ from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.screen_rows import NO_EVENTS, content_of
 from turbotui.features.uncore.tables import uncore_table
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import Column, Value
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_charts import LEAST, ChartedRow, Past, RowCharts
@@ -35,15 +36,36 @@ class KindContents:
         """Return the content of a kind's table for a frame."""
         made_of, content = self._made.get(units.kind.id, (None, None))
         if content is None or made_of is not frame:
-            content = self._new(units, frame)
+            content = self.made(units, frame)
             self._made[units.kind.id] = frame, content
         return content
 
-    def _new(self, units: UncoreUnits, frame: Frame | None) -> RowContent[UnitRow]:
+    def made(self, units: UncoreUnits, frame: Frame | None) -> RowContent[UnitRow]:
+        """Make the content of a kind's table for a frame."""
         table = uncore_table(self._counters, units, frame, self._ports)
         if not self._counters.shown(units):
             table = replace(table, columns=(*table.columns, NO_EVENTS))
         return content_of(table)
+
+
+class UnitMoment:
+    """Units or edges of a kept frame, whose counted events are adopted only while a cell is computed."""
+
+    def __init__(self, counters: UncoreCounters, frame: Frame, shown: Frame | None,
+                 made: Callable[[], RowContent[Any]]) -> None:
+        self._counters = counters
+        self._frame = frame
+        self._shown = shown
+        counters.follow(frame)
+        self._content = made()
+        counters.follow(shown)
+
+    def value(self, column: Column[Any], row: Hashable) -> Value:
+        """The value of a cell; None if it is unknown."""
+        self._counters.follow(self._frame)
+        value = self._content.value(column, row)
+        self._counters.follow(self._shown)
+        return value
 
 
 class ChartsBelow(SegmentLines):

@@ -1,0 +1,203 @@
+"""The past of rows of any kind is what the kept frames and intervals say, whatever was on the screen meanwhile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from patience import PATIENCE
+from simulated_session import SimulatedSession
+from textual.pilot import Pilot
+
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.graph import Graph
+from turbotui.app.row_table import RowTableScreen
+from turbotui.features.groups.screen import GroupsScreen
+from turbotui.quantities.columns import Column
+
+SIZE = (160, 50)
+BEFORE, MEANWHILE, AFTER = 3, 4, 2
+NAMES = ("groups", "interrupts", "uncore", "topdown")
+
+
+class Rows:
+    """A dashboard on a screen of rows, whose machine goes on when a test says so."""
+
+    def __init__(self, session: SimulatedSession, screen: RowTableScreen[Any], pilot: Pilot[int]) -> None:
+        self.session, self.screen, self.pilot = session, screen, pilot
+
+    async def tick(self, count: int = 1) -> None:
+        for _ in range(count):
+            self.session.tick()
+            await self.pilot.pause()
+            latest = self.session.latest
+            while isinstance(self.screen, GroupsScreen) and self.screen.newest_ns != (latest and latest.newer.wall_ns):
+                await self.pilot.pause(0.01)
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    def recent(self, cell: tuple[Column[Any], Hashable]) -> Sequence[float]:
+        return self.screen.recent(*cell, 60)
+
+    def reads(self) -> bool:
+        return any(past.reads for past in self.screen._pasts.values())
+
+    async def until_read(self) -> None:
+        for _ in range(int(PATIENCE / 0.02)):
+            await self.pilot.pause(0.02)
+            if not self.reads():
+                return
+
+
+@asynccontextmanager
+async def rows(name: str, size: tuple[int, int] = SIZE) -> AsyncIterator[Rows]:
+    """The dashboard on a screen of rows, after some intervals."""
+    shape = {"uncore": "vera-2s"}.get(name, "laptop")
+    session = SimulatedSession(shape, few=name == "uncore", small=True)
+    async with TurbotuiApp(session, screen=name).run_test(size=size) as pilot:
+        while not session.started:
+            await pilot.pause()
+        await pilot.pause()
+        screen = pilot.app.screen
+        assert isinstance(screen, RowTableScreen)
+        shown = Rows(session, screen, pilot)
+        if isinstance(screen, GroupsScreen):  # the first reading has no interval
+            while screen._newest is None:
+                await pilot.pause(0.01)
+            session.tick()
+            while screen.newest_ns is None:
+                await pilot.pause(0.01)
+            yield shown
+        else:
+            await shown.tick(2)
+            yield shown
+
+
+def last_cell(screen: RowTableScreen[Any]) -> tuple[Column[Any], Hashable]:
+    """The first number of the last row, which a small window does not show."""
+    content = screen.table.content
+    assert content is not None
+    column = next(one for one in content.whole.columns if one.decimals >= 0 and not one.identity and one.default)
+    return column, screen.table.lines[-1].row
+
+
+async def look_back(shown: Rows) -> None:
+    await shown.press("comma", "comma")
+    await shown.tick(MEANWHILE)
+    await shown.press("backspace")
+
+
+async def a_pause(shown: Rows) -> None:
+    await shown.press("p")
+    await shown.tick(MEANWHILE)
+    await shown.press("p")
+
+
+async def a_small_window(shown: Rows) -> None:
+    await shown.pilot.resize_terminal(60, 12)
+    await shown.tick(MEANWHILE)
+    await shown.pilot.resize_terminal(*SIZE)
+    await shown.pilot.pause()
+
+
+async def another_screen(shown: Rows) -> None:
+    await shown.press("1")
+    await shown.tick(MEANWHILE)
+    shown.pilot.app.action_show_screen(shown.screen.where)  # type: ignore[attr-defined]
+    await shown.pilot.pause()
+
+
+@pytest.mark.parametrize(("name", "meanwhile"), [
+    (name, meanwhile) for name in NAMES for meanwhile in (look_back, a_pause, a_small_window, another_screen)
+    if (name, meanwhile) != ("groups", another_screen)])  # whose files are closed meanwhile
+async def test_no_hole_is_left(name: str, meanwhile: Callable[[Rows], Awaitable[None]]) -> None:
+    async with rows(name, (60, 12)) as shown:
+        await shown.tick(BEFORE)
+        await shown.pilot.resize_terminal(*SIZE)
+        await shown.pilot.pause()
+        cell = last_cell(shown.screen)
+        await meanwhile(shown)
+        await shown.tick(AFTER)
+        shown.recent(cell)
+        await shown.until_read()
+        recent = shown.recent(cell)
+        assert len(recent) >= BEFORE + MEANWHILE + AFTER
+        assert not any(map(math.isnan, recent[-(BEFORE + MEANWHILE + AFTER):])), recent
+        content = shown.screen.table.content
+        assert content is not None
+        assert recent[-1] == pytest.approx(content.value(*cell), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_values_are_of_their_own_intervals(name: str) -> None:
+    async with rows(name) as shown:
+        cell, truth = last_cell(shown.screen), []
+        for _ in range(4):
+            await shown.tick()
+            assert shown.screen.table.content is not None
+            truth.append(shown.screen.table.content.value(*cell))
+        shown.screen._pasts.clear()
+        await shown.press("comma")
+        shown.recent(cell)
+        await shown.until_read()
+        assert list(shown.recent(cell)[-3:]) == pytest.approx(truth[:3], rel=1e-6)
+        await shown.press("backspace")
+        shown.recent(cell)
+        await shown.until_read()
+        assert list(shown.recent(cell)[-4:]) == pytest.approx(truth, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_screen_that_stays_reads_no_frame_again(name: str) -> None:
+    async with rows(name) as shown:
+        await shown.tick(2)
+        await shown.until_read()
+        for _ in range(4):
+            await shown.tick()
+            assert not shown.reads()
+
+
+async def test_a_graph_has_the_intervals_before_its_cell_was_looked_at() -> None:
+    async with rows("groups") as shown:
+        await shown.tick(BEFORE)
+        await shown.press("g")
+        window = shown.pilot.app.screen
+        assert isinstance(window, Graph)
+        for _ in range(int(PATIENCE / 0.02)):
+            await shown.pilot.pause(0.02)
+            if all(one.is_finished for one in shown.pilot.app.workers):
+                break
+        cells = window._cells
+        assert cells is not None
+        cells.moments()
+        assert sum(one.known for one in cells.curves[0].timed) >= BEFORE + 1
+        await shown.tick()
+        for _ in range(int(PATIENCE / 0.02)):
+            await shown.pilot.pause(0.02)
+            if all(one.is_finished for one in shown.pilot.app.workers):
+                break
+        assert cells.moments()
+        assert cells.curves[0].timed[-1].known, "rows that come after their frame are waited for"
+
+
+async def test_cells_that_are_not_drawn_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turbotui.app.row_past._MOST_CELLS", 20)
+    async with rows("interrupts") as shown:
+        await shown.tick(BEFORE)
+        content = shown.screen.table.content
+        assert content is not None
+        column = last_cell(shown.screen)[0]
+        for row in content.rows:
+            shown.recent((column, row))
+        await shown.until_read()
+        await shown.tick()
+        _columns, drawn = shown.screen.table.drawn
+        assert {row for _name, row in shown.screen.past(content)._cells} <= set(drawn)
+        recent = shown.recent((column, drawn[0]))
+        assert not any(map(math.isnan, recent[-BEFORE:]))
+        assert not shown.reads(), "the drawn cells are still there"
