@@ -152,7 +152,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
     def flags(self) -> list[str]:
         """The filter and the number of rows that it leaves."""
         text = self._table.view.filter.text
-        rows = sum(line.open is None for line in self._table.lines)
+        rows = sum(line.open is None for line in self._table.lines) if text else 0  # at every key
         return [*super().flags(), *([f"filter {text}: {several(rows, 'row')} (Esc: all)"] if text else []),
                 *([f"{len(self.own_tags)} tagged (Esc: none)"] if self.own_tags else [])]
 

@@ -148,13 +148,14 @@ class _Line:
             pen.lift()  # terminals differ in what such a text takes
             return count
         before, styles = self._text[x:end], self._styles[x:end]
-        alike = styles.count(style) == count
+        same = styles.count(style)
+        alike = same == count
         if alike and before == text:
             return count
         if not alike:
             self._styles[x:end] = [style] * count
         self._text = self._text[:x] + text + self._text[end:]
-        if count <= _BRIDGED:
+        if count <= _BRIDGED or not same:
             pen.write(y, x, text, style, count)
             return count
         if alike:
