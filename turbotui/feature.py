@@ -149,7 +149,7 @@ class Feature:
 
 
 def kind_feature(name: str, key: str, rows: str, summary: str, examples: tuple[tuple[str, str], ...], *,
-                 nested: bool = False) -> Feature:
+                 nested: bool = False, gathers: str = "") -> Feature:
     """A kind of row as a feature: a verb and a screen of its name, and whatever else has rows.
 
     Args:
@@ -159,6 +159,7 @@ def kind_feature(name: str, key: str, rows: str, summary: str, examples: tuple[t
         summary: see `Command`.
         examples: see `Command`.
         nested: whether rows have rows inside them, so that the screen has keys that fold them.
+        gathers: see `Feature`; for rows that a copy of files has, because they need one reading.
     """
     return Feature(
         name,
@@ -166,6 +167,7 @@ def kind_feature(name: str, key: str, rows: str, summary: str, examples: tuple[t
         screens=(ScreenSpec(name, key, name, rows=rows),),
         places=(KeyPlace(name, name.capitalize(), (*ROWS, *ARROWS, *PAST, *(("folded",) if nested else ()))),),
         rows=rows,
+        gathers=gathers,
     )
 
 

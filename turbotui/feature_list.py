@@ -28,7 +28,8 @@ _FOLDERS_AND_KINDS: Final[tuple[str | Feature, ...]] = (
     kind_feature("batteries", "%", "turbotui.features.batteries:BATTERIES",
                  "charge, watts, time left and wear of batteries, also of a UPS and of peripherals",
                  (("turbotui batteries -n 1", "how long they last"),
-                  ("turbotui batteries -n 1 --format json", "the same, for a script"))),
+                  ("turbotui batteries -n 1 --format json", "the same, for a script")),
+                 gathers="turbotui.features.batteries:gathers"),
     "spies", "score", "machines", "diff", "export", "fleet", "columns", "events", "replay", "gather", "collect",
     "serve", "mcp",
 )

@@ -73,3 +73,13 @@ def test_a_scrape_has_gauges_in_units(capsys: pytest.CaptureFixture[str]) -> Non
     assert float(lines[f"turbotui_battery_charge_ratio{labels}"]) == pytest.approx(0.8, abs=0.01)
     assert f"turbotui_battery_left_seconds{labels}" in lines
     assert not [name for name in lines if name.startswith("turbotui_battery_left_seconds") and "BAT1" in name]
+
+
+def test_a_gathered_machine_has_its_batteries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive = str(tmp_path / "laptop.tar.gz")
+    assert main(["gather", archive, "--yes", "--seconds", "1", *LAPTOP]) == 0
+    capsys.readouterr()
+    assert main(["batteries", "--machine", archive, "-i", "0.1", "-n", "1", "--json"]) == 0
+    (table,) = tables(capsys.readouterr().out)
+    values = {row["battery"]: row["values"] for row in table["rows"]}
+    assert (values["BAT0"]["Volt"], values["hidpp_battery_0"]["Level"]) == (15.46, "Normal")

@@ -242,6 +242,11 @@ class BatterySource:
         return BatteryReader(machine)
 
 
+def gathers(machine: Machine) -> None:
+    """Read whatever a copy of the machine needs."""
+    BatteryReader(machine).read(Columns(KIND, QUANTITIES))
+
+
 def _value(name: QuantityId, factor: float = 1.0) -> Callable[[KindRow], Value]:
     return lambda row: None if (value := row.value(name)) is None else value * factor
 
