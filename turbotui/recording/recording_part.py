@@ -188,19 +188,22 @@ class RecordingPart:
         if self._last[0] != size:
             tick = None
             begins: list[KeyEntry | int] = [0, *self.file.index()]  # 0: there is no usable index
+            end = None
             for entry in reversed(begins):
-                for item in self.items(entry):
+                for item in self.items(entry, end):
                     tick = item if isinstance(item, RecordedTick) else tick
                 if tick is not None:
                     break
+                end = entry.key if isinstance(entry, KeyEntry) else None  # nothing behind it can be read
             self._last = size, tick
         return self._last[1]
 
-    def items(self, begin: KeyEntry | int, *, following: bool = False) -> Iterator[Item]:
+    def items(self, begin: KeyEntry | int, end: int | None = None, *, following: bool = False) -> Iterator[Item]:
         """Yield records from a key tick or the beginning (0) on; damage is added to `missing`.
 
         Args:
             begin: see above.
+            end: offset at which no record begins any more; None: the end of the file.
             following: whether to wait for what is still to come.
         """
         reader = StreamReader(self._layouts, self.kinds)
@@ -210,7 +213,7 @@ class RecordingPart:
             if layout is not None:
                 reader.begin(layout)
             offset = begin.key
-        for record in self.file.records(offset, grow=self._grow if following else None):
+        for record in self.file.records(offset, end, grow=self._grow if following else None):
             for item in reader.take(record):
                 yield self._noted(item)
         if following or self._grow is None:  # else the end of the bytes is not that of the recording
