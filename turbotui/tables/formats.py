@@ -99,8 +99,8 @@ class Writer:
             raise UsageError(f"--table {self._table}: there is no such table here; there are {names}")
         if self._name == "csv":
             chosen = chosen[:1]
-        for one in chosen:
-            self._put(self._format.lines(envelope, one))
+        for table in chosen:
+            self._put(self._format.lines(envelope, table))
 
     def end(self) -> None:
         """The text after the last interval."""

@@ -48,40 +48,41 @@ def frame_evidence(frame: Frame, column: CounterColumn, row: RowId) -> CellEvide
     """The evidence of one cell."""
     home = frame.home(column, row) or row
     used = cell_arithmetic(frame, column, row)
-    found = [
+    behind = [
         item for item in evidence(frame, column, row)
         if used.term is None or item.signal.id in column.needs or item.signal.id in used.signals
     ]
     return CellEvidence(
-        tuple(_arithmetic(column, row, used, found)),
-        tuple(tuple(_reading_lines(frame, column, item)) for item in found),
+        tuple(_arithmetic(column, row, used, behind)),
+        tuple(tuple(_reading_lines(frame, column, item)) for item in behind),
         tuple(_circumstances(frame, column, row, home)),
     )
 
 
-def _arithmetic(column: CounterColumn, row: RowId, found: CellArithmetic, behind: Sequence[Evidence]) -> Iterator[str]:
+def _arithmetic(column: CounterColumn, row: RowId, arithmetic: CellArithmetic,
+                behind: Sequence[Evidence]) -> Iterator[str]:
     """The formula over names, and the formula with the numbers of the interval."""
-    if found.term is None:
+    if arithmetic.term is None:
         yield f"= {formula_of(column)}"
-        computed = found.cell is not None and not isinstance(found.cell, str)
+        computed = arithmetic.cell is not None and not isinstance(arithmetic.cell, str)
         if not column.formula and computed and row.scope.rank > column.scope.rank:
             yield f"worked out for each {scope_word(column.scope)}, and these put together"
         return
-    yield f"= {written(unrounded(found.term), _label)}"
-    numbers = substituted(found, behind)
+    yield f"= {written(unrounded(arithmetic.term), _label)}"
+    numbers = substituted(arithmetic, behind)
     if numbers:
         yield f"= {numbers}"
 
 
-def substituted(found: CellArithmetic, behind: Sequence[Evidence]) -> str:
+def substituted(arithmetic: CellArithmetic, behind: Sequence[Evidence]) -> str:
     """The formula of a cell with the interval's numbers in it; "" if the cell is a single number as read.
 
     Args:
         behind: its evidence: rates of a few instances that were summed are written one by one.
     """
-    if found.term is None:
+    if arithmetic.term is None:
         return ""
-    term = unrounded(found.term)
+    term = unrounded(arithmetic.term)
     by_signal = {item.signal.id: item for item in behind}
 
     def number(reading: TracedReading) -> str:
@@ -91,7 +92,7 @@ def substituted(found: CellArithmetic, behind: Sequence[Evidence]) -> str:
                      if part.value is not None and part.seconds]
             if len(known) == item.count:
                 return f"({' + '.join(known)})"
-        return number_text(found.numbers[reading])
+        return number_text(arithmetic.numbers[reading])
 
     text = written(term, number)
     if isinstance(term, TracedReading) and term.kind is ReadingKind.RATE:

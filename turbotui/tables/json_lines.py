@@ -57,23 +57,23 @@ def _described(table: AnyTable, column: Column[Any]) -> dict[str, str]:
 def _row(table: AnyTable, row: Any) -> dict[str, object]:
     identity = table.identify(row)
     cells = {column.id: table.cell(column, row) for column in measures(table)}
-    found: dict[str, object] = {"row": identity.kind, **identity.names,
-                                "values": {name: cell.value for name, cell in cells.items()}}
+    record: dict[str, object] = {"row": identity.kind, **identity.names,
+                                 "values": {name: cell.value for name, cell in cells.items()}}
     raw = _bytes({**identity.names, **{name: cell.value for name, cell in cells.items()}})
     if raw:
-        found["bytes"] = raw
+        record["bytes"] = raw
     reasons = {name: cell.why.sentence() for name, cell in cells.items()
                if cell.why is not None and (cell.value is None or cell.partial)}
     if reasons:
-        found["why"] = reasons
+        record["why"] = reasons
     for mark in MARKS:
         marked = [name for name, cell in cells.items() if getattr(cell, mark.name) and cell.value is not None]
         if marked:
-            found[mark.name] = ({name: "; ".join(cells[name].disputed) for name in marked} if mark is DISPUTED
-                                else marked)
-    return found
+            record[mark.name] = ({name: "; ".join(cells[name].disputed) for name in marked} if mark is DISPUTED
+                                 else marked)
+    return record
 
 
 def _bytes(values: Mapping[str, object]) -> dict[str, str]:
-    return {name: found for name, value in values.items()
-            if isinstance(value, str) and (found := bytes_in_base64(value)) is not None}
+    return {name: encoded for name, value in values.items()
+            if isinstance(value, str) and (encoded := bytes_in_base64(value)) is not None}
