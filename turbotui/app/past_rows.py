@@ -8,7 +8,7 @@ from typing import TypeVar
 from turbotui.app.sessions import PlayedSession, WatchedSession
 from turbotui.recording.rows import FindRows
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.kept_intervals import MOST_ROWS, KeptIntervals
+from turbotui.sampling.kept_intervals import MOST_BYTES, MOST_ROWS, KeptIntervals
 
 P = TypeVar("P")
 
@@ -21,8 +21,8 @@ class PastRows(KeptIntervals[P]):
     """
 
     def __init__(self, session: WatchedSession, recorded: Callable[[FindRows, Frame], P | None],
-                 most_rows: int = MOST_ROWS) -> None:
-        super().__init__(most_rows)
+                 most_rows: int = MOST_ROWS, most_bytes: int = MOST_BYTES) -> None:
+        super().__init__(most_rows, most_bytes)
         self._played = session if isinstance(session, PlayedSession) else None
         self._recorded = recorded
         self._found: tuple[Hashable, P | None] = None, None

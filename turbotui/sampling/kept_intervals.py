@@ -8,25 +8,30 @@ from collections.abc import Iterator
 from typing import Final, Generic, TypeVar
 
 MOST_ROWS: Final = 20_000
-"""Rows of all intervals together; for tasks about 2 MB."""
+"""Rows of all intervals together."""
+MOST_BYTES: Final = 4 << 20
+"""Bytes of all packed intervals together; 20,000 rows of tasks of 224 CPUs are 8 MB."""
 
 
 P = TypeVar("P")
 
 
 class KeptIntervals(Generic[P]):
-    """Intervals in order of time; if rows are too many, intervals go that leave the smallest gap for their age.
+    """Intervals in order of time; if they are too large, intervals go that leave the smallest gap for their age.
 
-    All but the newest are pickled, which takes a tenth of the memory of their objects: a row of tasks is 100 bytes.
+    All but the newest are pickled, which takes a tenth of the memory of their objects: a row of tasks is 100 to 400
+    bytes.
     """
 
-    def __init__(self, most_rows: int = MOST_ROWS) -> None:
+    def __init__(self, most_rows: int = MOST_ROWS, most_bytes: int = MOST_BYTES) -> None:
         self._most_rows = most_rows
+        self._most_bytes = most_bytes
         self._newest: tuple[int | None, P] | None = None  # with its number
         self._packed: list[bytes] = []  # those before the newest one
         self._times: list[int] = []  # of all of them
         self._sizes: list[int] = []
         self._rows = 0
+        self._bytes = 0  # packed
         self._shown: tuple[bytes, P] | None = None  # the one that was asked for last
 
     def keep(self, time_ns: int, rows: int, table: P, seq: int | None = None) -> None:
@@ -44,11 +49,13 @@ class KeptIntervals(Generic[P]):
             self._rows -= self._sizes.pop()
         elif newest is not None:
             self._packed.append(pickle.dumps(newest[1], pickle.HIGHEST_PROTOCOL))
+            self._bytes += len(self._packed[-1])
         self._times.append(time_ns)
         self._sizes.append(1 + rows)  # and one for the remainder
         self._rows += 1 + rows
-        while self._rows > self._most_rows and self._packed:
+        while (self._rows > self._most_rows or self._bytes > self._most_bytes) and self._packed:
             at = self._least_missed()
+            self._bytes -= len(self._packed[at])
             del self._packed[at], self._times[at]
             self._rows -= self._sizes.pop(at)
 

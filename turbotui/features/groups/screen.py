@@ -71,7 +71,8 @@ class RowsShown(Enum):
 
 _NO_ENERGY: Final = Energy({}, {})
 _MOST_ROWS: Final = 6_000
-"""The most rows of all past intervals that are kept, some 20 MB."""
+_MOST_BYTES: Final = 20 << 20
+"""The most rows of all past intervals that are kept, and their bytes."""
 
 
 class GroupsScreen(RowTableScreen[GroupRow]):
@@ -98,7 +99,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         self._meter = EnergyMeter(watch.session.capabilities)
         self._frame: Frame | None = None
         self._seq = 0
-        self._past_groups = PastRows(watch.session, self._recorded, _MOST_ROWS)
+        self._past_groups = PastRows(watch.session, self._recorded, _MOST_ROWS, _MOST_BYTES)
         self._newest: PastGroups | None = None
         self._shown: PastGroups | None = None
 
