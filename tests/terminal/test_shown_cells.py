@@ -59,6 +59,17 @@ def test_a_digit_costs_a_digit() -> None:
     assert not shown.changes(line(2, 1, (("Busy% ", STYLES[1]), ("  99.2 of a CPU", STYLES[2]))))
 
 
+def test_segments_are_sent_again_after_something_else_was_written_on_their_line() -> None:
+    """By text, or by other segments that overlap."""
+    for written in ("text", "segments"):
+        shown, lines = ShownCells(), [(2, 3, [("load", STYLES[1]), (" 0.5", STYLES[2])])]
+        assert "load" in segments_of(shown, lines)
+        assert not segments_of(shown, lines)
+        other = [(2, 1, [("other words", STYLES[3])])]
+        assert "other" in (segments_of(shown, other) if written == "segments" else shown.changes(line(*other[0])))
+        assert "load" in segments_of(shown, lines)
+
+
 @pytest.mark.parametrize("text", ["日本", "e\u0301", "👩\u200d💻"])
 def test_wide_and_combining_characters_are_always_sent(text: str) -> None:
     """Half of one may be gone, and what follows is written by its position."""
