@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +15,15 @@ from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.graph import Graph
+from turbotui.app.journal_past import JournalPast
+from turbotui.app.past import TimeCursor
+from turbotui.app.player import Player
+from turbotui.app.recorded_session import RecordedSession
 from turbotui.app.row_table import RowTableScreen
 from turbotui.features.groups.screen import GroupsScreen
 from turbotui.quantities.columns import Column
+from turbotui.recording.journal import Journal
+from turbotui.recording.recorder import Recorder
 
 SIZE = (160, 50)
 BEFORE, MEANWHILE, AFTER = 3, 4, 2
@@ -201,3 +208,31 @@ async def test_cells_that_are_not_drawn_are_forgotten_when_there_are_too_many(mo
         recent = shown.recent((column, drawn[0]))
         assert not any(map(math.isnan, recent[-BEFORE:]))
         assert not shown.reads(), "the drawn cells are still there"
+
+
+async def test_a_replay_that_was_not_played_has_what_led_to_its_moment(tmp_path: Path) -> None:
+    path, truth = str(tmp_path / "run.ttj"), []
+    async with rows("interrupts") as shown:
+        recorder = Recorder(path, shown.session.machine, sync_seconds=0.0)
+        cell = last_cell(shown.screen)
+        for _ in range(6):
+            assert shown.session.latest is not None
+            recorder.take(shown.session.latest)
+            assert shown.screen.table.content is not None
+            truth.append(shown.screen.table.content.value(*cell))
+            await shown.tick()
+        recorder.close()
+    with Journal((path,)) as journal:
+        player = Player(TimeCursor(JournalPast(journal), live=False))
+        player.cursor.go_to(4)
+        app = TurbotuiApp(RecordedSession(journal, 1.0), player=player, screen="interrupts")
+        async with app.run_test(size=SIZE) as pilot:
+            await pilot.pause()
+            screen = app.screen
+            assert isinstance(screen, RowTableScreen)
+            for _ in range(int(PATIENCE / 0.02)):
+                recent = screen.recent(*cell, 60)
+                if not any(map(math.isnan, recent[-4:])) and len(recent) >= 4:
+                    break
+                await pilot.pause(0.02)
+            assert list(recent[-4:]) == pytest.approx(truth[-5:-1], rel=1e-6)
