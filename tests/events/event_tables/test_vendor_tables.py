@@ -180,6 +180,15 @@ def test_faults_of_directories_are_reported(host: LinuxHost, tables: Path, files
         name_event_tables(host, str(tables))
 
 
+def test_files_are_bounded_together(host: LinuxHost, tables: Path) -> None:
+    """Sixty files of 5 MB, each of which may be read, took 2.3 GB."""
+    for number in range(3):
+        with (tables / f"arch/x86/model/{number}.json").open("w") as file:
+            file.truncate(20 << 20)
+    with pytest.raises(VendorTablesError, match="model has more than 50,331,648 bytes of tables"):
+        name_event_tables(host, str(tables))
+
+
 def test_a_row_with_a_wrong_number_is_reported_when_it_is_asked_for(host: LinuxHost, tables: Path) -> None:
     (tables / "arch/x86/model/cache.json").write_text('[{"EventName": "A.B", "EventCode": "zz"}]')
     found = DirectoryTables(host, str(tables)).read()

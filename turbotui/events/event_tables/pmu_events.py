@@ -22,6 +22,7 @@ from turbotui.untrusted import one_line
 
 MAPFILE = "mapfile.csv"
 _LARGEST = 64 << 20  # bytes of one file: the largest that Intel publishes has 4 MB
+_MOST_TOGETHER = 48 << 20  # bytes of all files of a model, a dozen or two, most of them far below 1 MB
 _MAPPED = 3  # cells of a mapfile's row that are used: CPUID, version, directory
 _GROUPS = "metricgroups.json"
 _NAMES = {"EventName", "MetricName", "ArchStdEvent"}
@@ -115,7 +116,10 @@ def _mapped(path: str, cpuid: str) -> tuple[str, str]:
 
 def _tables(source: str, folder: str, home: str) -> VendorTables:
     standards: dict[str, JsonRow] = {}
-    for path in _json_files(home) if home else ():
+    common, files = tuple(_json_files(home)) if home else (), tuple(_files(folder, home))
+    if sum(map(_size, (*common, *(path for path, _metrics in files)))) > _MOST_TOGETHER:
+        raise unusable(folder, f"has more than {_MOST_TOGETHER:,} bytes of tables, which no model has")
+    for path in common:
         for row in json_rows(path):
             for key in ("EventName", "MetricName"):
                 if key in row:
@@ -123,7 +127,7 @@ def _tables(source: str, folder: str, home: str) -> VendorTables:
     events: dict[str, list[_Found]] = {}
     metrics: dict[str, list[_Found]] = {}
     groups: dict[str, str] = {}
-    for path, only_metrics in _files(folder, home):
+    for path, only_metrics in files:
         if path.endswith(_GROUPS):
             document = row_of(document_of(path), path)
             groups |= {one_line(key): one_line(value) for key, value in document.items()}
@@ -138,6 +142,13 @@ def _tables(source: str, folder: str, home: str) -> VendorTables:
                     same.append(found)
     return VendorTables(source, VendorRows(events, partial(_event, folder)), VendorRows(metrics, _metric), groups,
                         lacks_metrics=COMPUTED)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0  # whoever reads it says why it cannot be
 
 
 def _files(folder: str, home: str) -> Iterator[tuple[str, bool]]:
