@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import shutil
@@ -200,11 +201,15 @@ class Server:
         return {one["metric"].get("instance", ""): float(one["value"][1]) for one in found["data"]["result"]}
 
     def until(self, expression: str, count: int) -> dict[str, float]:
-        """Return the values by instance, once there are a given number of them."""
+        """Return the values by instance, once there are a given number of them.
+
+        A share of counters that stood still between two scrapes is 0/0: a busy machine has not ended an interval there.
+        """
         end = time.monotonic() + PATIENCE
         while True:
             with contextlib.suppress(OSError):
-                if len(found := self.query(expression)) >= count:
+                found = {place: value for place, value in self.query(expression).items() if not math.isnan(value)}
+                if len(found) >= count:
                     return found
             assert time.monotonic() < end, expression
             _NEVER.wait(0.2)  # a second passes between two scrapes
