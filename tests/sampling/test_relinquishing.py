@@ -106,7 +106,7 @@ for _ in range(4):
 why = frame.why(later, SYSTEM_ROW)
 print(json.dumps({"tasks": tasks, "known": frame.cell(first, SYSTEM_ROW) is not None,
                   "why": why.sentence() if why else "", "offered": later.id in [c.id for c in session.catalog.columns],
-                  "failure": repr(session.failure)}))
+                  "uid": session.machine.privileges.uid, "failure": repr(session.failure)}))
 session.stop()
 """
 
@@ -119,6 +119,7 @@ def test_every_thread_is_somebody_else_for_good(uid: int) -> None:
 
     told = json.loads(run(SESSION, SUDO_UID=str(uid)))
     assert told["failure"] == "None"
+    assert told["uid"] == NOBODY  # what screen 9 and the doctor say of the process
     assert len(told["tasks"]) >= 3
     for status in told["tasks"].values():
         assert set(status["Uid"]) == set(status["Gid"]) == {str(NOBODY)}

@@ -226,6 +226,7 @@ class Session:
             if os.geteuid() == 0:
                 hold_module_folders(*after_root(os.environ))
             give_up_privileges(os.environ)
+            self.machine = replace(self.machine, privileges=self.machine.host.privileges())
 
         self._gives_up = True
         self._sampler.give_up(give_up)
