@@ -167,7 +167,7 @@ def test_the_device_behind_a_storm_is_named_with_its_part() -> None:
     assert storm("", 1, 60_000).endswith("interrupt 57 (no driver handles it) alone 60,000/s")
     assert "57" not in storm("nvme0q1", 0, 60_000), "another CPU takes them"
     assert "57" not in storm("nvme0q1", 1, 20_000), "too few to be the cause"
-    assert {"interrupts"} == MachineDiagnosis(made().catalog).kinds()
+    assert {"interrupts", "memory"} == MachineDiagnosis(made().catalog).kinds()
 
 
 def test_time_in_soft_interrupts_of_one_cpu_is_reported() -> None:
