@@ -15,8 +15,8 @@ SCREENS = tuple((word, key, word) for key, word in zip("0123d", ("overview", "CP
 USABLE = [action for action in ACTIONS if action.label and {EVERYWHERE, "cpus"} & set(action.where)]
 
 
-def _line(width: int, worth: int = 2) -> str:
-    lines, hot = footer(USABLE, SCREENS, "1", width, worth=worth)
+def _line(width: int, *, chooses: bool = False) -> str:
+    lines, hot = footer(USABLE, SCREENS, "1", width, chooses=chooses)
     text = "".join(text for text, _role in lines[0])
     assert len(text) <= width
     assert all(text[one.start:one.end].strip() for one in hot)
@@ -46,7 +46,22 @@ def test_the_screen_that_is_shown_is_named_at_every_usual_width() -> None:
 
 
 def test_a_screen_may_name_the_others_first() -> None:
-    assert "0 overview 1 CPUs 2 topology 3 map d top-down" in _line(100, worth=0)
+    assert "0 overview 1 CPUs 2 topology 3 map d top-down" in _line(110, chooses=True)
+
+
+def test_where_screens_are_chosen_names_go_one_by_one_before_keys_of_rank_1() -> None:
+    """At every width where they can be: only the name of the screen that is shown stays before them."""
+    worthy = [f"{action.shown.split()[0]} {action.label}" for action in USABLE if action.rank <= 1]
+    others = [(key, word) for _, key, word in SCREENS if key != "1"]
+    counts = []
+    for width in range(150, 60, -1):
+        line = _line(width, chooses=True)
+        names = [f"{key} {word}" in line for key, word in others]
+        assert names == sorted(names, reverse=True), (width, line)
+        assert all(key in line for key in worthy) or not any(names), (width, line)
+        counts.append(sum(names))
+    assert counts == sorted(counts, reverse=True)
+    assert set(counts) == {0, 1, 2, 3, 4}
 
 
 @pytest.mark.parametrize(("key", "works"), [("5", ""), ("6", "f functions"), ("d", "")])

@@ -57,7 +57,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     word: str = ""  # its name in the footer
     # the footer's word for Enter, where the cursor is on something that Enter opens; "" where it never is
     opens: ClassVar[str] = ""
-    worth: ClassVar[int] = 2  # rank up to which keys are worth more in the footer than the names of the other screens
+    chooses: ClassVar[bool] = False  # whether the footer has names of other screens before keys of rank 2
 
     DEFAULT_CSS = """
     WatchScreen { background: $background; layers: base over; }
@@ -404,7 +404,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             usable = [replace(action, label=self.opens, rank=2) if action.id == "open" else action for action in usable]
         screens: Sequence[ScreenTab] = getattr(self.app, "screen_table", ())
         self.query_one("#keys", SegmentLines).show(*footer(usable, screens, self.number, self.size.width,
-                                                           worth=self.worth))
+                                                           chooses=self.chooses))
 
     @property
     def keys_without_table(self) -> Collection[str] | None:

@@ -16,19 +16,23 @@ ScreenTab: TypeAlias = tuple[str, str, str]
 
 
 def footer(actions: Sequence[Action], screens: Sequence[ScreenTab], number: str, width: int, *,
-           worth: int) -> tuple[list[list[TextSegment]], list[ClickableSegment]]:
+           chooses: bool) -> tuple[list[list[TextSegment]], list[ClickableSegment]]:
     """The line of keys, and the places where a click acts.
 
     Args:
         actions: those of the screen that have a label, in the order in which they are shown.
         number: key of the screen that is shown, whose name is worth as much as the keys of rank 0.
-        worth: rank up to which keys are worth more than the names of the other screens.
+        chooses: whether users choose a screen here first: names of other screens are worth more than keys of rank 2,
+            and are left out one by one, from the right.
     """
-    keys = {key for _, key, _ in screens}
-    named: Sequence[AbstractSet[str]] = (keys, {key for key in keys if key.isdigit() or key == number}, {number}, set())
-    forms = [_tabs(screens, number, words) for words in named]
-    tabs = next((one for one in forms[:2] if width - _tabs_width(one) >= _keys_width(actions, worth)), None)
-    tabs = tabs or next((one for one in forms[2:] if width - _tabs_width(one) >= _keys_width(actions, 0)), forms[-1])
+    keys = [key for _, key, _ in screens]
+    named: Sequence[AbstractSet[str]] = (
+        [{*keys[:count], number} for count in range(len(keys), -1, -1)] if chooses
+        else [{*keys}, {number, *(key for key in keys if key.isdigit())}])
+    forms = [*((_tabs(screens, number, words), 1 if chooses else 2) for words in named),
+             (_tabs(screens, number, {number}), 0)]
+    tabs = next((form for form, worth in forms if width - _tabs_width(form) >= _keys_width(actions, worth)),
+                _tabs(screens, number, set()))
     right = _tabs_width(tabs)
     segments: list[TextSegment] = [(" ", StyleRole.PLAIN)]
     hot: list[ClickableSegment] = []

@@ -50,7 +50,7 @@ class OverviewScreen(CellCursorScreen):
     number = "0"
     word = "overview"
     opens = "open"
-    worth = 0  # a user who starts here chooses a screen first
+    chooses = True  # a user who starts here chooses a screen first
     BINDINGS = bindings_for("overview")
 
     def __init__(self, watch: Watch) -> None:
