@@ -233,7 +233,7 @@ def _bodies(chance: random.Random, records: Sequence[Record]) -> bytes:
             made.append(one)
             continue
         if one.kind in _KEYS:
-            streams[one.stream] = stream_decompressor(), stream_compressor(0)
+            streams[one.stream] = stream_decompressor(), stream_compressor()
         begin = HEAD.size + (4 if one.stream else 0)  # a tick of rows has its capacity first
         try:
             unpacking, packing = streams[one.stream]

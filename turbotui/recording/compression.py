@@ -129,8 +129,8 @@ def most_unpacked(data: bytes, times: int = _MOST_TIMES) -> int:
     return min(MOST_PAYLOAD, _FREE + times * len(data))
 
 
-def stream_compressor(size: int) -> StreamCompressor:
-    """Return a compressor for pieces of about `size` bytes, the first of which needs no context."""
+def stream_compressor(size: int = 0) -> StreamCompressor:
+    """Return a compressor for pieces of about `size` bytes (0: small ones), the first of which needs no context."""
     return zstd.Compressor(size) if _ZSTD else _ZlibCompressor()
 
 
