@@ -22,7 +22,7 @@ from turbotui.untrusted import one_line
 
 MAPFILE = "mapfile.csv"
 _LARGEST = 64 << 20  # bytes of one file: the largest that Intel publishes has 4 MB
-_MOST_TOGETHER = 48 << 20  # bytes of all files of a model, a dozen or two, most of them far below 1 MB
+_MOST_TOGETHER = 48 << 20  # bytes of all files of a model: the most that Intel publishes are 4.5 MB (perfmon, CLX)
 _MAPPED = 3  # cells of a mapfile's row that are used: CPUID, version, directory
 _GROUPS = "metricgroups.json"
 _NAMES = {"EventName", "MetricName", "ArchStdEvent"}
