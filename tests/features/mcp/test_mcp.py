@@ -106,6 +106,13 @@ async def test_a_refusal_is_a_sentence_and_no_failure_of_the_protocol() -> None:
         assert len(texts(refused)) == 1
 
 
+async def test_a_table_without_rows_says_why_in_the_sentence() -> None:
+    async with Client(make_server(Verbs(), ("--machine", "guest"), {})) as client:
+        (sentence, table) = texts(await client.call_tool("topdown", {"seconds": 0.2}))
+    assert json.loads(table)["rows"] == []
+    assert "0 rows; virtual machine: " in sentence
+
+
 def test_a_recording_that_cannot_be_read_is_refused_at_the_start(
         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mcp", str(tmp_path / "none.ttj")]) == UsageError("").exit_status

@@ -113,9 +113,12 @@ def _sentence(table: dict[str, Any]) -> str:
     """What a table says before its rows: the verdict, if it has one, and that nothing was measured, if so."""
     kind, facts = table["kind"], table.get("facts", {})
     over = "" if table["seconds"] is None else f" over {table['seconds']:.2f} s"
+    count = len(table["rows"])
     left = table.get("rows_left_out", 0)
-    rows = f"{len(table['rows'])} rows" + (f" of {len(table['rows']) + left}" if left else "")
-    sentence = facts.get("verdict") or f"{table['table']} of {table['machine']} at {table['time']}{over}: {rows}"
+    rows = f"{count} of {count + left} rows" if left else f"{count} row{'s' * (count != 1)}"
+    why = "; ".join(table.get("notes", ())) if not count else ""
+    sentence = facts.get("verdict") or (f"{table['table']} of {table['machine']} at {table['time']}{over}: {rows}"
+                                        f"{'; ' * bool(why)}{why}")
     if kind != HostKind.REAL.value:
         sentence = f"{kind} machine {table['machine']}: {sentence}"
     return one_line(sentence)
