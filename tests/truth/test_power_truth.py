@@ -7,7 +7,7 @@ from model_truth import SystemTruth, truth_of
 from sampled_machine import Watched
 
 from turbotui.features.power.balance import Balance, balance_of, sentence
-from turbotui.features.power.verb import battery_table, fan_table
+from turbotui.features.power.verb import fan_table
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
@@ -39,16 +39,16 @@ def test_a_laptop_on_battery_adds_up() -> None:
     assert found.elsewhere == pytest.approx((watts["psys"] or 0.0) - found.counted)
     assert next(one for one in found.consumers if one.name == "NPU0").busy == pytest.approx(100 * NPU_BUSY, abs=0.1)
     assert found.contradictions == ()
-    batteries, fans = battery_table(frame, watched.catalog), fan_table(frame, watched.catalog)
-    row = {column.id: column.compute(batteries.rows[0]) for column in batteries.columns}
+    row = {column.id.removeprefix("Bat0"): frame.cell(column, SYSTEM_ROW) for column in watched.catalog.select(
+        [f"Bat0{name}" for name in ("State", "Health%", "Cycles", "%", "Watt", "Left")])}
     assert row["State"] == "Discharging"
     assert row["Health%"] == pytest.approx(91.0, abs=0.1)
     assert row["Cycles"] == 214
-    assert row["Charge%"] == pytest.approx(80.0, abs=1.0)
+    assert row["%"] == pytest.approx(80.0, abs=1.0)
     assert isinstance(row["Watt"], float)
-    assert row["Left"] == pytest.approx(80.0 * float(str(row["Charge%"])) / 100 / row["Watt"], rel=1e-3)
+    assert row["Left"] == pytest.approx(80.0 * float(str(row["%"])) / 100 / row["Watt"], rel=1e-3)
     assert row["Watt"] > 10.0 / BATTERY_SHARE
-    assert len(fans.rows) == 2
+    assert len(fan_table(frame, watched.catalog).rows) == 2
 
 
 def test_a_card_that_sleeps_is_not_read_and_said_to_sleep() -> None:

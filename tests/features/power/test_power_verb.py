@@ -47,6 +47,7 @@ def test_a_recording_has_the_raw_readings_and_gives_the_balance_again(
     assert main(["record", str(path), "-i", "0.1", "-n", "2", *LAPTOP, "--show", "Busy%", "--tables", "power"]) == 0
     capsys.readouterr()
     found = tables(run(capsys, "--replay", str(path), "-n", "1", "--json"))
+    assert [row["battery"] for row in found[1]["rows"]] == ["BAT0", "BAT1", "hidpp_battery_0"]
     rows = {row["consumer"]: row["values"] for row in found[0]["rows"]}
     assert rows["GPU0"]["Watt"] == pytest.approx(34.0, rel=0.05)
     assert rows["GPU0"]["Device"] == "xe 0000:03:00.0"
@@ -57,7 +58,29 @@ def test_a_recording_has_the_raw_readings_and_gives_the_balance_again(
 def test_it_is_one_of_several_tables_in_openmetrics(capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys, "-i", "0.1", "-n", "1", *LAPTOP, "--format", "openmetrics")
     assert re.search(r'consumer="GPU0"[^}]*role="counted"', text), "what may be added up says so"
-    assert 'battery="Bat0"' in text
+    assert 'battery="BAT0"' in text
+
+
+def test_its_table_of_batteries_is_that_of_the_verb_batteries(capsys: pytest.CaptureFixture[str]) -> None:
+    """Column by column and cell by cell, but for what changes with the second."""
+    (ours,) = tables(run(capsys, "-i", "0.1", "-n", "1", *LAPTOP, "--table", "batteries", "--json"))
+    assert main(["batteries", "-i", "0.1", "-n", "1", *LAPTOP, "--json"]) == 0
+    (theirs,) = tables(capsys.readouterr().out)
+    assert (ours["table"], ours["columns"]) == (theirs["table"], theirs["columns"])
+    for row, other in zip(ours["rows"], theirs["rows"], strict=True):
+        still = row["values"].keys() - {"Age", "Charge%", "Energy", "Left", "Watt", "Charge"}
+        assert {name: row["values"][name] for name in still} == {name: other["values"][name] for name in still}
+        assert row["why"] == other["why"]
+
+
+def test_a_recording_of_meters_without_rows_of_batteries_says_so(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "laptop.ttr"
+    assert main(["record", str(path), "-i", "0.1", "-n", "2", *LAPTOP, "--show", "Bat0Watt"]) == 0
+    capsys.readouterr()
+    text = run(capsys, "--replay", str(path), "-n", "1")
+    assert "# no table of batteries: not read: batteries were not read in this interval; record --tables power" in text
+    assert "Charge%" not in text
 
 
 def test_info_lists_what_tells_of_power(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from turbotui.commands.recorded import add_span_arguments, open_replay, refuse_s
 from turbotui.commands.sessions import open_host
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
+from turbotui.features.batteries import BATTERIES
 from turbotui.features.power.balance import Balance, balance_of, sentence
 from turbotui.features.power.composed import elsewhere_target, sum_target
 from turbotui.features.power.consumers import BalanceRole, Consumer
@@ -23,20 +24,23 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.catalog.meters import power_columns
-from turbotui.quantities.columns import PERCENT, Column, ColumnId, CounterColumn, Value
-from turbotui.quantities.meters import PowerMeter, meters_of
+from turbotui.quantities.columns import PERCENT, Column, CounterColumn, Value
+from turbotui.quantities.meters import PREFIX, meters_of
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.tables import Cell, CellEvidence, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.energy import ENERGY_SOURCES
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.row_differences import RowDifferences
+from turbotui.sampling.row_tables import row_table
 from turbotui.sampling.sampled import frames_of
 from turbotui.sampling.session import Session
 from turbotui.sources import METER_SOURCES, SOURCES
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.frame_evidence import frame_evidence
 
-POWER, BATTERIES, FANS = "power", "batteries", "fans"
+POWER, FANS = "power", "fans"
+_BATTERIES: Final = BATTERIES.source.kind.id
 _SOURCE: Final = "docs/specs/power.md 2.1"
 
 
@@ -125,90 +129,40 @@ def totals(found: Balance, frame: Frame) -> tuple[Consumer, ...]:
         found.elsewhere, found.why, target=elsewhere_target(frame, found)))
 
 
-# Batteries and fans: a row for each, with columns for their meters' values
+# Fans: a row for each, with the cell of its meter
 
 
 @dataclass(frozen=True, slots=True)
-class MeterRow:
-    """A device and its cells."""
+class FanRow:
+    """A fan and its revolutions a minute."""
 
     name: str
     label: str
-    cells: dict[ColumnId, tuple[CounterColumn, Cell]]
+    column: CounterColumn
+    cell: Cell
 
 
-def _cell(suffix: str) -> Callable[[MeterRow], Value]:
-    return lambda row: row.cells[suffix][1].value if suffix in row.cells else None
-
-
-def _titled(name: str, unit: str, words: str, *, decimals: int = 1, suffix: str = "",
-            width: int = 6) -> Column[MeterRow]:
-    return Column(name, unit, decimals, (), _cell(suffix or name), width=width, help=words,
-                  document="kernel Documentation/ABI/testing/sysfs-class-power" if name != "RPM" else
-                  "kernel Documentation/hwmon/sysfs-interface.rst")
-
-
-def _naming(title: str) -> tuple[Column[MeterRow], ...]:
-    return (Column(title, "", -1, (), lambda row: row.name, width=8, identity=True, help="Name of the row."),)
-
-
-_DEVICE: Final[Column[MeterRow]] = Column("Device", "", -1, (), lambda row: row.label, width=24,
-                                          help="Name of the device in its driver.")
-BATTERY_COLUMNS: Final = (
-    *_naming("Battery"),
-    _titled("State", "", "Charging, Discharging, Full or Not charging.", decimals=-1, width=12),
-    _titled("Charge%", "%", "What it holds, of what it holds when it is full today.", suffix="%", width=7),
-    _titled("Watt", "W", "What it gives; negative while it is charged.", decimals=2, width=7),
-    _titled("Left", "h", "Hours until it is empty, or full while it is charged.", decimals=2),
-    _titled("Health%", "%", "What the full battery holds, of what it held when it was new.", width=7),
-    _titled("Cycles", "", "Whole cycles of discharging and charging.", decimals=0),
-    _titled("Age", "s", "How long ago turbotui saw its numbers change.", decimals=0, width=4),
-    _DEVICE,
+FAN_COLUMNS: Final[tuple[Column[FanRow], ...]] = (
+    Column("Fan", "", -1, (), lambda row: row.name, width=8, identity=True, help="Name of the row."),
+    Column("RPM", "rpm", 0, (), lambda row: row.cell.value, width=6, help="Revolutions a minute.",
+           document="kernel Documentation/hwmon/sysfs-interface.rst"),
+    Column("Device", "", -1, (), lambda row: row.label, width=24, help="Name of the device in its driver."),
 )
-FAN_COLUMNS: Final = (*_naming("Fan"), _titled("RPM", "rpm", "Revolutions a minute.", decimals=0), _DEVICE)
 
 
-def battery_table(frame: Frame, catalog: Catalog) -> RowTable[MeterRow]:
-    """Make the table of batteries."""
-    return _meter_table(BATTERIES, "battery", BATTERY_COLUMNS, frame, catalog)
-
-
-def fan_table(frame: Frame, catalog: Catalog) -> RowTable[MeterRow]:
+def fan_table(frame: Frame, catalog: Catalog) -> RowTable[FanRow]:
     """Make the table of fans."""
-    return _meter_table(FANS, "fan", FAN_COLUMNS, frame, catalog)
+    fans = ((meter, catalog.get(f"{meter.column}RPM")) for meter in meters_of(frame.capabilities.signals))
+    rows = [FanRow(meter.column, meter.label, column, Cell(
+        value := frame.cell(column, SYSTEM_ROW), frame.why(column, SYSTEM_ROW) if value is None else None))
+        for meter, column in fans if column is not None]
+    return RowTable(FANS, "fan", FAN_COLUMNS, rows,
+                    lambda column, row, value: row.cell if column.id == "RPM" else Cell(value),
+                    lambda column, row: frame_evidence(frame, row.column, SYSTEM_ROW) if column.id == "RPM"
+                    else CellEvidence())
 
 
-def _meter_table(name: str, kind: str, columns: tuple[Column[MeterRow], ...], frame: Frame,
-                 catalog: Catalog) -> RowTable[MeterRow]:
-    rows = [MeterRow(meter.column, meter.label, dict(_cells(frame, catalog, meter)))
-            for meter in meters_of(frame.capabilities.signals) if meter.kind.id == kind]
-    suffixes = {"Charge%": "%"}
-
-    def found(column: Column[MeterRow], row: MeterRow) -> tuple[CounterColumn, Cell] | None:
-        return row.cells.get(suffixes.get(column.id, column.id))
-
-    def judge(column: Column[MeterRow], row: MeterRow, value: Value) -> Cell:
-        known = found(column, row)
-        return known[1] if known is not None else Cell(value, None if value is not None else _NOT_ITS)
-
-    def basis(column: Column[MeterRow], row: MeterRow) -> CellEvidence:
-        known = found(column, row)
-        return CellEvidence() if known is None else frame_evidence(frame, known[0], SYSTEM_ROW)
-
-    return RowTable(name, kind, columns, rows, judge, basis)
-
-
-def _cells(frame: Frame, catalog: Catalog, meter: PowerMeter) -> list[tuple[str, tuple[CounterColumn, Cell]]]:
-    cells = []
-    for suffix in ("State", "%", "Watt", "Left", "Health%", "Cycles", "Age", "RPM"):
-        column = catalog.get(f"{meter.column}{suffix}")
-        if column is not None:
-            value = frame.cell(column, SYSTEM_ROW)
-            why = frame.why(column, SYSTEM_ROW) if value is None else None
-            cells.append((suffix, (column, Cell(value, why))))
-    return cells
-
-
+_BATTERY_SIGNALS: Final = f"{PREFIX}battery."
 _OWN_SOURCES: Final = ENERGY_SOURCES | METER_SOURCES
 
 
@@ -217,7 +171,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_machine_arguments(parser)
     add_interval_arguments(parser)
     add_span_arguments(parser)
-    add_format_arguments(parser, (POWER, BATTERIES, FANS))
+    add_format_arguments(parser, (POWER, _BATTERIES, FANS))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -239,7 +193,10 @@ def run(arguments: argparse.Namespace) -> int:
     seconds, intervals = intervals_of(arguments)
     machine = read_machine(open_host(arguments))
     session = Session(machine, [source for source in SOURCES if source.id in _OWN_SOURCES], seconds, LinuxHost())
-    session.want(column.id for column in power_columns(session.catalog.columns))
+    # of batteries the balance has the watts; their rows have the rest
+    session.want(column.id for column in power_columns(session.catalog.columns)
+                 if column.unit == "W" or not any(need.startswith(_BATTERY_SIGNALS) for need in column.needs))
+    session.read_rows(run, (BATTERIES.source,))
     _print(arguments, machine, (frame for frame in frames_of(session, intervals) if frame.older is not None), intervals)
     return 0
 
@@ -250,16 +207,19 @@ def _print(arguments: argparse.Namespace, machine: Machine, frames: Iterable[Fra
         for frame in frames:
             catalog = catalog_for(frame.capabilities.signals)
             balance = balance_of(frame, catalog, model)
-            tables = _tables(balance, frame, catalog)
+            rows: RowDifferences | Unavailable | None = frame.kind(_BATTERIES)
+            notes = balance.contradictions
+            if isinstance(rows, Unavailable):
+                if any(consumer.kind == "battery" for consumer in balance.consumers):
+                    notes = (*notes, f"no table of batteries: {rows.sentence()}"
+                             + ("; record --tables power keeps them" if arguments.replay else ""))
+                rows = None
+            beside = row_table(BATTERIES, rows), fan_table(frame, catalog)
+            tables: Sequence[RowTable[Any]] = power_table(balance, frame), *(table for table in beside if table.rows)
             envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
-                                facts={"balance": sentence(balance)}, notes=balance.contradictions)
+                                facts={"balance": sentence(balance)}, notes=notes)
             shown = [table for table in tables if arguments.table in {"", table.name}]
             output.write(envelope, tables, partial(_text, envelope, balance, shown))
-
-
-def _tables(found: Balance, frame: Frame, catalog: Catalog) -> Sequence[RowTable[Any]]:
-    beside = [table for table in (battery_table(frame, catalog), fan_table(frame, catalog)) if table.rows]
-    return (power_table(found, frame), *beside)
 
 
 def _text(envelope: Envelope, found: Balance, tables: Sequence[RowTable[Any]]) -> Iterator[str]:
@@ -270,8 +230,9 @@ def _text(envelope: Envelope, found: Balance, tables: Sequence[RowTable[Any]]) -
         if table.name == POWER and not found.consumers:
             continue
         yield ""
-        yield from text_lines(envelope, replace(table, columns=table.known_columns))
-    yield from (f"# ! {text}" for text in found.contradictions)
+        columns = tuple(column for column in table.known_columns if column.default)
+        yield from text_lines(envelope, replace(table, columns=columns))
+    yield from (f"# ! {text}" if text in found.contradictions else f"# {text}" for text in envelope.notes)
     yield from (f"# no watts of {one.name}: {one.why.sentence()}" for one in found.unknown if one.why is not None)
     if found.why is not None:
         yield f"# elsewhere is unknown: {found.why.sentence()}"
