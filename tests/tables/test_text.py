@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from turbotui.machine.topology import CpuPlace, Topology, topology_of
 from turbotui.quantities.catalog import Catalog, catalog_for
-from turbotui.quantities.columns import Category, CounterColumn
+from turbotui.quantities.columns import Category, CounterColumn, Value
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.units import Unit
@@ -17,7 +20,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.snapshot import Snapshot
 from turbotui.sources.msr import Msr
 from turbotui.tables.layout import Layout
-from turbotui.tables.text import format_cell
+from turbotui.tables.text import format_cell, format_cells
 from turbotui.tables.turbostat_text import TurbostatText
 
 SECOND = 1_000_000_000
@@ -120,6 +123,12 @@ def test_the_unknown_is_a_dash_and_not_a_zero() -> None:
     assert lines[1] == "-\t-\t-"
 
 
+def test_a_row_without_the_value_of_its_first_column_begins_with_a_tab() -> None:
+    frame, catalog = frame_of(SERVER, SERVER_SIGNALS, SERVER_GAINS)
+    lines = frame_lines(frame, (catalog.by_id["PkgWatt"], catalog.by_id["Busy%"]))
+    assert lines[2:4] == ["50.00\t10.00", "\t20.00"]
+
+
 def test_without_columns_an_interval_is_one_empty_line() -> None:
     frame, _catalog = frame_of(SERVER, SERVER_SIGNALS, SERVER_GAINS)
     assert frame_lines(frame, ()) == [""]
@@ -138,3 +147,24 @@ def _column(decimals: int, *, hexadecimal: bool = False) -> CounterColumn:
 )
 def test_cells_have_the_decimals_of_their_column(column: CounterColumn, value: float | str | None, text: str) -> None:
     assert format_cell(column, value, hexadecimal=True) == text
+
+
+_FLOATS = st.floats(-1e15, 1e15)
+_VALUES = st.none() | _FLOATS | st.integers(-10**9, 10**18) | st.text(max_size=4)
+
+
+@given(decimals=st.integers(-1, 4), most=st.sampled_from([0, 6]),
+       values=st.lists(_VALUES) | st.lists(_FLOATS) | st.lists(st.integers(0, 10**9)))
+def test_the_cells_of_a_column_are_each_as_alone(decimals: int, most: int, values: list[Value]) -> None:
+    column = replace(_column(decimals), most_decimals=most)
+    assert format_cells(column, values) == [format_cell(column, value) for value in values]
+
+
+def test_the_cells_of_a_hexadecimal_column_are_hexadecimal() -> None:
+    assert format_cells(_column(0, hexadecimal=True), [26, 255], hexadecimal=True) == ["0x1a", "0xff"]
+
+
+def test_rows_of_all_cpus_are_the_topologys_own() -> None:
+    """Other tuples of the same rows would be looked up once more for every frame."""
+    frame, _catalog = frame_of(SERVER, SERVER_SIGNALS, SERVER_GAINS)
+    assert Layout(()).row_ids(frame) is frame.topology.rows(Scope.CPU)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostKind
@@ -34,17 +34,14 @@ class Layout:
         """The columns that are not topology ids."""
         return tuple(column for column in self.columns if not column.identity)
 
-    def row_ids(self, frame: Frame) -> Iterator[RowId]:
-        """The rows below the summary, in topology order."""
+    def row_ids(self, frame: Frame) -> Sequence[RowId]:
+        """The rows below the summary, in topology order; of all CPUs the topology's own tuple (`Frame.cells`)."""
         if self.summary_only:
-            return
+            return ()
         if self.rows is Scope.CPU:
-            yield from frame.rows(Scope.CPU)
-            return
+            return frame.rows(Scope.CPU)
         chosen = {instance.cpus[0] for instance in frame.topology.instances(self.rows)}
-        for instance in frame.topology.instances(Scope.CPU):
-            if instance.cpus[0] in chosen:
-                yield instance.row
+        return tuple(instance.row for instance in frame.topology.instances(Scope.CPU) if instance.cpus[0] in chosen)
 
 
 PLACES = (Scope.PACKAGE, Scope.DIE, Scope.NODE, Scope.L3, Scope.MODULE, Scope.CORE, Scope.CPU)

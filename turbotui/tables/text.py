@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from turbotui.quantities.columns import Column, Value
@@ -20,6 +21,17 @@ def format_cell(column: Column[Any], value: Value, *, hexadecimal: bool = False)
     if hexadecimal and column.hexadecimal:
         return f"0x{round(value):x}"
     return number_text(column, value)
+
+
+def format_cells(column: Column[Any], values: Sequence[Value], *, hexadecimal: bool = False) -> list[str]:
+    """`format_cell` of each value; values of one type, as nearly all columns have, share one look at the column."""
+    kinds = set(map(type, values))
+    if not (hexadecimal and column.hexadecimal) and not column.most_decimals:
+        if kinds == {float} and column.decimals >= 0:
+            return list(map(f"%.{column.decimals}f".__mod__, values))
+        if kinds == {int} and column.decimals <= 0:
+            return list(map(repr, values))
+    return [format_cell(column, value, hexadecimal=hexadecimal) for value in values]
 
 
 def number_text(column: Column[Any], value: float) -> str:

@@ -7,7 +7,7 @@ maximum of which a part is unknown is `-`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from turbotui.cell_widths import flush_left, flush_right
 from turbotui.machine.topology import Topology
@@ -16,7 +16,7 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
 from turbotui.tables.layout import Layout
-from turbotui.tables.text import UNKNOWN, format_cell
+from turbotui.tables.text import UNKNOWN, format_cell, format_cells
 
 OUT_OF_RANGE = "nan"
 """What turbostat prints for an impossible percentage (docs/specs/turbostat.md 0)."""
@@ -37,7 +37,7 @@ class TurbostatText:
         self._layout = layout
         self._printed = 0
         self._wide = False
-        self._firsts: tuple[Topology | None, dict[ColumnId, frozenset[RowId]]] = (None, {})
+        self._printed_rows: tuple[Topology | None, Sequence[RowId], list[tuple[int, ...] | None]] = (None, (), [])
 
     def lines(self, frame: Frame) -> Iterator[str]:
         """Header if due, summary, rows."""
@@ -51,31 +51,30 @@ class TurbostatText:
         if self._header_due():
             yield "\t".join(self._title(column) for column in layout.columns)
         self._printed += 1
-        yield self._line([(column, self._summary(frame, column)) for column in layout.columns])
-        rows = tuple(layout.row_ids(frame))
-        firsts = self._rows_with_values(frame, rows)
-        values = [frame.bare_cells(column, rows) for column in layout.columns]
-        for number, row in enumerate(rows):
-            line = self._line([
-                (column, self._text(frame, column, row, cells[number], hexadecimal=True)
-                 if row in firsts[column.id] else "")
-                for column, cells in zip(layout.columns, values, strict=True)
-            ])
-            if line:
-                yield line
+        yield self._line([self._summary(frame, column) for column in layout.columns])
+        rows = layout.row_ids(frame)
+        places = self._places_of_values(frame, rows)
+        texts = [self._texts(frame, column, rows, at) for column, at in zip(layout.columns, places, strict=True)]
+        yield from filter(None, map(self._line, zip(*texts, strict=True)))
 
     def end(self) -> Iterator[str]:
         """No lines at the end: every interval was complete when written."""
         return iter(())
 
-    def _rows_with_values(self, frame: Frame, rows: Sequence[RowId]) -> dict[ColumnId, frozenset[RowId]]:
-        """The rows in which each column has a value: the first of each core or package; found once per topology."""
-        topology, firsts = self._firsts
-        if topology is not frame.topology:
-            firsts = {column.id: frozenset(row for row in rows if not column.whole_only
-                and frame.first_of_home(column, row)) for column in self._layout.columns}
-            self._firsts = (frame.topology, firsts)
-        return firsts
+    def _places_of_values(self, frame: Frame, rows: Sequence[RowId]) -> list[tuple[int, ...] | None]:
+        """The places of the rows in which each column has a value; None for every row; found once per topology.
+
+        A value of a core or package stands in the core's or package's first row.
+        """
+        topology, before, places = self._printed_rows
+        if topology is not frame.topology or before != rows:
+            places = []
+            for column in self._layout.columns:
+                at = tuple(number for number, row in enumerate(rows)
+                           if not column.whole_only and frame.first_of_home(column, row))
+                places.append(None if len(at) == len(rows) else at)
+            self._printed_rows = frame.topology, rows, places
+        return places
 
     def _header_due(self) -> bool:
         """Whether a header is due: every interval; with only a summary, the first, and every n-th line if asked for."""
@@ -101,6 +100,27 @@ class TurbostatText:
             return UNKNOWN
         return self._text(frame, column, SYSTEM_ROW, *frame.bare_cells(column, (SYSTEM_ROW,)))
 
+    def _texts(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId], at: Sequence[int] | None) -> list[str]:
+        """The cells of a column in these rows: empty but at the places that have a value."""
+        if at == ():
+            return [""] * len(rows)
+        values = frame.bare_cells(column, rows)
+        if at is None:
+            return self._formatted(frame, column, rows, values)
+        texts = [""] * len(rows)
+        printed = self._formatted(frame, column, [rows[place] for place in at], [values[place] for place in at])
+        for place, text in zip(at, printed, strict=True):
+            texts[place] = text
+        return texts
+
+    def _formatted(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId],
+                   values: Sequence[Value]) -> list[str]:
+        wide = self._wide and column.id in _COUNTS
+        if wide or column.id in _CLOCKS or (column.unit == "%" and None in values):
+            return [self._text(frame, column, row, value, hexadecimal=True)
+                    for row, value in zip(rows, values, strict=True)]
+        return format_cells(column, values, hexadecimal=True)
+
     def _text(self, frame: Frame, column: CounterColumn, row: RowId, value: Value, *, hexadecimal: bool = False) -> str:
         if value is None and column.unit == "%":
             why = frame.why(column, row)
@@ -112,10 +132,8 @@ class TurbostatText:
         text = format_cell(column, value, hexadecimal=hexadecimal)
         return flush_right(text, _WIDE) if self._wide and column.id in _COUNTS else text
 
-    def _line(self, cells: Sequence[tuple[CounterColumn, str]]) -> str:
+    def _line(self, cells: Iterable[str]) -> str:
         """Join cells with TABs; a line ends where its data ends, except after a clock."""
-        kept = list(cells)
-        while kept and not kept[-1][1]:
-            kept.pop()
-        line = "\t".join(text for _column, text in kept)
-        return f"{line}\t" if kept and kept[-1][0].id in _CLOCKS else line
+        line = "\t".join(cells).rstrip("\t")  # no cell has a TAB of its own (`untrusted.one_line`)
+        after_clock = line and self._layout.columns[line.count("\t")].id in _CLOCKS
+        return f"{line}\t" if after_clock else line
