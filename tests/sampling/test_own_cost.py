@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -35,6 +36,30 @@ def costs_of(batches: Sequence[tuple[int, Usage, int, int]]) -> list[OwnCost]:
             meter.note(frame(len(found), behind), reads, opened)
             found.append(meter.cost)
     return found
+
+
+class _Memory(FakeHost):
+    """A host whose process has 25 pages, and that counts how often this is read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = 0
+
+    def read_text(self, path: str) -> str:
+        assert path == "/proc/self/statm"
+        self.read += 1
+        return "100 25 5 1 0 10 0\n"
+
+
+def test_memory_is_read_when_it_is_asked_for() -> None:
+    host = _Memory()
+    usages = iter([Usage(float(second), 0.0, 0) for second in range(1, 5)])
+    meter = Meter(host, lambda: next(usages))
+    for seq in range(4):
+        meter.note(frame(seq, 0), 0, 0)
+    assert host.read == 0
+    assert [meter.cost.rss_bytes for _ in range(3)] == [25 * resource.getpagesize()] * 3
+    assert host.read == 1, "once for a frame"
 
 
 def test_frames_of_one_batch_share_the_cost_of_that_batch() -> None:

@@ -79,11 +79,11 @@ class _Mark:
     opened: int
 
 
-def _cost_between(before: _Mark | None, mark: _Mark, frame: Frame, resident: int | None) -> OwnCost:
+def _cost_between(before: _Mark | None, mark: _Mark, frame: Frame) -> OwnCost:
     """The cost of each frame of a group, which is all that was used since the group before."""
     newer = frame.newer
     frames = newer.behind + 1
-    known = OwnCost(None, resident, newer.span_ns / 1e6, newer.late_total, newer.overruns)
+    known = OwnCost(None, None, newer.span_ns / 1e6, newer.late_total, newer.overruns)
     if before is None or mark.usage.at <= before.usage.at:
         return replace(known, reads=mark.reads / frames, opened=mark.opened / frames)
     used = mark.usage.used - before.usage.used
@@ -107,7 +107,15 @@ class Meter:
         self._mark: _Mark | None = None
         self._resident_at = -math.inf
         self._resident_bytes: int | None = None
-        self.cost = OwnCost(None, None, 0.0, 0, 0)
+        self._cost = OwnCost(None, None, 0.0, 0, 0)
+
+    @property
+    def cost(self) -> OwnCost:
+        """The cost beside the newest frame. Memory is read when it is asked for: text output never asks."""
+        mark = self._mark
+        if mark is not None and mark.usage.at - self._resident_at >= _RESIDENT_SECONDS:
+            self._resident_at, self._resident_bytes = mark.usage.at, self._resident()
+        return replace(self._cost, rss_bytes=self._resident_bytes)
 
     def note(self, frame: Frame, reads: int, opened: int) -> None:
         """Note a new frame, with the groups that spies read and the counters that they opened since the start."""
@@ -115,14 +123,12 @@ class Meter:
         first, self._behind = not self._behind, newer.behind
         if not first:
             # one of several frames held back together, which share their cost
-            self.cost = replace(self.cost, sample_ms=newer.span_ns / 1e6, late=newer.late_total,
-                                overruns=newer.overruns)
+            self._cost = replace(self._cost, sample_ms=newer.span_ns / 1e6, late=newer.late_total,
+                                 overruns=newer.overruns)
             return
         mark, before = _Mark(self._usage(), reads, opened), self._mark
         self._mark = mark
-        if mark.usage.at - self._resident_at >= _RESIDENT_SECONDS:
-            self._resident_at, self._resident_bytes = mark.usage.at, self._resident()
-        self.cost = _cost_between(before, mark, frame, self._resident_bytes)
+        self._cost = _cost_between(before, mark, frame)
 
     def _resident(self) -> int | None:
         try:
