@@ -22,10 +22,10 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn
 from turbotui.sampling.rows import Columns, Row, RowSlot
+from turbotui.sources.batteries import CLASS, PERIPHERAL, supply_kind
 from turbotui.sources.unreadable import proc_unreadable
 
 _ABI: Final = "kernel Documentation/ABI/testing/sysfs-class-power"
-_CLASS: Final = "/sys/class/power_supply"
 _HOUR: Final = 3600
 _MOST_SHARE: Final = 110  # %; drivers report a little more than full
 _Number: TypeAlias = "float | Unavailable"
@@ -34,7 +34,7 @@ KIND: Final = RowKind("batteries", "batteries", most=256)
 
 
 def _gauge(name: QuantityId, unit: Unit, files: str) -> Quantity:
-    return Quantity(name, KIND.id, unit, Behavior.GAUGE, Reduce.NONE, f"{_CLASS}/{{row}}: {files}", _ABI,
+    return Quantity(name, KIND.id, unit, Behavior.GAUGE, Reduce.NONE, f"{CLASS}/{{row}}: {files}", _ABI,
                     form=Form.TEXT if unit is Unit.TEXT else Form.DOUBLE)
 
 
@@ -100,19 +100,19 @@ class BatteryReader:
     def __init__(self, machine: Machine) -> None:
         self._host = machine.host
         self._none = Unavailable(Reason.VIRTUALISED if machine.model.hypervisor else Reason.NO_HARDWARE,
-                                 f"{_CLASS} has no battery")
+                                 f"{CLASS} has no battery")
         self._rows: dict[str, _Battery] = {}
         self._had_any = False
 
     def read(self, into: Columns) -> Unavailable | None:
         """Put the batteries that are there."""
         try:
-            names = self._host.list_dir(_CLASS)
+            names = self._host.list_dir(CLASS)
         except HostError as error:
             if error.errno != errno.ENOENT or is_bare_copy(self._host):
                 return proc_unreadable(error, self._host)
             names = ()  # a kernel without the class
-        kinds = {name: kind for name in names if (kind := self._kind(f"{_CLASS}/{name}"))}
+        kinds = {name: kind for name in names if (kind := supply_kind(self._host, f"{CLASS}/{name}"))}
         for name in self._rows.keys() - kinds.keys():
             into.death(self._rows.pop(name).slot)
         for name, kind in kinds.items():
@@ -123,24 +123,14 @@ class BatteryReader:
                     continue
                 battery = self._rows[name] = _Battery(slot, {}, 0)
                 into.put(slot, "type", kind)
-            elif kind == _PERIPHERAL and not into.due(battery.slot):
+            elif kind == PERIPHERAL and not into.due(battery.slot):
                 continue
-            self._read(f"{_CLASS}/{name}", battery, into)
+            self._read(f"{CLASS}/{name}", battery, into)
         self._had_any |= bool(self._rows)
         return None if self._had_any else self._none
 
     def close(self) -> None:
         """Nothing is open between two ticks."""
-
-    def _kind(self, directory: str) -> str:
-        """What a supply is; "" for none that holds energy, and for an empty bay."""
-        if line_of(self._host, f"{directory}/present") == "0":
-            return ""
-        kind = line_of(self._host, f"{directory}/type")
-        if kind == "UPS":
-            return kind
-        is_peripheral = line_of(self._host, f"{directory}/scope") == "Device"
-        return "" if kind != "Battery" else _PERIPHERAL if is_peripheral else "battery"
 
     def _read(self, directory: str, battery: _Battery, into: Columns) -> None:
         at_ns, host = self._host.now_ns(), self._host
@@ -182,7 +172,6 @@ class BatteryReader:
                 yield file, number * times / divided
 
 
-_PERIPHERAL: Final = "peripheral"
 _TEXTS: Final = ("status", "capacity_level", "manufacturer", "model_name")
 _SIGNED: Final = frozenset({"power_now", "current_now"})
 _FILES: Final = {

@@ -1,7 +1,7 @@
 """Batteries from the kernel's power_supply class: their output, charge and wear.
 
 Files: kernel Documentation/ABI/testing/sysfs-class-power. Firmware updates the numbers every few seconds to half a
-    minute, so their age is shown. The battery of a mouse or phone has `scope` Device and does not power the machine.
+    minute, so their age is shown.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from typing import Final
 
 from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
-from turbotui.machine.small_files import names_in
+from turbotui.machine.small_files import line_of, names_in
 from turbotui.quantities.meters import meter_signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.meter_devices import MeterDevice, MeterFile, magnitude, word
 from turbotui.sources.meter_source import FoundDevices, MeterSource
-from turbotui.sources.sysfs_files import Decode, number, read_line
+from turbotui.sources.sysfs_files import Decode, number
 
 CLASS: Final = "/sys/class/power_supply"
+PERIPHERAL: Final = "peripheral"
 _POWER: Final = "power_now"
 _FILES: Final[tuple[tuple[str, str, Decode], ...]] = (
     ("status", "status", word),
@@ -46,15 +47,20 @@ class Batteries(MeterSource):
     def find(self, machine: Machine) -> FoundDevices:
         host = machine.host
         names = names_in(host, CLASS)
-        devices = tuple(_battery(host, name) for name in names if _powers_machine(host, f"{CLASS}/{name}"))
+        devices = tuple(_battery(host, name) for name in names if supply_kind(host, f"{CLASS}/{name}") == "battery")
         detail = f"{CLASS}: there is no battery that feeds this machine"
         return FoundDevices(devices, {meter_signal("battery", 0, "power"): Unavailable(
             Reason.VIRTUALISED if machine.model.hypervisor else Reason.NO_HARDWARE, detail)})
 
 
-def _powers_machine(host: Host, directory: str) -> bool:
-    return (read_line(host, f"{directory}/type") == "Battery" and read_line(host, f"{directory}/present") != "0"
-            and read_line(host, f"{directory}/scope") != "Device")
+def supply_kind(host: Host, directory: str) -> str:
+    """What a supply is: battery, UPS, or peripheral (of a mouse, a phone); "" without energy, and for an empty bay."""
+    if line_of(host, f"{directory}/present") == "0":
+        return ""
+    kind = line_of(host, f"{directory}/type")
+    if kind != "Battery":
+        return kind if kind == "UPS" else ""
+    return PERIPHERAL if line_of(host, f"{directory}/scope") == "Device" else "battery"
 
 
 def _battery(host: Host, name: str) -> MeterDevice:
@@ -65,5 +71,5 @@ def _battery(host: Host, name: str) -> MeterDevice:
         left_out |= {"charge_now", "charge_full", "charge_full_design"}
     found = tuple(MeterFile(quantity, f"{directory}/{file}", decode) for quantity, file, decode in _FILES
                   if file in files and file not in left_out)
-    maker, model = (read_line(host, f"{directory}/{file}") or "" for file in ("manufacturer", "model_name"))
+    maker, model = (line_of(host, f"{directory}/{file}") for file in ("manufacturer", "model_name"))
     return MeterDevice("battery", " ".join(filter(None, (name, maker, model))), found, slow=True, settles=True)

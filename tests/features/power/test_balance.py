@@ -51,6 +51,11 @@ def test_a_battery_on_mains_says_nothing_of_the_machine() -> None:
         assert found.total == 30.0
 
 
+def test_two_batteries_are_a_figure_of_the_machine() -> None:
+    found = balanced([part(name, 40.0, PLATFORM, kind="battery") for name in ("Bat0", "Bat1")], 1.0)
+    assert [(one.name, one.watts) for one in found.platforms] == [("2 batteries", 80.0)]
+
+
 def test_a_psys_below_the_parts_is_named_and_the_next_figure_asked() -> None:
     found = balanced([part("package", 60.0), part("psys", 25.0, PLATFORM),
                       part("Bat0", 80.0, PLATFORM, kind="battery")], 1.0)

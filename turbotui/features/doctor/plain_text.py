@@ -24,7 +24,8 @@ def plain_lines(diagnosis: Diagnosis, *, verbose: bool) -> Iterator[str]:
     yield ""
     rows: list[tuple[str, ...]] = [_TITLES]
     for source in diagnosis.sources:
-        rows.append((source.title, f"{MARKS[source.state]} {source.state.value}", source.gives, _advice(source)))
+        rows.append((source.title, f"{MARKS[source.state]} {source.state.value}", source.gives,
+                     f"{source.detail} {advice(source)}".strip()))
         rows.extend((f"  {signal.id}", "✓" if signal.usable else "✗", "", signal_text(signal))
                     for signal in (source.signals if verbose else ()))
     yield from _aligned(rows)
@@ -55,11 +56,10 @@ def remedies(diagnosis: Diagnosis) -> Mapping[str, Sequence[str]]:
     return helped
 
 
-def _advice(source: SourceReport) -> str:
-    if not source.remedy:
-        return source.detail
+def advice(source: SourceReport) -> str:
+    """Return an arrow and the first of a source's remedies; "" for a source without."""
     first, *others = source.remedy.split(OR)
-    return f"{source.detail} → {first}{'; other ways are below' if others else ''}".lstrip()
+    return f"→ {first}{'; other ways are below' if others else ''}" if first else ""
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from textual.widget import Widget
@@ -148,12 +150,15 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         return [*lines, *(((f" {note}", StyleRole.DIM),) for note in diagnosis.notes)]
 
     def _source(self, source: SourceReport) -> list[tuple[TextSegment, ...]]:
+        # a path or a command stays in one part, to be copied
+        wrapped = partial(textwrap.wrap, width=max(20, self.size.width - 10), break_long_words=False,
+                          break_on_hyphens=False)
         lines: list[tuple[TextSegment, ...]] = [((f" {source.title}: {source.gives}", StyleRole.SUMMARY),)]
         if source.detail:
-            lines += [((f" {part}", StyleRole.PLAIN),) for part in self._wrapped(source.detail)]
+            lines += [((f" {part}", StyleRole.PLAIN),) for part in wrapped(source.detail)]
         if source.remedy:
             lines += [((f" to do: {part}" if not at else f"        {part}", StyleRole.KEY),)
-                      for at, part in enumerate(self._wrapped(source.remedy))]
+                      for at, part in enumerate(wrapped(source.remedy))]
         wide = max((len(signal.id) for signal in source.signals), default=0) + 2
         for signal in source.signals:
             if signal.usable:
@@ -163,15 +168,6 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
             else:
                 why = "; ".join(text for text in (f"{signal.reason}: {signal.detail}", signal.remedy) if text)
                 lines.append(((f" — {flush_left(signal.id, wide)}", StyleRole.DIM), (why, StyleRole.DIM)))
-        return lines
-
-    def _wrapped(self, text: str) -> list[str]:
-        width = max(20, self.size.width - 10)
-        lines: list[str] = [""]
-        for word in text.split():
-            if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
-                lines.append("")
-            lines[-1] += f" {word}" if lines[-1] else word
         return lines
 
     def readout(self) -> str:

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from turbotui.features.doctor.model import Diagnosis, SourceReport, State
-from turbotui.features.doctor.plain_text import MARKS, TO_HAVE_MORE, remedies, signal_text
+from turbotui.features.doctor.model import Diagnosis, State
+from turbotui.features.doctor.plain_text import MARKS, TO_HAVE_MORE, advice, remedies, signal_text
 from turbotui.machine.perf_errors import OR
 
 _STYLES = {State.READY: "green", State.PARTIAL: "yellow", State.ABSENT: "red"}
@@ -33,17 +33,16 @@ def print_report(diagnosis: Diagnosis, *, verbose: bool) -> None:
     table.add_column("why, and what to do", overflow="fold")
     for source in diagnosis.sources:
         state = Text(f"{MARKS[source.state]} {source.state.value}", style=_STYLES[source.state])
-        table.add_row(Text(source.title), state, Text(source.gives), _advice(source))
+        words = Text(source.detail)
+        if source.remedy:
+            words.append(f"\n{advice(source)}", style="bold")
+        table.add_row(Text(source.title), state, Text(source.gives), words)
         if verbose:
             for signal in source.signals:
                 table.add_row(Text(f"  {signal.id}", style="dim"), Text("✓" if signal.usable else "✗"), Text(""),
                               Text(signal_text(signal), style="dim"))
     console.print(table)
-    _print_remedies(console, diagnosis)
-
-
-def _print_remedies(console: Console, diagnosis: Diagnosis) -> None:
-    """Print each remedy once and unbroken, because the table wraps long commands, which cannot be copied."""
+    # each remedy once and unbroken, because the table wraps long commands, which cannot be copied
     helped = remedies(diagnosis)
     if helped:
         console.print(f"\n{TO_HAVE_MORE}", style="bold")
@@ -51,11 +50,3 @@ def _print_remedies(console: Console, diagnosis: Diagnosis) -> None:
         console.print(Text(f"{', '.join(titles)}:"))
         for way in remedy.split(OR):
             console.print(Text(f"  {way}"), soft_wrap=True)
-
-
-def _advice(source: SourceReport) -> Text:
-    text = Text(source.detail)
-    if source.remedy:
-        first, *others = source.remedy.split(OR)
-        text.append(f"\n→ {first}{'; other ways are below' if others else ''}", style="bold")
-    return text

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterable
+from functools import partial
 
 from turbotui.features.info.machine_facts import HeaderLine, MachineFacts, negated_unless
 from turbotui.machine.cpulist import format_cpulist
@@ -68,16 +69,12 @@ def _extended(facts: MachineFacts) -> Iterable[HeaderLine]:
         yield HeaderLine(f"CPUID(0x80000000): max_extended_levels: {leaf.eax:#x}", "CPUID 0x80000000")
 
 
-def _words(facts: MachineFacts, number: int, words: Iterable[tuple[str, str]]) -> tuple[list[str], str]:
-    """Return words of a leaf, with "No-" before features that the machine lacks, and the source."""
-    origin = f"flags of {_CPUINFO}" if facts.leaf(number) is None else f"CPUID {number}"
-    return [negated_unless(facts.has(flag), word) for word, flag in words], origin
-
-
-def _basic(facts: MachineFacts) -> Iterable[HeaderLine]:
+def _flags(number: int, words: Iterable[tuple[str, str]], between: str, facts: MachineFacts) -> Iterable[HeaderLine]:
+    """Words of a leaf, with "No-" before features that the machine lacks."""
     if facts.machine.model.architecture in ("x86_64", "i386"):
-        words, origin = _words(facts, 1, _BASIC)
-        yield HeaderLine(f"CPUID(1): {' '.join(words)}", origin)
+        origin = f"flags of {_CPUINFO}" if facts.leaf(number) is None else f"CPUID {number}"
+        text = between.join(negated_unless(facts.has(flag), word) for word, flag in words)
+        yield HeaderLine(f"CPUID({number}): {text}", origin)
 
 
 def _hypervisor(facts: MachineFacts) -> Iterable[HeaderLine]:
@@ -91,12 +88,6 @@ def _hypervisor(facts: MachineFacts) -> Iterable[HeaderLine]:
 def _platform(facts: MachineFacts) -> Iterable[HeaderLine]:
     if facts.machine.platform.note:
         yield HeaderLine(f"Platform: {facts.machine.platform.note}", "platform table")
-
-
-def _power(facts: MachineFacts) -> Iterable[HeaderLine]:
-    if facts.machine.model.architecture in ("x86_64", "i386"):
-        words, origin = _words(facts, 6, _POWER)
-        yield HeaderLine(f"CPUID(6): {', '.join(words)}", origin)
 
 
 def _misc_enable(facts: MachineFacts) -> Iterable[HeaderLine]:
@@ -157,8 +148,8 @@ def _bogomips(facts: MachineFacts) -> Iterable[HeaderLine]:
         yield HeaderLine(f"BogoMIPS: {least:.2f}{'' if least == most else f' to {most:.2f}'}", _CPUINFO)
 
 
-FACTS = (_vendor, _identity, _extended, _basic, _hypervisor, _platform, _power, _misc_enable, _extensions,
-         _feature_control)
+FACTS = (_vendor, _identity, _extended, partial(_flags, 1, _BASIC, " "), _hypervisor, _platform,
+         partial(_flags, 6, _POWER, ", "), _misc_enable, _extensions, _feature_control)
 PREFETCH_FACTS = (_prefetch,)
 LSCPU_FACTS = (_revisions, _bogomips)
 """Lines that turbostat does not have, and lscpu has."""

@@ -20,7 +20,6 @@ _LEAST_WATTS: Final = 1.0
 _APART: Final = 0.25  # share beyond which two figures of the whole machine contradict each other
 _LONG: Final = 3.0  # a figure averaged over more intervals, or older, is of another time
 _OLD_SECONDS: Final = 10.0  # firmware makes a battery's numbers every few seconds
-_SUPPLIES: Final = "power supplies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +115,8 @@ def _platforms(consumers: Sequence[Consumer]) -> Iterator[PlatformFigure]:
         total = math.fsum(known) if len(known) == len(watts) else None
         if kind == "battery" and (total is None or total <= 0):
             total = None  # on mains power a battery reports its charging power
-        name = members[0].name if len(members) == 1 else _SUPPLIES if kind == "psu" else f"{len(members)} {kind}s"
+        name = members[0].name if len(members) == 1 else "power supplies" if kind == "psu" else (
+            f"{len(members)} {'batteries' if kind == 'battery' else f'{kind}s'}")
         yield PlatformFigure(kind, name, total, members)
 
 
