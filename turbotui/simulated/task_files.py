@@ -11,7 +11,7 @@ from turbotui.dataclass import dataclass
 from turbotui.simulated import basis as b
 from turbotui.simulated.threads import process_of
 from turbotui.simulated.tree import File, Folder, Node, fixed, folder
-from turbotui.simulated.workloads import WORKLOADS
+from turbotui.simulated.workloads import MEMORY, WORKLOADS
 
 if TYPE_CHECKING:
     from turbotui.simulated.model import Model
@@ -102,14 +102,33 @@ def task_files(ran: Ran, waits: TaskWaits) -> dict[str, Node]:
     """Return the directories of processes below /proc, by their number."""
     work = [_Process(process_of(kind), parent, uid, WORKLOADS[kind].name, arguments, group, "R", nice)
         for kind, (parent, uid, arguments, group, nice) in enumerate(_WORK)]
-    files: dict[str, Node] = {str(one.pid): folder({**_files(one), "stat": fixed(_stat(one, []))}) for one in _OTHERS}
+    nodes = len(waits.model.layout.node_cpus)
+    files: dict[str, Node] = {str(one.pid): folder({
+        **_files(one), "stat": fixed(_stat(one, [])), "numa_maps": fixed(numa_maps([_PAGES])),
+    }) for one in _OTHERS}
     for kind, process in enumerate(work):
         files[str(process.pid)] = folder({
             **_files(process), "stat": File(partial(_stat_now, process, partial(ran, kind), kind, waits)),
             "status": File(partial(_status_now, process, kind, waits)),
+            "numa_maps": fixed(numa_maps(pages_on(kind, nodes))),
             "task": Folder(partial(_threads, process, partial(ran, kind))),
         })
     return files
+
+
+def pages_on(kind: int, nodes: int) -> list[int]:
+    """Return the pages of a kind of work's process on each node: evenly, or of work on memory 95 % on the last node."""
+    if kind == MEMORY and nodes > 1:
+        return [_PAGES // 20, *[0] * (nodes - 2), _PAGES - _PAGES // 20]
+    return [_PAGES // nodes + (node < _PAGES % nodes) for node in range(nodes)]
+
+
+def numa_maps(pages: Sequence[int]) -> str:
+    """Return /proc/PID/numa_maps of a process with some pages of 4 KiB on each node (proc(5))."""
+    words = " ".join(f"N{node}={count}" for node, count in enumerate(pages) if count)
+    total = sum(pages)
+    return (f"555500000000 default file=/usr/bin/work\n7f0000000000 default anon={total} dirty={total} {words} "
+            "kernelpagesize_kB=4\n7fff00000000 default stack")
 
 
 def _threads(one: _Process, ran: Callable[[float], Sequence[float]]) -> Mapping[str, Node]:

@@ -12,6 +12,7 @@ from turbotui.features.tasks.energy import METHOD, UNITS
 from turbotui.features.tasks.fact_columns import FIRST_FACTS, LAST_FACTS, PROC, MeasuredCell, MeasuredFact, TaskFact
 from turbotui.features.tasks.loads import LOAD_BY_ID, LOAD_FACTS, LOADS
 from turbotui.features.tasks.loads import NOT_YET as NOT_SAMPLED
+from turbotui.features.tasks.memory_places import MAP_BY_ID, MAP_FACTS, MAPS, nodes_where_it_ran
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.parallel_columns import (
     PARALLEL,
@@ -48,6 +49,11 @@ class TaskInputs:
     def facts(self) -> TaskFacts | Unavailable:
         """Facts about the row's task from /proc, read on first use."""
         return SEVERAL if self.row.pid is None else self.looks.at(self.row.pid, self.row.tid)
+
+    @property
+    def nodes(self) -> frozenset[int]:
+        """The NUMA nodes where the row ran; empty where nobody knows."""
+        return nodes_where_it_ran(self.row.loads, self.row.last_cpu, self.looks.node_of)
 
     def rate(self, name: str) -> float | None:
         """A count per second."""
@@ -190,6 +196,7 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     *map(_fact_column, LAST_FACTS),
     *(_measured_column(fact, WAIT) for fact in WAIT_FACTS),
     *(_measured_column(fact, LOADS) for fact in LOAD_FACTS),
+    *(_measured_column(fact, MAPS) for fact in MAP_FACTS),
     # the counts behind the rates above, for sums
     TaskColumn("Time_s", "s", 6, (CPU_TIME,), lambda i: i.row.run_seconds, width=12, default=False,
                help="CPU time in the interval"),
@@ -223,12 +230,14 @@ def is_estimate(column: TaskColumn, inputs: TaskInputs) -> bool:
     return not estimated.isdisjoint(inputs.numerics.counted)
 
 
-MEASURED: Final = WAIT_BY_ID.keys() | LOAD_BY_ID.keys() | PARALLEL_BY_ID.keys()
+MEASURED: Final = WAIT_BY_ID.keys() | LOAD_BY_ID.keys() | PARALLEL_BY_ID.keys() | MAP_BY_ID.keys()
 """Names of columns of what is measured only while one of them is shown."""
 
 
 def measured(column: str, inputs: TaskInputs) -> MeasuredCell:
-    """The value of a column of waits, parallelism or sampled loads, or the reason why it is unknown."""
+    """The value of a column of waits, parallelism, sampled loads or memory by node, or why it is unknown."""
+    if column in MAP_BY_ID:
+        return _memory_cell(column, inputs)
     if column in PARALLEL_BY_ID:
         return parallel_cell(column, inputs.row.parallel, inputs.window)
     waits, loads = inputs.row.waits, inputs.row.sampled
@@ -238,6 +247,13 @@ def measured(column: str, inputs: TaskInputs) -> MeasuredCell:
         return MeasuredCell(None, NOT_SAMPLED if loads is None else loads.why)
     ghz = _gigahertz(inputs)
     return LOAD_BY_ID[column].of(loads.counts, ghz if isinstance(ghz, float) else None)
+
+
+def _memory_cell(column: str, inputs: TaskInputs) -> MeasuredCell:
+    if inputs.row.pid is None:
+        return MeasuredCell(None, SEVERAL)
+    memory = inputs.looks.memory_of(inputs.row.pid)
+    return MeasuredCell(None, memory) if isinstance(memory, Unavailable) else MAP_BY_ID[column].of(memory, inputs.nodes)
 
 
 NOT_SCHEDULED: Final = "did not run while the set that counts it was on"
@@ -272,7 +288,7 @@ def why_missing(column: TaskColumn, names: tuple[str, ...], numerics: Numerics,
                 energy: Unavailable | None) -> Unavailable | None:
     """The reason why a column is empty for an application; None if it is not."""
     for need in column.needs:
-        if need in (CPU_TIME, PROC, WAIT, LOADS, PARALLEL):
+        if need in (CPU_TIME, PROC, WAIT, LOADS, PARALLEL, MAPS):
             return None  # perf's task clock at least; of the others each row says something, or why not
         if need == ENERGY:
             return energy

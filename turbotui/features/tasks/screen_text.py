@@ -24,9 +24,11 @@ from turbotui.features.tasks.columns import (
 )
 from turbotui.features.tasks.energy import method
 from turbotui.features.tasks.live import TaskSnapshot
+from turbotui.features.tasks.memory_places import place_sentence
 from turbotui.features.tasks.region_totals import RegionTotals
 from turbotui.features.tasks.report import Report, cpu_seconds
 from turbotui.features.tasks.tables import Grouping
+from turbotui.machine.tasks.numa_maps import NodeMemory
 from turbotui.quantities.tables import CellEvidence
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import UNKNOWN, StyleRole
@@ -198,6 +200,9 @@ def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inp
         if row.incomplete:
             remarks.append("* counts are too low: another profiler held the counters for a part of the time")
         remarks.append(_how_counted(report, row.estimated))
+        memory = None if row.pid is None else inputs.looks.memory_seen(row.pid)
+        if row.pid is not None and isinstance(memory, NodeMemory):
+            remarks.append(place_sentence(memory, inputs.nodes, inputs.looks.node_of, row.pid, row.tid))
         if row.waits is not None and (total := sum(ran for _name, ran in row.waits.behind)):
             parts = ", ".join(f"{name} {ran / total:.0%}" for name, ran in row.waits.behind).replace("%", " %")
             remarks.append(f"on its CPU ran while it waited 0.1 ms or longer: {parts}")

@@ -28,6 +28,8 @@ from turbotui.features.tasks.energy import METHOD, UNITS
 from turbotui.features.tasks.fact_columns import PROC
 from turbotui.features.tasks.loads import LOADS
 from turbotui.features.tasks.loads import NOT_YET as NOT_SAMPLED
+from turbotui.features.tasks.memory_places import MAPS
+from turbotui.features.tasks.memory_places import NOT_READ as NOT_MAPPED
 from turbotui.features.tasks.parallel_columns import NOT_WEIGHED, PARALLEL
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
@@ -70,7 +72,7 @@ def says_something(column: TaskColumn, by: Grouping, reports: Sequence[Report], 
             return by is Grouping.UNIT
         case "Command":
             return by is not Grouping.UNIT
-    if PROC in column.needs and by is Grouping.UNIT:
+    if not {PROC, MAPS}.isdisjoint(column.needs) and by is Grouping.UNIT:
         return False
     return any(why_missing(column, report.names, report.numerics, energy) is None
                for report in reports if report.names)
@@ -99,6 +101,7 @@ def task_table(report: Report, by: Grouping, joules: Mapping[str, float],
                   if (joules or ENERGY not in column.needs)
                   and (report.waits_lost is not None or WAIT not in column.needs)
                   and (report.sampling or LOADS not in column.needs)
+                  and (looks.knows_memory or MAPS not in column.needs)
                   and (report.parallel is not None or PARALLEL not in column.needs)
                   and says_something(column, by, (report,), energy, several=bool(report.application.name))
                   and (PROC not in column.needs or any(column.compute(row) is not None for row in rows)))
@@ -133,7 +136,7 @@ def _why(column: TaskColumn, inputs: TaskInputs, energy: Unavailable | None) -> 
     return missing or Unavailable(Reason.OUT_OF_RANGE, f"{column.id} has no sensible value in this interval: {of_what}")
 
 
-_NOT_MEASURED: Final = {WAIT: NOT_YET, LOADS: NOT_SAMPLED, PARALLEL: NOT_WEIGHED}
+_NOT_MEASURED: Final = {WAIT: NOT_YET, LOADS: NOT_SAMPLED, PARALLEL: NOT_WEIGHED, MAPS: NOT_MAPPED}
 _NOT_TOLD: Final = Unavailable(Reason.NOT_PERMITTED, "/proc does not say it of this task, or not to this user",
                                 "run as root to see tasks of others")
 

@@ -16,6 +16,7 @@ from turbotui.features.tasks.cpu_waits import CpuWaits, cpu_wait_table
 from turbotui.features.tasks.energy import method, why_not
 from turbotui.features.tasks.fact_columns import ARGUMENTS
 from turbotui.features.tasks.loads import LOADS
+from turbotui.features.tasks.memory_places import MAPS
 from turbotui.features.tasks.parallel_columns import alone_by_name
 from turbotui.features.tasks.parallel_watch import ParallelWatch
 from turbotui.features.tasks.report import Report, cpu_seconds
@@ -27,6 +28,7 @@ from turbotui.features.tasks.timeline import IDLE, STAYS, Stretch, place_texts, 
 from turbotui.features.tasks.totals_table import ALIVE, ENDED
 from turbotui.features.tasks.waits import WAIT
 from turbotui.machine.host import Host
+from turbotui.machine.tasks.numa_maps import NodeMemory
 from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.machine.tasks.sets import Mode, SamplingMoment
 from turbotui.quantities.columns import Value
@@ -53,6 +55,7 @@ _GUESSED: Final = ("by perf's task clock where no schedstat told it and whole CP
                    "record it")
 _LONG_NS: Final = 10_000_000  # of run time, from which a row is spoken of
 _RUNNING: Final = "running"
+_REASONS: Final = 3  # of missing memory by node that are said
 _SOME: Final = 0.05  # threads at a time in a place, from which it is not idle
 _STRETCHES: Final = 5  # serial stretches that are listed
 _OTHERS: Final = 4  # threads of one wait that are named
@@ -237,6 +240,11 @@ def _what_is_not_counted(table: TaskInterval) -> Iterator[str]:
         yield report.numerics_note()
     if table.no_energy is not None:
         yield f"no energy: {table.no_energy.sentence()}"
+    if table.looks.knows_memory:
+        places = [table.looks.memory_of(row.pid) for row in report.rows if row.pid is not None]
+        reasons = dict.fromkeys(place.sentence() for place in places if isinstance(place, Unavailable))
+        whose = "some rows" if len(reasons) > 1 or any(isinstance(place, NodeMemory) for place in places) else "any row"
+        yield from (f"no memory by node of {whose}: {why}" for why in list(reasons)[:_REASONS])
 
 
 def _what_is_estimated(table: TaskInterval) -> Iterator[str]:
@@ -263,7 +271,7 @@ def _plain(name: str, value: int) -> str:
 def in_text(whole: RowTable[TaskInputs]) -> RowTable[TaskInputs]:
     """The screen's columns with the time and energy of the interval; arguments, which may be long, come last."""
     columns = [column for column in whole.columns
-               if column.default or column.id in _IN_TEXT_TOO or not {WAIT, LOADS}.isdisjoint(column.needs)]
+               if column.default or column.id in _IN_TEXT_TOO or not {WAIT, LOADS, MAPS}.isdisjoint(column.needs)]
     return replace(whole, columns=tuple(sorted(columns, key=lambda column: column.id == ARGUMENTS)))
 
 

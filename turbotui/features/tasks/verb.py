@@ -81,6 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="also sample loads: their latency and the memory level that served them, if a PMU "
                              "measures "
                              "that (AMD IBS, Intel PEBS); each sample is an interrupt")
+    parser.add_argument("--nodes", action="store_true",
+                        help="also show on which NUMA node the memory of each process is, and which share of it is not "
+                             "where it ran; this walks the page tables of up to 8 processes in an interval")
     add_regions_argument(parser)
     parser.add_argument("--timeline", action="store_true",
                         help="show where each thread ran: time from left to right, the CPU as a number and a colour")
@@ -147,7 +150,7 @@ class _Watch:
         self._said: dict[str, set[str]] = {}
         self._spent = Energy({}, {})
         self._so_far: dict[str, StartTotals] = {}
-        self._facts = ProcFacts(host)
+        self._facts = ProcFacts(host, self._machine.topology if arguments.nodes else None)
         once = (not listed or arguments.intervals == 1) and len(applications) == 1
         intervals = 1 if once else arguments.intervals or (SEVERAL if arguments.command else None)
         self._trace = LiveTrace(host) if arguments.format == TRACE else None

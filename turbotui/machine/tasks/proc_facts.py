@@ -16,13 +16,17 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.small_files import text_of
 from turbotui.machine.tasks.group_names import GroupName, group_name, group_paths
+from turbotui.machine.tasks.numa_maps import PENDING, NodeMemory, NumaMemory
 from turbotui.machine.tasks.sight import FOREIGN, TaskSight, task_sight
+from turbotui.machine.topology import Topology
 from turbotui.quantities.plain_numbers import integer, whole_number
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.untrusted import decoded, one_line
 
 READS: Final = 300
 """The most tasks whose files are read for one interval, some 10 ms."""
+_MAPS: Final = 8
+"""The most processes whose memory by node is read for one interval."""
 _KEPT: Final = 4_096
 """The most processes that are cached."""
 _WORDS: Final = 4_096
@@ -103,10 +107,13 @@ class ProcFacts:
 
     Args:
         host: the machine of the tasks.
+        topology: the machine's; with it the memory of processes by node is known, too.
+        beside: read that on a thread of its own, so that a screen never waits.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, topology: Topology | None = None, *, beside: bool = False) -> None:
         self._host = host
+        self.memory = None if topology is None else NumaMemory(host, topology, beside=beside)
         self._sight: TaskSight | None = None
         self._known: OrderedDict[int, TaskFacts] = OrderedDict()
         self._users: dict[str, str] = {}
@@ -187,11 +194,17 @@ class TaskLooks:
         reader: the reader; None for an interval that is not read any more.
         seen: facts read already.
         unseen: why a task's facts are unknown if nothing is read any more.
+
+    Attributes:
+        node_of: the NUMA node of each CPU; empty where memory by node is not known.
     """
 
     def __init__(self, reader: ProcFacts | None, most: int = READS, *, seen: Mapping[TaskKey, TaskFacts] | None = None,
                  unseen: Unavailable = NOT_THEN) -> None:
         self._reader = reader
+        self.node_of = {} if reader is None or reader.memory is None else reader.memory.node_of
+        self._maps_left: int | None = None
+        self._mapped: dict[int, NodeMemory | Unavailable] = {}
         self._left = most
         self._unseen = unseen
         self._seen: dict[TaskKey, TaskFacts | None] = dict(seen or {})
@@ -199,6 +212,8 @@ class TaskLooks:
     def close(self) -> None:
         """Stop reading, because a newer interval has begun."""
         self._reader = None
+        if not self._mapped:
+            self.node_of = {}  # intervals are kept
 
     def at(self, pid: int, tid: int | None = None) -> TaskFacts | Unavailable:
         """Return the facts of a thread or process."""
@@ -213,3 +228,31 @@ class TaskLooks:
                 return FOREIGN
             self._seen[key] = self._reader.facts(pid, tid)
         return self._seen[key] or ENDED
+
+    @property
+    def knows_memory(self) -> bool:
+        """Whether memory by node can be asked for, or was."""
+        return bool(self.node_of)
+
+    def memory_of(self, pid: int) -> NodeMemory | Unavailable:
+        """Return the memory of a process by node, as it was when the interval was the newest one."""
+        known = self._mapped.get(pid, PENDING)
+        if known is not PENDING:
+            return known
+        memory = None if self._reader is None else self._reader.memory
+        if memory is None:
+            return self._unseen
+        facts = self.at(pid)
+        if isinstance(facts, Unavailable):
+            return facts
+        if self._maps_left is None:
+            self._maps_left = _MAPS if memory.rested else 0
+        may_read = pid not in self._mapped and self._maps_left > 0
+        known, is_read = memory.of(pid, facts.stat.started, read=may_read)
+        self._maps_left -= is_read
+        self._mapped[pid] = known
+        return known
+
+    def memory_seen(self, pid: int) -> NodeMemory | Unavailable:
+        """Return the memory of a process by node if somebody asked for it; nothing is read."""
+        return self._mapped.get(pid, self._unseen)
