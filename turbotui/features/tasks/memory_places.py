@@ -14,7 +14,7 @@ MAPS: Final = "numa_maps"
 """The word that columns of memory by node need."""
 NOT_READ: Final = Unavailable(Reason.NOT_READ, "the memory of tasks was not read: it is while it is shown, and with "
                               "--nodes")
-_IDLED: Final = Unavailable(Reason.NEVER_RAN, "it did not run in this interval, so no node is its own")
+_IDLED: Final = Unavailable(Reason.NEVER_RAN, "the task did not run in this interval, so no node is its own")
 _STRAY: Final = 0.1
 """The share of its run time below which a task was only passing through a node."""
 _MOVE: Final = 50.0

@@ -35,13 +35,13 @@ ONE_NODE: Final = Unavailable(Reason.NO_HARDWARE, "one NUMA node: none of its me
 GONE: Final = Unavailable(Reason.NOT_READ, "the process had ended before its numa_maps was read")
 NO_FILE: Final = Unavailable(Reason.NO_DRIVER, "the kernel has no /proc/PID/numa_maps: it was built without "
                              "CONFIG_NUMA or CONFIG_PROC_PAGE_MONITOR")
-EMPTY: Final = Unavailable(Reason.NOT_READ, "it holds no memory by its numa_maps: a thread of the kernel, or a process "
-                           "that is ending")
-TOO_LONG: Final = Unavailable(Reason.OUT_OF_RANGE, f"its numa_maps has more than {_LARGEST >> 20} MiB, of which none "
-                              "is used: a part of the mappings would be another share")
-PENDING: Final = Unavailable(Reason.NOT_READ, "its numa_maps has not been read yet: at most eight processes in an "
-                             "interval, and 1 % of the time", "wait for the next intervals")
-MALFORMED: Final = Unavailable(Reason.FAILED, "a line of its numa_maps is none that proc(5) describes")
+EMPTY: Final = Unavailable(Reason.NOT_READ, "numa_maps of the process has no memory: a thread of the kernel, or it is "
+                           "ending")
+TOO_LONG: Final = Unavailable(Reason.OUT_OF_RANGE, f"numa_maps of the process has more than {_LARGEST >> 20} MiB, of "
+                              "which none is used: a part of the mappings would be another share")
+PENDING: Final = Unavailable(Reason.NOT_READ, "numa_maps of the process has not been read yet: at most eight are in an "
+                             "interval, for 1 % of the time", "wait for the next intervals")
+MALFORMED: Final = Unavailable(Reason.FAILED, "numa_maps of the process has a line that proc(5) does not describe")
 
 
 @dataclass(frozen=True, slots=True)
