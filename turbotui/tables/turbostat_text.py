@@ -48,7 +48,9 @@ class TurbostatText:
         if layout.label:
             yield f"# {layout.label}: no number below was {layout.kind.measured}"
         self._wide = self._wide or any(self._is_large(frame, column) for column in layout.columns)
-        if self._header_due():
+        # every interval has a header; with only a summary the first, and every n-th line if asked for
+        every = layout.header_every if layout.summary_only else 1
+        if not self._printed or (every is not None and self._printed % every == 0):
             yield "\t".join(self._title(column) for column in layout.columns)
         self._printed += 1
         yield self._line([self._summary(frame, column) for column in layout.columns])
@@ -75,13 +77,6 @@ class TurbostatText:
                 places.append(None if len(at) == len(rows) else at)
             self._printed_rows = frame.topology, rows, places
         return places
-
-    def _header_due(self) -> bool:
-        """Whether a header is due: every interval; with only a summary, the first, and every n-th line if asked for."""
-        layout = self._layout
-        if not layout.summary_only or not self._printed:
-            return True
-        return layout.header_every is not None and self._printed % layout.header_every == 0
 
     def _is_large(self, frame: Frame, column: CounterColumn) -> bool:
         counted = column.id in _COUNTS or "cpuidle" in column.groups

@@ -201,13 +201,11 @@ def sentence(found: Balance) -> str:
 
 def by_word(found: Balance) -> Mapping[str, float]:
     """Describe the counted watts by kind."""
-    sums: dict[str, float] = {}
-    many: dict[str, int] = {}
+    watts: dict[str, list[float]] = {}
     for part in found.parts:
         if part.watts is not None:
-            sums[part.kind] = sums.get(part.kind, 0.0) + part.watts
-            many[part.kind] = many.get(part.kind, 0) + 1
-    return {_word(kind, many[kind]): watts for kind, watts in sums.items()}
+            watts.setdefault(part.kind, []).append(part.watts)
+    return {_word(kind, len(each)): math.fsum(each) for kind, each in watts.items()}
 
 
 def _word(kind: str, many: int) -> str:

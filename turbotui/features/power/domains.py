@@ -85,7 +85,9 @@ def _layers(source: PowerSource, verdict: LimitVerdict) -> list[_Layer]:
     row = verdict.row
     package = verdict.facts.number("PkgWatt")
     if package is None:
-        return _socket_layers(source, row)
+        # ACPI's meters: the socket, and rails in it
+        sockets = (_layer(source, word, name, SYSTEM_ROW) for word, name in socket_columns(row))
+        return [layer for layer in sockets if layer is not None]
     parts = (_layer(source, word, name, row) for word, name in (("cores", "CorWatt"), ("graphics", "GFXWatt")))
     inside = [part for part in parts if part is not None]
     known = [part.watts for part in inside if part.watts is not None]
@@ -110,12 +112,6 @@ def socket_columns(row: RowId) -> tuple[tuple[str, ColumnId], ...]:
     """Return the columns of a socket's ACPI meters by the word of their lines, in place of RAPL."""
     number = row.key[0]
     return ("socket", f"Socket{number}Watt"), ("CPU rail", f"CPUrail{number}Watt"), ("I/O rail", f"SysIO{number}Watt")
-
-
-def _socket_layers(source: PowerSource, row: RowId) -> list[_Layer]:
-    """Return ACPI's meters of a package: the socket, and rails in it."""
-    found = (_layer(source, word, name, SYSTEM_ROW) for word, name in socket_columns(row))
-    return [layer for layer in found if layer is not None]
 
 
 def _layer(source: PowerSource, word: str, name: ColumnId, row: RowId) -> _Layer | None:

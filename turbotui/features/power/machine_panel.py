@@ -66,13 +66,9 @@ def machine_panel(source: PowerSource, balance: Balance, width: int, *, tall: in
         lines += wrapped(f"{MARK_AMBER} {as_sentence(text)}", width, StyleRole.AMBER, most=2)
     if tall:
         lines += _picture(parts, balance, width, tall)
-    return Panel(_title(balance), StyleRole.SUMMARY, tuple(lines))
-
-
-def _title(balance: Balance) -> str:
-    total = 0.0 if balance.total is None else balance.total
     figure = balance.total_figure
-    return f"whole machine · {total:,.1f} W " + ("counted" if figure is None else f"by {figure.name}")
+    title = f"whole machine · {balance.total:,.1f} W " + ("counted" if figure is None else f"by {figure.name}")
+    return Panel(title, StyleRole.SUMMARY, tuple(lines))
 
 
 # Parts
@@ -84,7 +80,8 @@ def _parts(source: PowerSource, balance: Balance) -> Iterator[_Part]:
     for consumer in balance.parts:
         same = [other for other in balance.parts if other.kind == consumer.kind]
         if len(same) <= _MANY or consumer.kind not in _SUMMED:
-            yield _part(source, consumer)
+            yield _Part(consumer.name, _SORTS.get(consumer.kind, ""), consumer.watts, _past(source, consumer),
+                        consumer.target, "" if consumer.why is None else consumer.why.reason.value)
         elif consumer.kind not in done:
             done.add(consumer.kind)
             word, name = _SUMMED[consumer.kind]
@@ -95,11 +92,6 @@ def _parts(source: PowerSource, balance: Balance) -> Iterator[_Part]:
         counted = [_watts_or_asleep(source, part) for part in balance.parts]
         yield _Part("elsewhere", "elsewhere", balance.elsewhere,
                     difference(_sum(source, balance.platform), counted), elsewhere_target(source.frame, balance))
-
-
-def _part(source: PowerSource, one: Consumer) -> _Part:
-    note = "" if one.why is None else one.why.reason.value
-    return _Part(one.name, _SORTS.get(one.kind, ""), one.watts, _past(source, one), one.target, note)
 
 
 def _past(source: PowerSource, one: Consumer) -> Sequence[float]:
