@@ -212,7 +212,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l event-tables -r -
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l by -x -a 'thread process command unit' -d 'what a row represents (default thread)'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l waits -d 'also show what tasks waited for: a CPU, storage, sleep, their quota; this costs a record for each switch of the machine'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l loads -d 'also sample loads: their latency and the memory level that served them, if a PMU measures that (AMD IBS, Intel PEBS); each sample is an interrupt'
-complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l nodes -d 'also show on which NUMA node the memory of each process is, and which share of it is not where it ran; this walks the page tables of up to 8 processes in an interval'
+complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l nodes -d 'also show on which NUMA node the memory of each process is, and which share of it is not where it ran; this walks the page tables of up to 8 processes in an interval, some 40 ms a GiB of small pages'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l regions -r -d 'count regions marked by programs that turbotui does not start: make a FIFO (mkfifo), and start them with TURBOTUI_REGIONS=FIFO; a command after -- gets a FIFO of its own'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l timeline -d 'show where each thread ran: time from left to right, the CPU as a number and a colour'
 complete -c turbotui -n '__fish_seen_subcommand_from tasks' -l replay -r -d 'report the intervals of a recording (turbotui record), or - for the one on stdin, instead of a machine'\''s'

