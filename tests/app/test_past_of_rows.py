@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,68 @@ async def test_a_graph_has_the_intervals_before_its_cell_was_looked_at() -> None
                 break
         assert cells.moments()
         assert cells.curves[0].timed[-1].known, "rows that come after their frame are waited for"
+
+
+async def test_an_interval_that_lacks_the_rows_is_a_gap_and_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with rows("interrupts") as shown:
+        await shown.tick(4)
+        cell, screen, lacking = last_cell(shown.screen), shown.screen, shown.screen.watch_state.times[-3].end
+        screen._pasts.clear()
+        moment = screen.moment
+        monkeypatch.setattr(screen, "moment", lambda frame, name: (
+            None if frame.newer.wall_ns == lacking else moment(frame, name)))
+        shown.recent(cell)
+        await shown.until_read()
+        assert [math.isnan(value) for value in shown.recent(cell)[-4:]] == [False, True, False, False]
+        assert not shown.reads()
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_value_that_must_not_be_read_without_its_mark_is_a_gap(name: str,
+                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in charts of CPUs: a sum of which a part is missing would be a fall."""
+    async with rows(name) as shown:
+        await shown.tick(3)
+        cell, content = last_cell(shown.screen), shown.screen.table.content
+        assert content is not None
+        assert not math.isnan(shown.recent(cell)[-1])
+        table = type(content.whole)
+        whole = table.cell
+        monkeypatch.setattr(table, "cell", lambda self, column, row: replace(whole(self, column, row), partial=True))
+        content._cells.clear()
+        shown.screen._pasts.clear()
+        assert math.isnan(shown.recent(cell)[-1])
+        await shown.until_read()
+        assert len(shown.recent(cell)) >= 3
+        assert all(map(math.isnan, shown.recent(cell)))
+        assert content.value(*cell) is not None
+
+
+async def test_groups_keep_as_many_intervals_as_their_bytes_allow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turbotui.features.groups.screen._MOST_BYTES", 1)
+    async with rows("groups") as shown:
+        await shown.tick(3)
+        assert isinstance(shown.screen, GroupsScreen)
+        assert shown.screen._past_groups.first_ns == shown.screen.newest_ns
+
+
+async def test_without_a_filter_no_rows_are_counted_at_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be thousands."""
+    async with rows("interrupts") as shown:
+        counted: list[object] = []
+
+        def lines(table: Any) -> Sequence[object]:
+            counted.append(table)
+            rows_of: Sequence[object] = table._rows.lines
+            return rows_of
+
+        monkeypatch.setattr(type(shown.screen.table), "lines", property(lines))
+        assert shown.screen.flags() == []
+        assert not counted
+        await shown.press("backslash", *"a", "enter")
+        counted.clear()
+        assert "filter a: " in shown.screen.flags()[-1]
+        assert counted
 
 
 async def test_cells_that_are_not_drawn_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from turbotui.sampling.row_differences import RowDifferences
 from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn, omitted_rows, row_table
 from turbotui.sampling.row_workers import RowReader
 from turbotui.sampling.rows import Columns, Row, RowTick
+from turbotui.widgets.kind_rows import KindMoment
 
 SECOND = 1_000_000_000
 
@@ -133,9 +134,13 @@ def test_the_least_that_a_value_can_be_is_marked_with_what_it_lacks() -> None:
         assert slot is not None
         columns.put(slot, "heat", 40)
         columns.put(slot, "unseen", unseen)
-    table = row_table(DEFINITION, RowDifferences(None, columns.tick()))
+    differences = RowDifferences(None, columns.tick())
+    table = row_table(DEFINITION, differences)
     whole, least = (table.cell(HEAT, row) for row in table.rows)
     assert (whole.value, whole.partial, whole.why) == (40, False, None)
     assert (least.value, least.partial, least.bare) == (40, True, None)
     assert least.why is not None
     assert least.why.detail == "one sensor is asleep"
+    moment = KindMoment(DEFINITION, differences)
+    assert [moment.bare(HEAT, row.identity) for row in table.rows] == [40, None], "a chart has no place for the mark"
+    assert moment.bare(HEAT, ("z", 0)) is None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 import pytest
 from patience import PATIENCE
@@ -136,3 +138,49 @@ def test_a_listener_that_raises_ends_the_session_with_its_error() -> None:
     session.start(broken, on_end=heard.ended.set)
     assert heard.ended.wait(PATIENCE)
     assert isinstance(session.failure, KeyError)
+
+
+class Near(FakeSource):
+    """A source that looks at some CPUs more often."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__([counter(name)], lambda _cpu, _signal: 0)
+        self.cpus: list[Collection[int] | None] = []
+
+    def own(self) -> Source:
+        return self
+
+    def look_often(self, cpus: Collection[int] | None) -> None:
+        self.cpus.append(cpus)
+
+
+class Walked(tuple[Source, ...]):
+    """Sources that count how often somebody goes through them."""
+
+    __slots__ = ()
+    times = 0
+
+    def __iter__(self) -> Iterator[Source]:
+        Walked.times += 1
+        return super().__iter__()
+
+
+def test_sources_that_look_often_are_looked_for_once_for_each_set_of_sources() -> None:
+    first, later = Near("a"), Near("b")
+    session = session_of(first)
+    session.capabilities = replace(session.capabilities, sources=Walked(session.capabilities.sources))
+    Walked.times = 0
+    for cpu in range(3):
+        session.look_often({cpu})
+    assert (first.cpus, Walked.times) == ([{0}, {1}, {2}], 1)
+    session.capabilities = replace(session.capabilities, sources=(later,))
+    session.look_often({3})
+    assert (len(first.cpus), later.cpus) == (3, [{3}])
+
+
+def test_who_looks_often_everywhere_does_so_for_good() -> None:
+    source = Near("a")
+    session = session_of(source)
+    for cpus in ({1}, None, {2}, ()):
+        session.look_often(cpus)
+    assert source.cpus == [{1}, None, None, None]

@@ -143,4 +143,4 @@ class KindScreen(RowTableScreen[KindRow]):
     def moment(self, frame: Frame, name: str) -> KindMoment | None:
         del name
         found = frame.kind(self.definition.source.kind.id)
-        return KindMoment(found) if isinstance(found, RowDifferences) else None
+        return KindMoment(self.definition, found) if isinstance(found, RowDifferences) else None

@@ -31,8 +31,8 @@ _CellKey: TypeAlias = tuple[ColumnId, Hashable]
 class RowMoment(Protocol[R]):
     """The rows of one interval."""
 
-    def value(self, column: Column[R], row: Hashable) -> Value:
-        """The value of a cell; None if it is unknown, or if there is no such row."""
+    def bare(self, column: Column[R], row: Hashable) -> Value:
+        """`Cell.bare`, because charts have no place for marks; None if there is no such row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class RowPast(Generic[R]):
         numbers = [column for column in columns if column.decimals >= 0]
         for column in numbers:
             for row in keys:
-                self._put((column.id, row), slot, rows.value(column, row))
+                self._put((column.id, row), slot, rows.bare(column, row))
 
     def trim(self, columns: Sequence[Column[R]], keys: Sequence[Hashable]) -> None:
         """Forget all but the drawn cells if they are too many."""
@@ -184,4 +184,4 @@ class RowPast(Generic[R]):
         for cell, column in wanted.items():
             values = self._cells.get(cell)
             if values is None or values[slot] == _UNREAD:
-                self._put(cell, slot, None if rows is None else rows.value(column, cell[1]))
+                self._put(cell, slot, None if rows is None else rows.bare(column, cell[1]))

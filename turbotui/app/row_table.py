@@ -341,7 +341,7 @@ class RowCell(OneCell, Generic[R]):
     def read(self, frame: Frame) -> float | None:
         content = self._table.content
         rows = None if content is None else self._screen.moment(frame, content.whole.name)
-        value = None if rows is None else rows.value(self.column, self.row)
+        value = None if rows is None else rows.bare(self.column, self.row)
         return value if isinstance(value, int | float) else None
 
     @property

@@ -8,7 +8,7 @@ from typing import Final
 from turbotui.cell_widths import cut, flush_left
 from turbotui.quantities.columns import Column, Value
 from turbotui.sampling.row_differences import RowDifferences
-from turbotui.sampling.row_tables import KindRow, words_of
+from turbotui.sampling.row_tables import KindDefinition, KindRow, row_table, words_of
 from turbotui.widgets.cells import StyleRole, cell_text
 from turbotui.widgets.content import Line
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
@@ -40,11 +40,12 @@ class KindPainter(RowPainter[KindRow]):
 class KindMoment:
     """The rows of a kind over one interval, those inside folded rows, too."""
 
-    def __init__(self, rows: RowDifferences) -> None:
+    def __init__(self, definition: KindDefinition, rows: RowDifferences) -> None:
         self._rows = rows
+        self._table = row_table(definition, rows, only=())
 
-    def value(self, column: Column[KindRow], row: Hashable) -> Value:
-        """The value of a cell; None if it is unknown, or if there is no such row."""
+    def bare(self, column: Column[KindRow], row: Hashable) -> Value:
+        """`Cell.bare`; None if there is no such row."""
         roster = self._rows.newer.roster
         slot = roster.slots.get(row)  # type: ignore[call-overload]  # every key here is an identity
-        return None if slot is None else column.compute(KindRow(self._rows, slot, roster.rows[slot]))
+        return None if slot is None else self._table.cell(column, KindRow(self._rows, slot, roster.rows[slot])).bare

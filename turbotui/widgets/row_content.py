@@ -63,6 +63,7 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         self._by_key = {naming.key(row): row for row in whole.rows}
         self._keys = tuple(self._by_key)
         self._values: dict[ColumnId, dict[Hashable, Value]] = {}  # kept for sparklines and sorting: computed once
+        self._cells: dict[tuple[ColumnId, Hashable], Cell] = {}  # likewise, of what is drawn
 
     def limit(self, limits: Mapping[str, Limits]) -> None:
         """Set the user's thresholds, by column names in lower case; the computation does not change."""
@@ -102,8 +103,17 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         return None if column is None else self.value(column, row)
 
     def cell(self, column: Column[R], row: Hashable) -> Cell:
-        found = self._by_key.get(row)
-        return Cell(None, _GONE) if found is None else self.whole.cell(column, found)
+        known = self._cells.get((column.id, row))
+        if known is None:
+            found = self._by_key.get(row)
+            if found is None:
+                return Cell(None, _GONE)
+            known = self._cells[column.id, row] = self.whole.cell(column, found)
+        return known
+
+    def bare(self, column: Column[R], row: Hashable) -> Value:
+        """`Cell.bare`; None if the row does not exist."""
+        return self.cell(column, row).bare
 
     def evidence(self, column: Column[R], row: Hashable) -> CellEvidence:
         found = self._by_key.get(row)

@@ -60,10 +60,10 @@ class UnitMoment:
         self._content = made()
         counters.follow(shown)
 
-    def value(self, column: Column[Any], row: Hashable) -> Value:
-        """The value of a cell; None if it is unknown."""
+    def bare(self, column: Column[Any], row: Hashable) -> Value:
+        """`Cell.bare`; None if there is no such row."""
         self._counters.follow(self._frame)
-        value = self._content.value(column, row)
+        value = self._content.bare(column, row)
         self._counters.follow(self._shown)
         return value
 
