@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import termios
+import threading
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import pytest
 from barepty import BarePty
@@ -13,8 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 from terminal_picture import TerminalPicture
+from textual import events
+from textual.app import App
+from textual.geometry import Size
 
+from turbotui.cell_widths import cell_count
+from turbotui.terminal.driver import TerminalDriver
 from turbotui.terminal.shown_cells import ShownCells
+from turbotui.terminal.writer import TerminalWriter
 
 WIDTH, HEIGHT = 24, 4
 STYLES = ("", "1;38;2;230;235;240;48;2;16;21;26", "38;2;185;195;204;48;2;16;21;26", "38;5;12", "7", "31;44", "4;48;5;3")
@@ -77,6 +86,8 @@ def test_wide_and_combining_characters_are_always_sent(text: str) -> None:
     update = line(1, 3, ((f"{text} ", ""), ("ok", "31")))
     assert shown.changes(update) == shown.changes(line(1, 3, ((f"{text} ", ""), ("OK", "31")))).replace("OK", "ok")
     assert text in shown.changes(update)
+    behind = f"\x1b[1;{3 + cell_count(text + ' ')}H\x1b[31mNO"
+    assert behind in shown.changes(line(1, 3, ((f"{text} ", ""), ("NO", "31")))) or not text.isprintable()
 
 
 @pytest.mark.parametrize("sequence", ["\x1b[2J", "\x1b]8;;http://x\x1b\\", "\x1b[?1049h", "\x07", "\x1b[31mred", "a\nb",
@@ -97,6 +108,57 @@ def test_an_update_that_the_terminal_shows_at_once_stays_one() -> None:
     update = f"\x1b[?2026h{line(1, 1, (('load', '31'),))}\x1b[5;6H\x1b[?2026l"
     assert shown.changes(update) == "\x1b[?2026h\x1b[1;1H\x1b[31mload\x1b[0m\x1b[5;6H\x1b[?2026l"
     assert not shown.changes(update)
+
+
+class Accepted:
+    """A writer to a terminal, with what it accepted."""
+
+    def __init__(self) -> None:
+        self.updates: list[str] = []
+        self.accepts = True
+
+    def write(self, data: bytes, *, must: bool = False) -> bool:
+        if self.accepts or must:
+            self.updates.append(data.decode())
+        return self.accepts
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize("event", ["nothing", "size", "modes", "dropped", "age", "question"])
+async def test_all_cells_are_sent_after_whatever_may_have_changed_them(event: str) -> None:
+    """Another size, SIGCONT or fg, an update that was dropped, a minute, and what the thread of keys writes."""
+    driver, accepted, (front, behind) = TerminalDriver(App[object](), size=(90, 30)), Accepted(), os.openpty()
+    try:
+        driver._writer, driver.fileno = cast("TerminalWriter", accepted), behind
+        driver._entered = True
+        update = line(1, 1, (("load", "31"),))
+        for _time in range(2):
+            driver.write(update)
+        assert [words for words in accepted.updates if "load" in words] == ["\x1b[1;1H\x1b[31mload\x1b[0m"]
+        if event == "size":
+            driver.send_message(events.Resize(Size(80, 24), Size(80, 24)))
+        elif event == "modes":
+            driver._enter("")
+        elif event == "dropped":
+            accepted.accepts = False
+            driver.write(line(2, 1, (("lost", "32"),)))
+            accepted.accepts = True
+        elif event == "age":
+            driver._remembered -= 61.0
+        elif event == "question":
+            driver._key_thread = threading.current_thread()
+            driver.write("\x1b[?2026$p")
+            driver._key_thread = None
+        accepted.updates.clear()
+        driver.write(update)
+        assert "load" in "".join(accepted.updates) or event == "nothing"
+        assert event != "nothing" or not accepted.updates
+    finally:
+        driver.close()
+        os.close(front)
+        os.close(behind)
 
 
 @pytest.fixture
