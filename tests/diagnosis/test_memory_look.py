@@ -1,4 +1,4 @@
-"""Who moves most bytes, by the counters of resctrl groups."""
+"""The resctrl group that moves most bytes, by the counters of all groups."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class LongWork:
         self._drawn = cell_count(text)
 
     def end(self) -> None:
-        """Take the line off the terminal."""
+        """Erase the line of progress from the terminal."""
         if self._drawn:
             print(f"\r{' ' * self._drawn}\r", end="", file=self._output, flush=True)
             self._drawn = 0

@@ -215,7 +215,7 @@ def _computed(numbers: Mapping[str, _Number], status: str) -> dict[QuantityId, _
 
 
 def _share_of(numbers: Mapping[str, _Number], prefix: str) -> tuple[_Number, _Number]:
-    """Of what energy or charge counts: what the battery holds, and what it holds when full, as shares."""
+    """What a battery holds as a share of full, and full as a share of its design, both by energy or both by charge."""
     full = numbers[f"{prefix}_full"]
     return _with(_share, numbers[f"{prefix}_now"], full), _with(_share, full, numbers[f"{prefix}_full_design"])
 

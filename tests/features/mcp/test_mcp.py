@@ -22,7 +22,7 @@ from mcp_types import CallToolResult
 
 from turbotui.cli import main
 from turbotui.errors import UsageError
-from turbotui.features.mcp.answers import Verbs
+from turbotui.features.mcp.answers import ToolAnswer, Verbs
 from turbotui.features.mcp.questions import QUESTIONS
 from turbotui.features.mcp.server import make_server
 
@@ -104,6 +104,14 @@ async def test_a_refusal_is_a_sentence_and_no_failure_of_the_protocol() -> None:
         refused = await asked(name, arguments)
         assert refused.is_error
         assert len(texts(refused)) == 1
+
+
+def test_a_name_that_is_no_text_reaches_the_client_with_its_mark() -> None:
+    # half of a surrogate pair, which no UTF-8 has, and a character that a terminal would obey
+    table = {"rows": [{"command": "a\ud800b\x1bc"}]}
+    _sentence, line = ToolAnswer("", (table,)).lines
+    assert "\x1b" not in line
+    assert json.loads(line.encode("utf-8")) == {"rows": [{"command": "a⟪d800⟫b\x1bc"}]}
 
 
 async def test_a_table_without_rows_says_why_in_the_sentence() -> None:

@@ -250,7 +250,7 @@ async def test_of_too_many_threads_the_longest_gone_are_forgotten_and_counted(
 
 
 async def test_the_trails_of_many_rows_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 224 CPUs, their cores and packages 600 intervals each would be 60 MB."""
+    """The trails of all rows are bounded together: 600 intervals of 337 rows would be 60 MB."""
     monkeypatch.setattr("turbotui.features.roofline.screen_view.MOST_KEPT", 1_500)
     _truth, report = threads("laptop-old+calculix")
     session = ReplayedSession("laptop-old+calculix", 10)

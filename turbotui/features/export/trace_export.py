@@ -70,7 +70,7 @@ def default_columns(journal: Journal, level: Scope | None) -> tuple[LongColumn, 
 
 @dataclass(frozen=True, slots=True)
 class Thinned:
-    """How a recording is thinned to fit into a trace."""
+    """The interval and the number of slices at which a recording fits into a trace."""
 
     seconds: float  # of an interval; 0 for those of the recording
     slices: int  # the greatest number of slices of threads in an interval

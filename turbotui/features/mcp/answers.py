@@ -13,7 +13,7 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
 from turbotui.machine.host import HostKind
 from turbotui.machine.own_program import environment_of_children, own_command
-from turbotui.untrusted import one_line
+from turbotui.untrusted import json_text, one_line
 
 _MOST_BYTES: Final = 32 << 20
 """Bytes of a verb's output; the columns of 1,024 CPUs take 6 MB."""
@@ -36,7 +36,7 @@ class ToolAnswer:
         """The sentence, and each table on a line."""
         yield self.sentence
         for table in self.tables:
-            yield json.dumps(table, ensure_ascii=False, separators=(",", ":"))
+            yield json_text(table, compact=True)
 
 
 class Verbs:

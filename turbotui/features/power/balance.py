@@ -126,7 +126,7 @@ def _elsewhere(found: Balance) -> tuple[float | None, Unavailable | None]:
         return None, Unavailable(Reason.NO_HARDWARE, "nothing here counts the watts of a part")
     if platform is None or platform.watts is None:
         silent = ", ".join(figure.name for figure in found.platforms)
-        detail = (f"{silent} says nothing of the whole machine now" if silent else
+        detail = (f"the whole machine's watts cannot be read now from {silent}" if silent else
                   "nothing tells what the whole machine takes: no psys, power meter, supply or discharging battery")
         return None, Unavailable(Reason.NOT_SET if silent else Reason.NO_HARDWARE, detail)
     if _exceeds(counted, platform.watts):

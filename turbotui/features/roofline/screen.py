@@ -147,7 +147,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     # Frames
 
     def take(self, frame: Frame) -> None:
-        """Take a frame, end the interval of threads with it, and keep a command's regions."""
+        """Show a frame: its end is the end of the threads' interval too, and a command's regions are kept with it."""
         super().take(frame)
         self._regions.take(frame)
         if self._threads.watches:

@@ -1,4 +1,4 @@
-"""Whose waits for a CPU were longest in a recording, and who ran meanwhile: of rows of commands with waits."""
+"""The command that waited longest for a CPU in a recording, and who ran meanwhile."""
 
 from __future__ import annotations
 

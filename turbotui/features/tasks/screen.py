@@ -435,7 +435,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
                     yield found
 
     def _said_of_span(self) -> str:
-        """Of which time the numbers are; "" for an interval's."""
+        """The heading that names the span of the numbers; "" for one interval."""
         if not self.over_span:
             return ""
         if self._span is TaskSpan.MARK:

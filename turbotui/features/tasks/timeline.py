@@ -143,7 +143,7 @@ class Timeline:
         return [_stretch(by_cpu, length) for by_cpu in found]
 
     def slices(self) -> Iterator[RunSlice]:
-        """Where threads ran, CPU by CPU in the order of time.
+        """Return when each thread ran, CPU by CPU in the order of time.
 
         Within a bin the order of threads is not known: who ran in the bin before is first, who runs in the next one is
         last, and idle time lies before the last one.
