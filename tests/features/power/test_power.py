@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 import textual
-from dashboard_driver import dashboard, text_of
+from dashboard_driver import dashboard, text_of, until_read
 from hypothesis import given
 from hypothesis import strategies as st
 from replayed_machine import Recording, ReplayedSession, is_shown, recording
@@ -407,6 +407,8 @@ async def test_what_is_elsewhere_is_explained_drawn_found_and_copied_as_any_cell
         await go(pilot, session, "e")
         window = app.screen
         assert isinstance(window, Explain)
+        FrameCell(app.watched, column, row).lines(160)  # asks for its past
+        await until_read(app, pilot)
         lines = "\n".join(FrameCell(app.watched, column, row).lines(160))
         assert "max(0, Δenergy.psys" in lines, lines
         assert "over 3 intervals" in lines, lines  # with the one before the screen was shown
