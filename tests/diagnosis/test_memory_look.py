@@ -106,6 +106,29 @@ def test_a_simulated_machine_moves_what_its_groups_do() -> None:
     assert look.mover.share is not None
     assert 0.3 < look.mover.share < 1.0
     assert look.traffic == pytest.approx(look.mover.rate / look.mover.share)
+    assert look.local is not None
+    assert 0.5 < look.local / look.mover.rate * look.mover.share < 1.0
+
+
+def test_local_bytes_are_those_of_all_control_groups() -> None:
+    host = host_of("", "/batch", "/batch/mon_groups/train")
+    look = MemoryLook(host)
+
+    def local(**counts: str) -> float | None:
+        for group, content in counts.items():
+            for domain in range(2):
+                path = group.replace("default", "").replace("batch", "/batch").replace("__", "/mon_groups/")
+                host.files[f"{TOP}{path}/mon_data/mon_L3_0{domain}/mbm_local_bytes"] = content
+        host.clock_ns += GB
+        look.look()
+        return look.local
+
+    assert local() is None, "the files are not there"
+    assert local(default="0", batch="0", batch__train="0") is None
+    assert local(default=f"{GB}", batch=f"{2 * GB}", batch__train=f"{GB}") == pytest.approx(6.0 * GB), "not train twice"
+    assert local(batch="Unassigned") is None
+    assert local(batch="5") is None
+    assert local(batch="3") is None, "it began anew"
 
 
 def test_traffic_is_unknown_unless_all_groups_are_counted() -> None:

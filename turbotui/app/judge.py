@@ -11,7 +11,7 @@ from turbotui.app.sessions import PlayedSession, WatchedSession
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.looks import Looks
-from turbotui.diagnosis.memory_meter import watch_memory
+from turbotui.diagnosis.memory_meter import MemoryTrafficMeter, watch_memory
 from turbotui.diagnosis.recorded_looks import RecordedLooks
 from turbotui.diagnosis.rules import LookResults, SlownessRule
 from turbotui.diagnosis.verdict import Verdict
@@ -49,8 +49,9 @@ class Judge:
         self._shown_moment = shown
         self._looks: Looks | None = None
         self._recorded = RecordedLooks(session.rows) if isinstance(session, PlayedSession) else None
-        self._memory = (watch_memory(session.machine, session.definitions) if isinstance(session, PlayedSession)
-                        else None)
+        self._meter: tuple[MemoryTrafficMeter | None] | None = None  # none before it was asked for
+        if isinstance(session, PlayedSession):
+            self._meter = (watch_memory(session.machine, session.definitions),)
         self._past: tuple[int, MachineDiagnosis] | None = None  # a moment's time, and its diagnosis
         self._newest_ns = 0
         self._worst: Hashable = None  # the cause of the last noted finding
@@ -61,7 +62,8 @@ class Judge:
     def fresh(self) -> MachineDiagnosis:
         """A diagnosis of the same machine by the same rules that has seen no frame."""
         diagnosis = MachineDiagnosis(self._session.catalog, self._rules, recorded=self._recorded is not None)
-        diagnosis.memory = None if self._memory is None else self._memory.share
+        known = None if self._recorded is None or self._meter is None else self._meter[0]
+        diagnosis.memory = None if known is None else known.share
         return diagnosis
 
     @property
@@ -69,6 +71,17 @@ class Judge:
         """Whether tasks and groups of the machine can be looked at: it is neither recorded nor remote."""
         session = self._session
         return session.machine.host.kind is not HostKind.RECORDED and session.collector is None
+
+    @property
+    def meter(self) -> MemoryTrafficMeter | None:
+        """The meter of memory traffic; None if there is none, or nobody has asked for it."""
+        return None if self._meter is None else self._meter[0]
+
+    def find_meter(self) -> MemoryTrafficMeter | None:
+        """Find the meter of memory traffic at the first call, which reads files of the machine: call it on a thread."""
+        if self._meter is None:
+            self._meter = (watch_memory(self._session.machine),)
+        return self._meter[0]
 
     def wanted(self, *, costly: bool = False) -> tuple[CounterColumn, ...]:
         """The columns to read."""

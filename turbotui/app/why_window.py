@@ -13,7 +13,6 @@ from turbotui.app.list_window import MenuWindow
 from turbotui.app.watch import Watch
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT
-from turbotui.diagnosis.memory_meter import watch_memory
 from turbotui.diagnosis.rules import Certainty
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.row_kinds import KindId
@@ -97,7 +96,7 @@ class WhyWindow(MenuWindow[str]):
         watch = self._watch
         if watch.held or watch.in_past or watch.player is not None or watch.session.collector is not None:
             return
-        memory = await asyncio.to_thread(watch_memory, watch.session.machine)
+        memory = await asyncio.to_thread(self._judge.find_meter)
         self._counted = (), frozenset()
         if memory is not None:
             self._judge.diagnosis.memory = memory.share

@@ -45,7 +45,8 @@ class Looks:
         self._groups.look()
         self._memory.look()
         return LookResults(self._tasks.busiest, self._groups.looked, self._groups.throttled, self._groups.pressed,
-            placement(self._host), self._tasks.who, self._tasks.unseen, self._memory.mover, self._memory.traffic)
+            placement(self._host), self._tasks.who, self._tasks.unseen, self._memory.mover, self._memory.traffic,
+            self._memory.local)
 
     def _read(self) -> ReadProcesses:
         if self._stats is None:

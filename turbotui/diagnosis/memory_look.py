@@ -12,7 +12,8 @@ from turbotui.machine.resctrl import domains_of, event_value, resctrl_groups, re
 from turbotui.machine.small_files import text_of
 from turbotui.untrusted import one_line
 
-_EVENT: Final = "mbm_total_bytes"
+_TOTAL: Final = "mbm_total_bytes"
+_LOCAL: Final = "mbm_local_bytes"
 _MOST_GROUPS: Final = 256  # whose counters are read, in the order of resctrl
 _Reading: TypeAlias = tuple[int, int]  # bytes, and the time in ns
 _AS_MUCH: Final = 0.8  # share of its control group's bytes from which a monitoring group inside is named instead
@@ -25,16 +26,21 @@ class MemoryLook:
         self._host = host
         top = resctrl_mount(host)
         groups = resctrl_groups(host, top)[:_MOST_GROUPS] if top else ()
-        self._files = {group.path: tuple(f"{folder}/{_EVENT}" for folder in domains_of(host, group.directory).values())
-                       for group in groups}
+        folders = {group.path: tuple(domains_of(host, group.directory).values()) for group in groups}
+        self._files = {path: tuple(f"{folder}/{_TOTAL}" for folder in inside) for path, inside in folders.items()}
+        # a control group's counts have those of the monitoring groups in it
+        self._local_files = tuple(f"{folder}/{_LOCAL}" for path, inside in folders.items() if not _parent(path)
+                                  for folder in inside)
         self._names = {group.path: one_line(group.name) for group in groups}
         # of the two last looks: by group its bytes, and when they were read
         self._looks: tuple[Mapping[str, _Reading], Mapping[str, _Reading]] = {}, {}
+        self._local_looks: tuple[_Reading | None, _Reading | None] = None, None  # of all groups
 
     def look(self) -> None:
         """Read the counters of every group."""
         now = {path: read for path, files in self._files.items() if (read := self._total(files)) is not None}
         self._looks = self._looks[1], now
+        self._local_looks = self._local_looks[1], self._total(self._local_files)
 
     def _total(self, files: tuple[str, ...]) -> _Reading | None:
         """The bytes of a group in all domains, and when they were read; None where one of them has no count."""
@@ -54,9 +60,9 @@ class MemoryLook:
         before, now = self._looks
         moved: dict[str, float] = {}
         for path in now.keys() & before.keys():
-            grown, ns = (new - old for new, old in zip(now[path], before[path], strict=True))
-            if grown >= 0 and ns > 0:  # else it began anew under its name
-                moved[path] = 1e9 * grown / ns
+            rate = _rate(before[path], now[path])
+            if rate is not None:
+                moved[path] = rate
         return moved
 
     @property
@@ -66,6 +72,12 @@ class MemoryLook:
         if not moved or moved.keys() != self._files.keys():
             return None
         return math.fsum(rate for path, rate in moved.items() if not _parent(path))
+
+    @property
+    def local(self) -> float | None:
+        """Bytes a second of them from and to memory of the caches' own node; None unless all groups are counted."""
+        before, now = self._local_looks
+        return None if before is None or now is None else _rate(before, now)
 
     @property
     def mover(self) -> MemoryMover | None:
@@ -85,6 +97,12 @@ class MemoryLook:
         uncounted = {_parent(path) for path in self._files if path not in moved}
         return MemoryMover(self._names[name], moved[name], None if uncounted else moved[name] / whole,
                            least=name in uncounted)
+
+
+def _rate(before: _Reading, now: _Reading) -> float | None:
+    """Bytes a second between two readings; None if a group began anew under its name."""
+    grown, ns = (new - old for new, old in zip(now, before, strict=True))
+    return 1e9 * grown / ns if grown >= 0 and ns > 0 else None
 
 
 def _parent(path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, cast
 
-from turbotui.diagnosis.rules import MemoryShare
+from turbotui.diagnosis.rules import MemoryShare, MemoryTotal
 from turbotui.feature import part
 from turbotui.feature_list import FEATURES
 from turbotui.machine.machine import Machine
@@ -31,6 +31,12 @@ class MemoryTrafficMeter(Protocol):
 
     def share(self, frame: Frame) -> MemoryShare | Unavailable:
         """Memory traffic of the fullest package in an interval, or why it is unknown."""
+
+    def total(self, frame: Frame) -> MemoryTotal | None:
+        """Memory traffic of the whole machine in an interval; None if a package's is unknown."""
+
+    def beside(self, rate: float, local: float | None) -> MemoryTotal:
+        """Traffic that was counted elsewhere, beside the peak."""
 
 
 def watch_memory(machine: Machine, definitions: Iterable[Definition] | None = None) -> MemoryTrafficMeter | None:

@@ -123,6 +123,27 @@ class MemoryShare:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryTotal:
+    """Memory traffic of the whole machine in an interval."""
+
+    rate: float  # bytes per second
+    peak: float | None  # bytes per second that all channels can move; None if unknown
+    at_most: bool = False  # whether the peak is only an upper limit
+    local: float | None = None  # bytes per second from and to memory of the node that asks; None if unknown
+
+    @property
+    def words(self) -> str:
+        """The traffic, its share of the peak and what of it is local."""
+        text = f"{self.rate / 1e9:,.1f}"
+        if self.peak:
+            limit, least = ("at most ", " or more") if self.at_most else ("", "")
+            text += f" of {limit}{self.peak / 1e9:,.0f} GB/s ({100 * self.rate / self.peak:.0f} %{least})"
+        else:
+            text += " GB/s"
+        return text if self.local is None or not self.rate else f"{text}, {100 * self.local / self.rate:.0f} % local"
+
+
+@dataclass(frozen=True, slots=True)
 class ThrottledGroup:
     """A control group that used up its CPU quota."""
 
@@ -196,6 +217,7 @@ class LookResults:
     mover: MemoryMover | None = None  # who moved most bytes; None where no resctrl counts them
     # bytes a second that L3 caches moved from and to memory; None where not all of them are counted, and in recordings
     traffic: float | None = None
+    local: float | None = None  # those of them from and to memory of the caches' own node; None likewise
     tail: str = ""  # whose waits for a CPU are long, and behind whom; "" where switches are not read
 
     def waiting(self, resource: str) -> tuple[str, ...]:

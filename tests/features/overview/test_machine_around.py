@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from turbotui.diagnosis.rules import MemoryTotal
 from turbotui.features.overview.lines import note_line
 from turbotui.features.overview.task_lines import task_lines
 from turbotui.features.overview.top_tasks import MachineStatus, TopTask, look
@@ -72,7 +73,11 @@ def test_this_machine_tells_its_load_memory_and_time() -> None:
 
 
 def test_the_bytes_that_memory_moves_stand_beside_how_full_it_is() -> None:
-    facts = replace(_FACTS, traffic=33.6e9, most=614.4e9)
-    assert "GiB · 33.6 of 614 GB/s (5 %) · up" in note_line(facts, 0, 9, 120)
-    assert "GiB · 33.6 GB/s · up" in note_line(replace(facts, most=0.0), 0, 9, 120), "a peak that nobody tells is none"
-    assert "GB/s" not in note_line(_FACTS, 0, 9, 120)
+    def note(traffic: MemoryTotal | None) -> str:
+        return note_line(replace(_FACTS, traffic=traffic), 0, 9, 140)
+
+    assert "GiB · 33.6 of 614 GB/s (5 %), 75 % local · up" in note(MemoryTotal(33.6e9, 614.4e9, local=25.2e9))
+    assert "GiB · 33.6 of at most 614 GB/s (5 % or more) · up" in note(MemoryTotal(33.6e9, 614.4e9, at_most=True))
+    assert "GiB · 33.6 GB/s · up" in note(MemoryTotal(33.6e9, None)), "a peak that nobody tells is none"
+    assert "GiB · 0.0 GB/s · up" in note(MemoryTotal(0.0, None, local=0.0)), "no bytes have no local share"
+    assert "GB/s" not in note(None)

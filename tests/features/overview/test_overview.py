@@ -11,6 +11,7 @@ import textual
 from dashboard_driver import dashboard, table, text_of
 from patience import PATIENCE
 from replayed_machine import Recording, ReplayedSession, recording
+from simulated_session import SimulatedSession
 from textual.app import App
 
 from turbotui.app.dashboard import TurbotuiApp
@@ -162,6 +163,19 @@ class TestKeys:
             session.tick()
             await pilot.pause()
             assert text_of(app, "status").split("·")[:2] == before
+
+
+class TestMemoryTraffic:
+    @pytest.mark.parametrize(("name", "said"), [("laptop", r"[\d.]+ of at most \d+ GB/s \(\d+ % or more\) · up"),
+                                                ("turin-2s", r"[\d.]+ of 1,152 GB/s \(\d+ %\) · up"),
+                                                ("sapphire-2s", r"[\d.]+ of 614 GB/s \(\d+ %\), \d+ % local · up")])
+    async def test_who_counts_it(self, name: str, said: str) -> None:
+        session = SimulatedSession(name, few=True)
+        async with (asyncio.timeout(PATIENCE), dashboard(session, (200, 60), screen="overview") as (app, pilot)):  # type: ignore[arg-type]  # has what is asked for
+            while not re.search(said, drawn(app)[-1]):
+                session.tick()
+                await pilot.pause()
+            assert bool(session.also) is (name != "sapphire-2s"), "resctrl takes no counter from others"
 
 
 class TestStart:

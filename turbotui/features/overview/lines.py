@@ -204,9 +204,7 @@ def _in_words(facts: MachineStatus, word: str, bar: int) -> Iterator[str]:
         marks = "".join(text for text, _ in level_bar(used / total if total else None, bar))
         yield f"{word} {marks}{' ' if marks else ''}{used:.1f} of {total:.1f} GiB"
     if facts.traffic is not None:
-        rate = facts.traffic / 1e9
-        yield (f"{rate:,.1f} GB/s" if not facts.most
-               else f"{rate:,.1f} of {facts.most / 1e9:,.0f} GB/s ({100 * facts.traffic / facts.most:.0f} %)")
+        yield facts.traffic.words
     if facts.up is not None:
         days, left = divmod(int(facts.up), _DAY)
         yield f"up {f'{days} d ' if days else ''}{left // 3600}:{left % 3600 // 60:02}"

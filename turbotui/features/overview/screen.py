@@ -14,6 +14,8 @@ from turbotui.app.cell_cursor import CellCursorScreen, next_match
 from turbotui.app.one_cell import number_in_words
 from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
+from turbotui.diagnosis.memory_meter import MemoryTrafficMeter
+from turbotui.diagnosis.rules import LookResults, MemoryTotal
 from turbotui.features.overview.charts import chart_sources
 from turbotui.features.overview.core_map import first_cpu
 from turbotui.features.overview.cpu_numbers import MOST_CHARTED, cpu_numbers
@@ -28,7 +30,6 @@ from turbotui.features.overview.lines import (
 )
 from turbotui.features.overview.painter import OverviewInputs, OverviewPainter
 from turbotui.features.overview.top_tasks import MachineStatus, ProcessLook, make_poll
-from turbotui.machine.memory_peak import MemoryPeak
 from turbotui.machine.tasks.process_stats import ProcessStats
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
@@ -62,8 +63,8 @@ class OverviewScreen(CellCursorScreen):
         self._numbers = cpu_numbers(has, watch.busy, watch.clock, watch.heat)
         self._painter = OverviewPainter(self._sources, self._numbers)
         self._stats = ProcessStats(session.machine.host)
-        self._peak = MemoryPeak(session.machine)
-        self._most: float | None = None  # bytes a second that memory can move; None before that was asked, 0 if unknown
+        self._controllers: MemoryTrafficMeter | None = None  # counted while the screen is shown
+        self._traffic: tuple[int, MemoryTotal | None] = 0, None  # at the end of a frame
         self._look: ProcessLook | None = None
         self._looking: asyncio.Task[None] | None = None
         self._has_tasks = watch.judge.can_look
@@ -101,13 +102,26 @@ class OverviewScreen(CellCursorScreen):
             if self._look is None or host.now_ns() >= self._look.next:
                 self._looking = asyncio.get_running_loop().create_task(self._look_again())
 
+    def read_beside(self) -> None:
+        """Count what memory controllers move, unless resctrl counts it without taking counters from others."""
+        watch, meter = self.watch_state, self._controllers
+        watch.read_also(self, *((), frozenset()) if meter is None else (meter.sources(), meter.signals()))
+
+    async def _look_at_memory(self, seen: LookResults) -> None:
+        """Find out how much memory can move, and who counts it."""
+        meter = await asyncio.to_thread(self.watch_state.judge.find_meter)
+        if seen.traffic is None and self._controllers is None and meter is not None and meter.counts:
+            self._controllers = meter
+            if self.is_current:
+                self.read_beside()
+
     async def _look_again(self) -> None:
         host, judge = self.watch_state.session.machine.host, self.watch_state.judge
         try:
-            self._look, judge.diagnosis.seen = await asyncio.to_thread(
+            self._look, judge.diagnosis.seen = poll = await asyncio.to_thread(
                 make_poll(host, self._stats, self._look, judge.look))
-            if judge.diagnosis.seen.traffic is not None and self._most is None:  # firmware is asked once
-                self._most = 1e9 * await asyncio.to_thread(lambda: self._peak.of(1, 1) or 0.0)
+            if not poll[0].is_first:  # else resctrl has no increase yet
+                await self._look_at_memory(judge.diagnosis.seen)
         finally:
             self._looking = None
         if not self.watch_state.held and self.is_current:
@@ -143,10 +157,21 @@ class OverviewScreen(CellCursorScreen):
             mute = sum(not any(isinstance(found, Signal) for found in signals) for signals in probes)
             self._mute = mute, len(probes)
         look = None if self.watch_state.in_past else self._look
-        status = MachineStatus() if look is None else replace(
-            look.machine, traffic=self.watch_state.judge.diagnosis.seen.traffic, most=self._most)
+        status = replace(MachineStatus() if look is None else look.machine, traffic=self._memory_traffic())
         said = note_line(status, *self._mute, width)
         return said or (" " if self._has_tasks else "")  # the line keeps its place until it has content
+
+    def _memory_traffic(self) -> MemoryTotal | None:
+        """What memory moved: by resctrl where it counts all of it, else by the controllers."""
+        watch = self.watch_state
+        frame, meter, seen = watch.frame, watch.judge.meter, watch.judge.diagnosis.seen
+        if frame is None or meter is None:
+            return None
+        if seen.traffic is not None and not watch.in_past:
+            return meter.beside(seen.traffic, seen.local)
+        if self._traffic[0] != frame.newer.wall_ns:
+            self._traffic = frame.newer.wall_ns, meter.total(frame)
+        return self._traffic[1]
 
     def second_line(self, width: int) -> list[TextSegment]:
         """Return the verdict in place of the gauges, which are charts here."""

@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from typing import Final, TypeVar
 
 from turbotui.dataclass import dataclass
+from turbotui.diagnosis.rules import MemoryTotal
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import memory_of
 from turbotui.machine.tasks.proc_facts import command_words
@@ -63,9 +64,7 @@ class MachineStatus:
     # bytes that are not available to programs, and bytes in all (proc_meminfo(5))
     memory: tuple[int, int] | None = None
     up: float | None = None  # seconds since the start (proc_uptime(5))
-    # bytes a second that L3 caches moved from and to memory by resctrl, and the most that memory can move in theory
-    traffic: float | None = None
-    most: float | None = None
+    traffic: MemoryTotal | None = None  # what memory moved, by resctrl or by its controllers
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
-from turbotui.diagnosis.rules import MemoryShare
+from turbotui.diagnosis.rules import MemoryShare, MemoryTotal
 from turbotui.features.roofline.dram import dram_of
 from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.machine.machine import Machine
@@ -49,6 +50,16 @@ class MemoryWatch:
             return Unavailable(Reason.NO_HARDWARE, self._dram.note)
         row = max(found, key=lambda one: found[one])
         return MemoryShare(row, found[row], self._dram.rate / len(frame.rows(Scope.PACKAGE)), self._dram.at_most)
+
+    def total(self, frame: Frame) -> MemoryTotal | None:
+        """Return the traffic of all packages; None if one of them is unknown."""
+        found = self._traffic.read(frame)
+        whole = found.keys() == set(frame.rows(Scope.PACKAGE))
+        return self.beside(math.fsum(found.values()), None) if whole else None
+
+    def beside(self, rate: float, local: float | None) -> MemoryTotal:
+        """Traffic that was counted elsewhere, beside the peak."""
+        return MemoryTotal(rate, self._dram.rate, self._dram.at_most, local)
 
     def _unread(self, frame: Frame) -> Unavailable:
         refused = (name for name in self.signals() if name not in frame.capabilities.signals)
