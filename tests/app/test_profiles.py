@@ -20,7 +20,7 @@ from turbotui.errors import TurbotuiError
 from turbotui.quantities.scope import Scope
 from turbotui.untrusted import visible
 from turbotui.widgets.arrangement import NARROWEST, WIDEST
-from turbotui.widgets.profiles import Profile, ProfileError, Profiles, parse_profile, toml_of
+from turbotui.widgets.profiles import Profile, ProfileError, Profiles, file_of, parse_profile
 
 VIEW = Profile(screen="cpus", columns=("CPU", "Busy%", "IRQ"), added=(), sort="IRQ", reverse=True,
                group=("package", "cpu"), filter="Busy%>5", interval=2.0, theme="contrast")
@@ -46,7 +46,7 @@ words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12).map(visib
                  order=st.lists(words, max_size=3).map(tuple),
                  widths=st.dictionaries(words, st.integers(NARROWEST, WIDEST), max_size=3)))
 def test_whatever_is_saved_is_read_back(profile: Profile) -> None:
-    assert parse_profile(toml_of(profile), "here") == profile
+    assert parse_profile(file_of(profile), "here") == profile
 
 
 @given(st.text(max_size=200))
@@ -66,7 +66,7 @@ def test_any_text_is_a_profile_or_a_sentence(text: str) -> None:
     ("reverse = true", "reverse = ", "line 7 is not TOML"),
 ])
 def test_a_damaged_profile_is_one_sentence(old: str, new: str, said: str) -> None:
-    text = toml_of(VIEW)
+    text = file_of(VIEW)
     assert old in text
     with pytest.raises(ProfileError, match=re.escape(said)) as caught:
         parse_profile(text.replace(old, new), "here")

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from turbotui.untrusted import toml_text
+from turbotui.quantities.documents import TomlValue, toml_key, toml_of
 
-Written: TypeAlias = "str | float | tuple[str, ...] | Mapping[str, int] | None"
+Written: TypeAlias = "TomlValue | None"
 """A value as text; None to remove it."""
 
 _HEADER: Final = re.compile(r"\s*\[\[?(?P<path>(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|[^\]\"'#])+)\]\]?\s*(?:#.*)?\Z")
@@ -59,7 +59,7 @@ def with_table(written: str, path: Sequence[str], values: Mapping[str, Written])
     begins = next((at for at, line in enumerate(lines) if table_of(line) == tuple(path)), None)
     if begins is None:
         new = _lines(values)
-        header = f"[{'.'.join(_key(part) for part in path)}]"
+        header = f"[{'.'.join(map(toml_key, path))}]"
         return "\n".join([*lines, *(["", header, *new] if new else []), ""])
     ends = next((at for at, line in enumerate(lines) if at > begins and table_of(line) is not None), len(lines))
     kept = list(_without(lines[begins + 1 : ends], frozenset(values)))
@@ -71,7 +71,7 @@ def with_table(written: str, path: Sequence[str], values: Mapping[str, Written])
 
 
 def _lines(values: Mapping[str, Written]) -> list[str]:
-    return [f"{name} = {_toml(value)}" for name, value in values.items() if value is not None]
+    return [f"{name} = {toml_of(value)}" for name, value in values.items() if value is not None]
 
 
 def _without(lines: Sequence[str], names: frozenset[str]) -> Iterator[str]:
@@ -85,17 +85,3 @@ def _without(lines: Sequence[str], names: frozenset[str]) -> Iterator[str]:
                 continue
         outside = re.sub(r'"(?:\\.|[^"\\])*"|\'[^\']*\'|#.*', "", line)
         open_brackets = max(0, open_brackets + outside.count("[") - outside.count("]"))
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else toml_text(name)
-
-
-def _toml(value: str | float | tuple[str, ...] | Mapping[str, int]) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return f"[{', '.join(toml_text(item) for item in value)}]"
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_key(name)} = {number}' for name, number in value.items())}}}"
-    return toml_text(value) if isinstance(value, str) else repr(value)

@@ -12,8 +12,12 @@ from __future__ import annotations
 import functools
 import math
 import re
+from collections.abc import Mapping
+from typing import TypeAlias
 
-from turbotui.untrusted import is_plain_json, visible_in
+from turbotui.untrusted import is_plain_json, toml_text, visible_in
+
+TomlValue: TypeAlias = "str | float | tuple[str, ...] | Mapping[str, int]"
 
 _BITS = 63  # TOML 1.0, "Integer": arbitrary 64-bit signed integers; more is an error
 _LONGEST_INTEGER = 4300  # characters; Python's own limit for int(), whose time grows with the square
@@ -70,6 +74,22 @@ def parse_toml(text: str) -> dict[str, object]:
     except ValueError as error:
         raise _not_toml(str(error)) from error
     return visible_in(found)
+
+
+def toml_of(value: TomlValue) -> str:
+    """A value in TOML."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(toml_text, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{toml_key(name)} = {number}' for name, number in value.items())}}}"
+    return toml_text(value) if isinstance(value, str) else repr(value)
+
+
+def toml_key(name: str) -> str:
+    """A key in TOML, quoted unless it is bare."""
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else toml_text(name)
 
 
 def _not_toml(message: str) -> DocumentError:

@@ -16,9 +16,8 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.own_files import config_folder, replace_file
-from turbotui.quantities.documents import DocumentError, parse_toml
+from turbotui.quantities.documents import DocumentError, parse_toml, toml_of
 from turbotui.quantities.rows import RowError, WrongKindError, make_row, number
-from turbotui.untrusted import toml_text
 from turbotui.widgets.arrangement import widths
 
 FORMAT: Final = 1
@@ -47,22 +46,10 @@ class ProfileError(UsageError):
     """A profile that does not exist or cannot be parsed."""
 
 
-def toml_of(profile: Profile) -> str:
+def file_of(profile: Profile) -> str:
     """Write the file of a profile."""
-    values = (f"{one.name} = {_toml(getattr(profile, one.name))}" for one in fields(profile))
+    values = (f"{one.name} = {toml_of(getattr(profile, one.name))}" for one in fields(profile))
     return "\n".join([_HEAD, f"format = {FORMAT}", *values, ""])
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return f"[{', '.join(_toml(item) for item in value)}]"
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{toml_text(str(name))} = {number}' for name, number in value.items())}}}"
-    if isinstance(value, float):
-        return repr(value)
-    return toml_text(str(value))
 
 
 def parse_profile(text: str, where: str) -> Profile:
@@ -155,7 +142,7 @@ class Profiles:
         self.taken(name)
         path = self.path(name)
         try:
-            replace_file(path, toml_of(profile))
+            replace_file(path, file_of(profile))
         except OSError as error:
             why = f"{error.strerror}; set XDG_CONFIG_HOME to a folder that can be written"
             raise TurbotuiError(f"the profile cannot be saved as {path}: {why}") from error
