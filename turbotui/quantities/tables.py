@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass, replace
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, R, Value
@@ -114,6 +114,28 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class CellColumn:
+    """The cells of a column in many rows: nearly all are a value of which nothing else is known."""
+
+    values: Sequence[Value]  # `Cell.value` of each row
+    noted: Mapping[int, Cell]  # the cells that have a mark or a reason, by their place among the values
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell]) -> Self:
+        """Make a column of cells that were computed one by one."""
+        return cls([cell.value for cell in cells],
+                   {at: cell for at, cell in enumerate(cells) if cell.why is not None or cell.marks})
+
+    @property
+    def bare(self) -> Sequence[Value]:
+        """`Cell.bare` of each row."""
+        found = list(self.values)
+        for at, cell in self.noted.items():
+            found[at] = cell.bare
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class CellEvidence:
     """What a cell rests on, as lines of any length that the caller wraps."""
 
@@ -152,8 +174,8 @@ class Table(Protocol[C, K]):
     def cell(self, column: C, row: K) -> Cell:
         """One value with its marks and its reason."""
 
-    def bare(self, column: C, rows: Sequence[K]) -> Sequence[Value]:
-        """`Cell.bare` of many rows."""
+    def cells(self, column: C, rows: Sequence[K]) -> CellColumn:
+        """The cells of a column in many rows, as writers need them."""
 
     def evidence(self, column: C, row: K) -> CellEvidence:
         """The evidence of a cell."""
@@ -220,8 +242,8 @@ class RowTable(Generic[R]):
     def cell(self, column: Column[R], row: R) -> Cell:
         return self.judge(column, row, column.compute(row))
 
-    def bare(self, column: Column[R], rows: Sequence[R]) -> Sequence[Value]:
-        return [self.cell(column, row).bare for row in rows]
+    def cells(self, column: Column[R], rows: Sequence[R]) -> CellColumn:
+        return CellColumn.of([self.cell(column, row) for row in rows])
 
     def evidence(self, column: Column[R], row: R) -> CellEvidence:
         evidence = self.basis(column, row)

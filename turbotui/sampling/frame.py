@@ -147,6 +147,11 @@ class Frame(Interval):
         """Whether all cells of a column may be read without their marks."""
         return not self.newer.late and not self.gaps_behind(column)
 
+    def is_unmarked(self, column: CounterColumn) -> bool:
+        """Whether no cell of a column has a mark."""
+        return (self.is_bare(column) and not self.disputes(column) and self.ran_throughout(column)
+                and column.rule is None)
+
     def home_cells(self, column: CounterColumn, rows: Sequence[RowId]) -> tuple[Sequence[RowId], Sequence[Value]]:
         """The rows whose values `cells` returns, each once, with these values; rows that do not exist are left out."""
         return self._select(rows).at_owners(self, column) if rows else ((), ())

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.marks import MARKS
-from turbotui.quantities.tables import AnyTable, measures
+from turbotui.quantities.tables import AnyTable, Cell, measures
 from turbotui.tables.envelope import Envelope
-from turbotui.tables.text import number_text
+from turbotui.tables.text import bulk_text, number_text
 
 HEADER = ("time", "seconds", "machine", "kind", "row")
 """The columns before the identity words."""
@@ -40,10 +40,16 @@ class CsvLines:
             yield _line(header)
         seconds = "" if envelope.seconds is None else f"{envelope.seconds:.6f}"
         before = (envelope.time, seconds, envelope.machine, envelope.kind.value)
-        for row in table.rows:
+        rows, names = table.rows, table.identity
+        cells = [table.cells(column, rows) for column in columns]
+        texts = [bulk_text(column, one.values if self._marks else one.bare, _text)
+                 for column, one in zip(columns, cells, strict=True)]
+        marked = [(column.title, one.noted) for column, one in zip(columns, cells, strict=True)
+                  if self._marks and one.noted]
+        for at, row in enumerate(rows):
             identity = table.identify(row)
-            yield _line((*before, identity.kind, *(identity.names.get(name, "") for name in table.identity),
-                         *_cells(table, columns, row, marks=self._marks)))
+            yield _line((*before, identity.kind, *(identity.names.get(name, "") for name in names),
+                         *(text[at] for text in texts), *(_marked(marked, at) if self._marks else ())))
 
     def end(self) -> Iterator[str]:
         """No lines at the end: every line was complete when written."""
@@ -55,20 +61,16 @@ def csv_text(envelope: Envelope, table: AnyTable) -> str:
     return "".join(f"{line}\r\n" for line in CsvLines(marks=True).lines(envelope, table))
 
 
-def _cells(table: AnyTable, columns: Iterable[Column[Any]], row: Any, *, marks: bool) -> Iterator[str]:
-    cells = [(column, table.cell(column, row)) for column in columns]
-    if not marks:
-        yield from (_number(column, cell.bare) for column, cell in cells)
-        return
-    yield from (_number(column, cell.value) for column, cell in cells)
+def _marked(columns: Iterable[tuple[str, Mapping[int, Cell]]], at: int) -> Iterable[str]:
+    """For each mark the titles of the columns whose value in a row has it."""
     titles: dict[str, list[str]] = {mark.name: [] for mark in MARKS}
-    for column, cell in cells:
-        for mark in cell.marks:
-            titles[mark.name].append(column.title)
-    yield from map(";".join, titles.values())  # event names contain no semicolon
+    for title, noted in columns:
+        for mark in noted[at].marks if at in noted else ():
+            titles[mark.name].append(title)
+    return map(";".join, titles.values())  # event names contain no semicolon
 
 
-def _number(column: Column[Any], value: Value) -> str:
+def _text(column: Column[Any], value: Value) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else number_text(column, value)

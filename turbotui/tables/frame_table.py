@@ -8,7 +8,7 @@ from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import CounterColumn, Value
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
-from turbotui.quantities.tables import Cell, CellEvidence, Identity
+from turbotui.quantities.tables import Cell, CellColumn, CellEvidence, Identity
 from turbotui.sampling.frame import Frame
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import Format
@@ -60,8 +60,13 @@ class FrameTable:
         return Cell(value, lacking, frame.estimated(column, row), lacking is not None, frame.disputed(column, row),
                     frame.old(column, row), outstanding)
 
-    def bare(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
-        return self.frame.bare_cells(column, rows)
+    def cells(self, column: CounterColumn, rows: Sequence[RowId]) -> CellColumn:
+        """Return the cells of a column; of one without marks only what is unknown is looked at one by one."""
+        if column.identity or not self.frame.is_unmarked(column):
+            return CellColumn.of([self.cell(column, row) for row in rows])
+        values = self.frame.cells(column, rows)
+        return CellColumn(values, {at: Cell(None, self.frame.why(column, rows[at]))
+                                   for at, value in enumerate(values) if value is None})
 
     def evidence(self, column: CounterColumn, row: RowId) -> CellEvidence:
         return frame_evidence(self.frame, column, row)

@@ -5,7 +5,7 @@ The schema is docs/table.schema.json; no verb writes any other object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from turbotui import __version__
@@ -34,7 +34,7 @@ class JsonLines:
             "seconds": envelope.seconds,
             "table": table.name,
             "columns": [_described(table, column) for column in columns],
-            "rows": [_row(table, row) for row in table.rows],
+            "rows": list(_rows(table, columns)),
         }
         if envelope.facts:
             report["facts"] = dict(envelope.facts)
@@ -54,24 +54,25 @@ def _described(table: AnyTable, column: Column[Any]) -> dict[str, str]:
     return {"id": column.id, "unit": column.unit, **({"formula": formula} if formula else {})}
 
 
-def _row(table: AnyTable, row: Any) -> dict[str, object]:
-    identity = table.identify(row)
-    cells = {column.id: table.cell(column, row) for column in measures(table)}
-    record: dict[str, object] = {"row": identity.kind, **identity.names,
-                                 "values": {name: cell.value for name, cell in cells.items()}}
-    raw = _bytes({**identity.names, **{name: cell.value for name, cell in cells.items()}})
-    if raw:
-        record["bytes"] = raw
-    reasons = {name: cell.why.sentence() for name, cell in cells.items()
-               if cell.why is not None and (cell.value is None or cell.partial)}
-    if reasons:
-        record["why"] = reasons
-    for mark in MARKS:
-        marked = [name for name, cell in cells.items() if getattr(cell, mark.name) and cell.value is not None]
-        if marked:
-            record[mark.name] = ({name: "; ".join(cells[name].disputed) for name in marked} if mark is DISPUTED
-                                 else marked)
-    return record
+def _rows(table: AnyTable, columns: Iterable[Column[Any]]) -> Iterator[dict[str, object]]:
+    rows = table.rows
+    cells = {column.id: table.cells(column, rows) for column in columns}
+    noted = {name: column.noted for name, column in cells.items() if column.noted}
+    for at, row in enumerate(rows):
+        identity = table.identify(row)
+        values = {name: column.values[at] for name, column in cells.items()}
+        record: dict[str, object] = {"row": identity.kind, **identity.names, "values": values}
+        if raw := _bytes({**identity.names, **values}):
+            record["bytes"] = raw
+        beside = {name: cell for name, column in noted.items() if (cell := column.get(at)) is not None}
+        if reasons := {name: cell.why.sentence() for name, cell in beside.items()
+                       if cell.why is not None and (cell.value is None or cell.partial)}:
+            record["why"] = reasons
+        for mark in MARKS if beside else ():
+            if marked := [name for name, cell in beside.items() if mark in cell.marks]:
+                record[mark.name] = ({name: "; ".join(beside[name].disputed) for name in marked} if mark is DISPUTED
+                                     else marked)
+        yield record
 
 
 def _bytes(values: Mapping[str, object]) -> dict[str, str]:

@@ -10,9 +10,9 @@ from typing import Any
 
 from turbotui.cell_widths import cell_count, flush_left, flush_right
 from turbotui.quantities.columns import Column
-from turbotui.quantities.tables import AnyTable, Cell
+from turbotui.quantities.tables import AnyTable, CellColumn
 from turbotui.tables.envelope import Envelope
-from turbotui.tables.text import format_cell
+from turbotui.tables.text import format_cells
 
 _GAP = "  "
 
@@ -37,19 +37,20 @@ class TableText:
                      *([envelope.said] if envelope.said else []), *([envelope.label] if envelope.label else [])]
             yield f"# {', '.join(parts)}"
         columns: Sequence[Column[Any]] = table.columns
-        rows = [[self._cell(column, table.cell(column, row)) for column in columns] for row in table.rows]
-        for at, column in enumerate(columns):
-            widest = max([*map(cell_count, column.heading), column.width, *(cell_count(texts[at]) for texts in rows)])
+        rows = table.rows
+        every = [_texts(column, table.cells(column, rows)) for column in columns]
+        for column, texts in zip(columns, every, strict=True):
+            widest = max([*map(cell_count, column.heading), column.width, *map(cell_count, texts)])
             self._widths[column.id] = max(widest, self._widths.get(column.id, 0))
         fitting = self._fitting(columns)
         left_out = [column.id for at, column in enumerate(columns) if at not in fitting]
-        columns, rows = [columns[at] for at in fitting], [[texts[at] for at in fitting] for texts in rows]
+        columns = [columns[at] for at in fitting]
         headings = [column.heading for column in columns]
         height = max(map(len, headings), default=0)
         for titles in zip(*(("",) * (height - len(lines)) + lines for lines in headings), strict=True):
             yield self._line(columns, titles)
-        for texts in rows:
-            yield self._line(columns, texts)
+        for at in range(len(rows)):
+            yield self._line(columns, [every[column][at] for column in fitting])
         if left_out:
             yield f"# too wide for {self._room} columns: {', '.join(left_out)}; a pipe gets them all (| less -S)"
 
@@ -70,12 +71,15 @@ class TableText:
         """No lines at the end: every interval was complete when written."""
         return iter(())
 
-    @staticmethod
-    def _cell(column: Column[Any], cell: Cell) -> str:
-        return format_cell(column, cell.value, hexadecimal=True) + cell.signs
-
     def _line(self, columns: Sequence[Column[Any]], texts: Sequence[str]) -> str:
         placed = ((flush_left if column.decimals < 0 else flush_right)(text, self._widths[column.id])
                   for text, column in zip(texts, columns, strict=True))
         return _GAP.join(placed).rstrip()
 
+
+def _texts(column: Column[Any], cells: CellColumn) -> list[str]:
+    """The text of each cell, with the signs of its marks."""
+    texts = format_cells(column, cells.values, hexadecimal=True)
+    for at, cell in cells.noted.items():
+        texts[at] += cell.signs
+    return texts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from turbotui.quantities.columns import Column, Value
@@ -25,13 +25,19 @@ def format_cell(column: Column[Any], value: Value, *, hexadecimal: bool = False)
 
 def format_cells(column: Column[Any], values: Sequence[Value], *, hexadecimal: bool = False) -> list[str]:
     """`format_cell` of each value; values of one type, as nearly all columns have, share one look at the column."""
+    if hexadecimal and column.hexadecimal:
+        return [format_cell(column, value, hexadecimal=True) for value in values]
+    return bulk_text(column, values, format_cell)
+
+
+def bulk_text(column: Column[Any], values: Sequence[Value], text: Callable[[Column[Any], Value], str]) -> list[str]:
+    """The text of each value: of numbers of one type that of `number_text`, of others that of a function."""
     kinds = set(map(type, values))
-    if not (hexadecimal and column.hexadecimal) and not column.most_decimals:
-        if kinds == {float} and column.decimals >= 0:
-            return list(map(f"%.{column.decimals}f".__mod__, values))
-        if kinds == {int} and column.decimals <= 0:
-            return list(map(repr, values))
-    return [format_cell(column, value, hexadecimal=hexadecimal) for value in values]
+    if kinds == {float} and column.decimals >= 0 and not column.most_decimals:
+        return list(map(f"%.{column.decimals}f".__mod__, values))
+    if kinds == {int} and column.decimals <= 0 and not column.most_decimals:
+        return list(map(repr, values))
+    return [text(column, value) for value in values]
 
 
 def number_text(column: Column[Any], value: float) -> str:

@@ -169,8 +169,7 @@ class TraceExport:
                 rows: Sequence[RowId]) -> Sequence[tuple[str, RowId]]:
         """Add the samples of a column in an interval; returns the keys of its series."""
         values = frame.bare_cells(column, rows)
-        plain = (frame.is_bare(column) and not frame.disputes(column) and frame.ran_throughout(column)
-                 and column.rule is None)
+        plain = frame.is_unmarked(column)
         is_mean = frame.older is not None and not _is_reading(frame, column)
         at_ns = frame.older.wall_ns if is_mean and frame.older is not None else frame.newer.wall_ns
         table = FrameTable(frame, self._layouts[level], tuple(rows))
