@@ -70,7 +70,7 @@ class Listing(StyledScroll):
         places = [at for at, item in enumerate(self.items) if item.key]
         same = next((at for at in places if key and self.items[at].key == key), None)
         self.at = same if same is not None else places[0] if places else -1
-        self.virtual_size = Size(self.size.width, len(self.items))
+        self.hold(Size(self.size.width, len(self.items)))
         self.refresh()
         self._reveal()
         self.post_message(self.Moved())
@@ -112,7 +112,7 @@ class Listing(StyledScroll):
 
     def on_resize(self) -> None:
         """Keep the cursor visible."""
-        self.virtual_size = Size(self.size.width, len(self.items))
+        self.hold(Size(self.size.width, len(self.items)))
         self._reveal()
         self.post_message(self.Resized())
 

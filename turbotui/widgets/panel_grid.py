@@ -119,7 +119,7 @@ class PanelGrid(StyledScroll):
             height = len(lines)
         old, self._lines = self._lines, lines
         if len(old) != len(lines):
-            self.virtual_size = Size(self.size.width, height)
+            self.hold(Size(self.size.width, height))
             self._strips.clear()
             self.refresh()
             return

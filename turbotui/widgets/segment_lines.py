@@ -54,11 +54,13 @@ class SegmentLines(Widget):
         self._hot = hot
         fresh = [list(line) for line in lines]
         before, self.segments = self.segments, fresh
+        if fresh == before:
+            return
         width = self.size.width  # cached: Textual computes it each time it is asked
         if not self._strips or not width:
             self._strips = []
             self.refresh()
-        elif fresh != before:
+        else:
             drawn, self._strips = self._strips, [self._strips[y] if y < len(before) and before[y] == line
                 else self._strip(line) for y, line in enumerate(fresh)]
             last = [self._palette.strip((), width, self._base)] * (len(drawn) - len(fresh))

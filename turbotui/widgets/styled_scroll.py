@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textual.geometry import Size
 from textual.scroll_view import ScrollView
 
 from turbotui.widgets.role_styles import Palette, role_css
@@ -27,6 +28,20 @@ class StyledScroll(ScrollView):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
         self._palette = Palette(self)
+
+    def hold(self, size: Size) -> None:
+        """Have content of another size.
+
+        Only the scroll bar tells of it unless the widget's height follows the content: a layout of the screen, with
+        every line of the widget drawn again, is what assigning `virtual_size` costs.
+        """
+        if size == self.virtual_size:
+            return
+        if self.styles.is_auto_height:
+            self.virtual_size = size
+        else:
+            self.set_reactive(StyledScroll.virtual_size, size)
+            self._scroll_update(size)
 
     def reveal(self, first: int, last: int, room: int | None = None) -> None:
         """Scroll as little as needed to show the lines `first` to `last`, in the widget's height or less."""

@@ -147,9 +147,7 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
             return
         before = self._rows.position(self.cursor)
         self._rows.update(self.content, self.view)
-        size = Size(self._canvas.painter.width, self._fixed + len(self.lines))
-        if size != self.virtual_size:
-            self.virtual_size = size
+        self.hold(Size(self._canvas.painter.width, self._fixed + len(self.lines)))
         self._follow(self.content, before)
 
     def _follow(self, content: F, before: int | None) -> None:
