@@ -38,7 +38,7 @@ COMMANDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 """Commands that print and end."""
 
 SCREENS: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
-    ("turbotui", _TURBOTUI, r"Linux \d", "#[1-9]"),
+    ("turbotui", _TURBOTUI, r"Linux \d", r"over \d"),
     ("Textual's Hello", (sys.executable, "-c", HELLO), "Hello", "Hello"),
     ("htop", ("htop",), "Tasks", "Tasks"),
 )

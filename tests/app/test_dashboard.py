@@ -374,7 +374,7 @@ async def test_explain_says_formula_numbers_source_and_document() -> None:
         assert "Intel SDM" in said
         session.tick()
         await pilot.pause()
-        assert "#3" in "\n".join(FrameCell(app.watched, busy, cpu_row(3)).lines(96))
+        assert "over 3 intervals" in "\n".join(FrameCell(app.watched, busy, cpu_row(3)).lines(96))
 
 
 async def test_explain_says_why_a_value_is_missing() -> None:

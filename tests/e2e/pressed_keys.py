@@ -102,7 +102,7 @@ class Terminal:
         """Start the dashboard from the shell, and wait for its first numbers."""
         self._ask("send-keys", "-l", "--", f"clear; {self.command}")
         self.press("Enter")
-        assert self.until(lambda text: "#1" in text), self.picture
+        assert self.until(lambda text: re.search(r"over \d", text)), self.picture
 
     def press(self, *keys: str) -> None:
         """Type keys by tmux's names, and what has none letter by letter; all of it at once."""

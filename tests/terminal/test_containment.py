@@ -44,7 +44,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         one = BarePty(words, environment={"XDG_STATE_HOME": str(tmp_path), **environment}, size=(200, 30),
                       forked=True)
         running.append(one)
-        one.until(rb"#[1-9]")
+        one.until(rb"over \d")
         return one
 
     yield begin
@@ -70,7 +70,7 @@ def test_a_window_that_fails_is_closed_with_a_sentence(start: Start, tmp_path: P
     running.press(b"?")
     running.until(rb"keys and columns")
     running.press(b"q")
-    running.until(rb"#\d")
+    running.until(rb"over \d")
     running.press(b"q")
     assert running.ended() == 0
     assert running.restored
@@ -92,7 +92,7 @@ def test_a_screen_that_fails_is_replaced_and_a_second_time_stays_closed(start: S
     running.until(rb"failed: KeyError: 'lost'")
     for _ in range(2):  # one that cannot be made is reported below the screen before it
         running.press(b"2")
-        running.until(rb"machine.*#\d")
+        running.until(rb"machine.*over \d")
         running.press(b"3")
         running.until(rb"failed: KeyError: 'lost'" if breaking == SCREEN_IS_MADE else
                       rb"map stays closed")
@@ -114,7 +114,7 @@ def test_a_window_that_fails_twice_stays_closed(start: Start, tmp_path: Path, br
         running.press(b"3")
         running.until(rb"package 0")
         running.press(b"1")
-        running.until(rb"Load%.*#\d")
+        running.until(rb"Load%.*over \d")
     running.press(b"?")
     running.until(rb"keys and columns")
     running.press(b"q")
@@ -131,7 +131,7 @@ def test_a_key_that_fails_again_and_again_leaves_its_screen(start: Start, tmp_pa
         running.press(b"3")
         running.until(rb"package 0")
         running.press(b"1")
-        running.until(rb"Load%.*#\d")
+        running.until(rb"Load%.*over \d")
     running.press(b"q")
     assert running.ended() == 0
     assert len(reports(tmp_path)) == 1

@@ -14,7 +14,7 @@ import pytest
 from barepty import DASHBOARD, BarePty
 
 ENTERS = b"\x1b[?1049h"
-LEFT, ENTERED = rb"\x1b\[9999;1H\x1b\[J\x1b\[\?1049l.*\x1b\[\?25h", rb"\x1b\[\?1049h.*#\d"
+LEFT, ENTERED = rb"\x1b\[9999;1H\x1b\[J\x1b\[\?1049l.*\x1b\[\?25h", rb"\x1b\[\?1049h.*over \d"
 PROMPT = b"@@ "
 TGKILL = {"x86_64": 234, "aarch64": 131}.get(os.uname().machine, 0)
 
@@ -28,7 +28,7 @@ class Shell(BarePty):
         super().__init__(("bash", "--norc", "-i"), controlling=True, environment={"PS1": PROMPT.decode()})
         self.until(PROMPT)
         self.press(shlex.join(DASHBOARD).encode() + b"\r")
-        self.until(rb"#[1-9]")
+        self.until(rb"over \d")
 
     @property
     def dashboard(self) -> int:
@@ -74,7 +74,7 @@ def test_ctrl_z_stops_it_under_a_window_too(shell: Shell) -> None:
     shell.press(b"fg\r")
     shell.until(rb"\x1b\[\?1049h.*keys and columns")
     shell.press(b"q")
-    shell.until(rb"#\d")
+    shell.until(rb"over \d")
     assert_usual(shell.modes_after_q())
 
 
@@ -169,7 +169,7 @@ def test_sigterm_to_a_stopped_dashboard_ends_it_when_it_continues(shell: Shell) 
 def test_where_no_shell_could_continue_it_ctrl_z_changes_nothing() -> None:
     running = BarePty(controlling=True, forked=True)  # its process group is orphaned
     try:
-        running.until(rb"#[1-9]")
+        running.until(rb"over \d")
         running.press(b"\x1a")
         running.until(LEFT + b".*" + ENTERED)
         running.press(b"q")

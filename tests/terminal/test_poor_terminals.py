@@ -41,7 +41,7 @@ def test_every_byte_can_be_shown(kind: str) -> None:
     terminal = BarePty((*TURBOTUI, "--machine", "laptop", "-i", "1", *options), size=(120, 36),
                        environment={**PLAIN, **environment})
     try:
-        terminal.until(rb"#\d")
+        terminal.until(rb"over \d")
         written = shown(terminal)
         for spec in (*SCREENS[1:], SCREENS[0]):  # it begins on the first
             terminal.press(spec.number.encode())
@@ -64,7 +64,7 @@ def test_every_byte_can_be_shown(kind: str) -> None:
 def test_a_terminal_without_colours_gets_none() -> None:
     terminal = BarePty((*TURBOTUI, "--machine", "laptop", "-i", "1"), environment={**PLAIN, "TERM": "vt100"})
     try:
-        terminal.until(rb"#\d")
+        terminal.until(rb"over \d")
         terminal.press(b"3")
         terminal.until(rb"unknown")
         styles = {int(word) for found in STYLE.findall(terminal.output) for word in found.split(b";") if word}

@@ -14,7 +14,7 @@ from barepty import BarePty
 from patience import PATIENCE
 
 LEFT = rb"\x1b\[9999;1H\x1b\[J\x1b\[\?1049l.*\x1b\[\?25h"
-SHOWN = rb"#[1-9]"
+SHOWN = rb"over \d"
 KEPT_BY_A_KEY = """
 import os, sys
 {keeping}
@@ -115,7 +115,7 @@ def test_a_terminal_that_takes_bytes_again_is_drawn_again(bare: BarePty) -> None
         bare.press(bytes([number]))
     bare.press(b"3")
     termios.tcflow(bare.slave, termios.TCOON)
-    bare.until(rb"package 0.*#\d")
+    bare.until(rb"package 0.*over \d")
     bare.press(b"q")
     assert bare.ended() == 0
     assert bare.restored

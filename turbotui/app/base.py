@@ -332,7 +332,6 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             counts=several(cpus, "CPU") if cores == cpus else f"{several(cores, 'core')} · {several(cpus, 'CPU')}",
             kernel=f"Linux {watch.kernel}" if watch.kernel else "",
             interval=None if frame is None else frame.seconds,
-            seq=None if frame is None else frame.seq,
             own_percent=cost.cpu_percent,
             own_bytes=cost.rss_bytes,
             sample_ms=cost.sample_ms if frame is not None else None,

@@ -210,4 +210,4 @@ def _circumstances(frame: Frame, column: CounterColumn, row: RowId, home: RowId)
         count = 0 if instance is None else len(frame.topology.parts(row, column.scope))
         yield f"recomputed from the counters of {count:,} x {scope_word(column.scope)}, never a mean of ratios"
     if frame.seconds is not None:
-        yield f"over {frame.seconds:.6f} s, #{frame.seq}; the readings took {frame.newer.span_ns / 1e3:,.0f} µs"
+        yield f"over {frame.seconds:.6f} s; the readings took {frame.newer.span_ns / 1e3:,.0f} µs"

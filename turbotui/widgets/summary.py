@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from turbotui.cell_widths import cell_count, centred, cut, flush_right
 from turbotui.dataclass import dataclass
@@ -17,8 +18,10 @@ from turbotui.widgets.levels import whole_role_of
 from turbotui.widgets.painter import TextSegment, nice_top
 from turbotui.widgets.spark import spark
 
-WIDE = 104
-"""From this width on, every figure has its name."""
+_WIDE: Final = 104
+"""From this width on, there is room for the memory that turbotui holds."""
+_WIDEST: Final = 140
+"""From this width on, there is room for the time that a reading takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,6 @@ class Place:
     counts: str  # cores and CPUs
     kernel: str  # release
     interval: float | None  # seconds from tick to tick as measured, None on the first one
-    seq: int | None  # number of the frame
     own_percent: float | None = None  # of one CPU that the program itself used
     own_bytes: int | None = None  # of memory it holds
     sample_ms: float | None = None  # from the first to the last read of a tick
@@ -64,14 +66,8 @@ def short_model(name: str) -> str:
 
 def place_line(place: Place, width: int) -> list[TextSegment]:
     """The first line; its left part is cut first if there is no room."""
-    right: list[TextSegment] = []
-    interval = UNKNOWN if place.interval is None else f"{place.interval:.2f} s"
-    seq = "" if place.seq is None else f"  #{place.seq}"
-    right.append((f"{interval}{seq}", StyleRole.PLAIN))
-    own = UNKNOWN if place.own_percent is None else f"{place.own_percent:.1f} %"
-    memory = "" if place.own_bytes is None else f" {place.own_bytes / 1e6:.0f} MB"
-    sample = "" if place.sample_ms is None else f" {place.sample_ms:.1f} ms"
-    right.append((f"  own {own}{memory}{sample if width >= WIDE else ''} ", StyleRole.DIM))
+    interval = UNKNOWN if place.interval is None else f"over {place.interval:.2f} s"
+    right: list[TextSegment] = [(interval, StyleRole.PLAIN), (f"{_own_cost(place, width)} ", StyleRole.DIM)]
     lost = [f"{count} {word}" for count, word in ((place.late, "late"), (place.overruns, "skipped")) if count]
     if lost:
         right.append((f"▲ {', '.join(lost)} ", StyleRole.AMBER))
@@ -84,6 +80,20 @@ def place_line(place: Place, width: int) -> list[TextSegment]:
             left.append((text, StyleRole.PLAIN if word == place.model else StyleRole.DIM))
             used += len(text)
     return [*left, (" " * max(1, room - used), StyleRole.PLAIN), *right]
+
+
+def _own_cost(place: Place, width: int) -> str:
+    """What turbotui itself uses; "" of a recording, which was made by another."""
+    if place.own_percent is None and place.own_bytes is None:
+        return ""
+    text = f" · turbotui {UNKNOWN if place.own_percent is None else f'{place.own_percent:.1f} %'}"
+    if width >= _WIDEST:
+        text += " of a CPU"
+    if place.own_bytes is not None and width >= _WIDE:
+        text += f", {place.own_bytes / 1e6:.0f} MB"
+    if place.sample_ms is not None and width >= _WIDEST:
+        text += f", {place.sample_ms:.1f} ms a reading"
+    return text
 
 
 def _thousands(value: float) -> str:

@@ -119,7 +119,7 @@ async def test_a_tab_has_a_dashboard_of_its_own_that_takes_keys_and_sizes_and_en
     async with served(*_DASHBOARD) as server, aiohttp.ClientSession() as client:
         async with client.ws_connect(f"{server.socket}&width=100&height=30") as tab:
             shown = Shown(tab)
-            await shown.until(r"SIMULATED machine laptop.*#\d")
+            await shown.until(r"SIMULATED machine laptop.*over \d")
             [child] = server.children()
             await tab.send_json(["resize", {"width": 30, "height": 9}])
             await shown.until(r"30x9 is too")
@@ -130,7 +130,7 @@ async def test_a_tab_has_a_dashboard_of_its_own_that_takes_keys_and_sizes_and_en
         until_gone(child)
         async with client.ws_connect(server.socket) as tab:
             shown = Shown(tab)
-            await shown.until(r"#\d")
+            await shown.until(r"over \d")
             await tab.send_json(["stdin", "q"])
             while (await asyncio.wait_for(tab.receive(), PATIENCE)).type is aiohttp.WSMsgType.BINARY:
                 pass
@@ -164,7 +164,7 @@ async def test_the_oldest_of_too_many_connections_that_ask_nothing_is_cut_and_a_
     async with (served(*_DASHBOARD) as server, aiohttp.ClientSession() as client,
                 client.ws_connect(f"{server.socket}&width=100&height=30") as tab):
         shown = Shown(tab)
-        await shown.until(r"#\d")
+        await shown.until(r"over \d")
         host, port = server.place.removeprefix("http://").split(":")
         slow = [await asyncio.open_connection(host, int(port)) for _ in range(MOST_CONNECTIONS + 8)]
         for _reader, writer in slow:
@@ -184,7 +184,7 @@ async def test_an_open_tab_does_not_keep_the_server_from_ending() -> None:
     async with aiohttp.ClientSession() as client, served(*_DASHBOARD) as server:
         tab = await client.ws_connect(server.socket)
         shown = Shown(tab)
-        await shown.until(r"#\d")
+        await shown.until(r"over \d")
         [child] = server.children()
     until_gone(child)
 
@@ -197,7 +197,7 @@ async def test_what_a_page_does_not_say_is_passed_over() -> None:
                          f'["resize",{{"width":{width}}}]', '["resize",{"width":1e999}]'):
                 await tab.send_str(text)
             shown = Shown(tab)
-            await shown.until(r"#\d")
+            await shown.until(r"over \d")
             await tab.send_json(["stdin", "?"])
             await shown.until(r"keys and columns")
 
