@@ -38,6 +38,7 @@ class LongWork:
 
     Attributes:
         ended: the signal that ends it.
+        until_ns: the end of the last frame before a signal ended the frames, in ns since 1970; 0 if none did.
     """
 
     def __init__(self, verb: str, output: TextIO, *, is_terminal: bool,
@@ -47,7 +48,7 @@ class LongWork:
         self._began = clock()
         self._last = self._began + (_QUIET - _REDRAWN if is_terminal else 0.0)
         self._drawn = 0
-        self._until = 0
+        self.until_ns = 0
 
     @property
     def number(self) -> int:
@@ -92,14 +93,14 @@ class LongWork:
         for frame in frames:
             yield frame
             if self.number:
-                self._until = frame.newer.wall_ns
+                self.until_ns = frame.newer.wall_ns
                 return
             self.show(frame.newer.wall_ns - begin_ns, end_ns - begin_ns, what)
 
     @property
     def stopped(self) -> str:
         """Until when the frames were that a signal ended; "" if none did."""
-        return f"stopped: whole until {time_of_day(self._until)}, what follows is missing" if self._until else ""
+        return f"stopped: whole until {time_of_day(self.until_ns)}, what follows is missing" if self.until_ns else ""
 
     def _say(self, line: str) -> None:
         if not self._is_terminal:

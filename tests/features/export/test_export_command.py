@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import functools
 import io
+import json
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +24,10 @@ from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.units import Unit
+from turbotui.recording.journal import Journal
 from turbotui.recording.recorder import Recorder
 from turbotui.sampling.frame import Frame
+from turbotui.tables.envelope import timestamp
 from turbotui.tables.saving import writing_new
 
 COLUMNS = ("Busy%", "Bzy_MHz", "PkgWatt", "CoreTmp", "IRQ", "Governor")
@@ -223,3 +228,43 @@ def test_a_file_that_fails_half_way_is_not_left(tmp_path: Path) -> None:
     with pytest.raises(TurbotuiError, match="No space left"):
         fail()
     assert not path.exists()
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet", "trace"])
+def test_a_stopped_export_says_in_the_file_that_the_rest_is_missing(
+        form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    if form == "parquet":
+        package("pyarrow")
+    path, output = recorded(tmp_path, intervals=6), str(tmp_path / f"run.{form}")
+    third = [frame.newer.wall_ns for frame in frames_of(path)][2]
+    frames = Journal.frames
+
+    def interrupted(*words: Any, **options: Any) -> Iterator[Frame]:
+        for frame in frames(*words, **options):
+            if frame.newer.wall_ns == third:
+                signal.raise_signal(signal.SIGINT)
+            yield frame
+
+    monkeypatch.setattr(Journal, "frames", interrupted)
+    status = main(["export", "--from", path, "--columns", "Busy%", "--format", form, "-o", output])
+    assert status == 128 + signal.SIGINT
+    assert "stopped: whole until" in capsys.readouterr().err
+    assert stopped_words(form, output) == f"stopped: whole until {timestamp(third)}, what follows is missing"
+
+
+def stopped_words(form: str, path: str) -> object:
+    """What a file that was ended early says of it, read as its format's readers do."""
+    if form == "parquet":
+        return package("pyarrow.parquet").read_metadata(path).metadata[b"stopped"].decode()
+    text = Path(path).read_text(encoding="utf-8")
+    if form == "trace":
+        trace = json.loads(text)
+        assert trace["traceEvents"][-1]["name"] == trace["otherData"]["stopped"]
+        return trace["otherData"]["stopped"]
+    if form == "json":
+        *_rest, last = tables(text)
+        assert (last["table"], last["rows"]) == ("stopped", [])
+        return last["notes"][0]
+    *_rest, row = csv.DictReader(io.StringIO(text), strict=True)
+    assert (row["kind"], row["Busy%"], None in row) == ("RECORDED", "", False)
+    return row["row"]

@@ -154,7 +154,7 @@ def test_a_large_recording_is_thinned_and_says_so(tmp_path: Path, capsys: pytest
         assert limits.seconds > 1.0
         export = TraceExport("m", columns, replace(time, every=limits.seconds), limits)
         lines = [line for frame in replace(time, every=limits.seconds).frames() for line in export.interval(frame)]
-        lines += export.end()
+        lines += export.end("")
         coarse = [frame for frame in journal.frames(every=limits.seconds) if frame.older is not None]
     text = "\n".join(lines)
     assert len(text) < room.size
@@ -216,7 +216,7 @@ def test_threads_for_which_there_is_no_room_are_joined(tmp_path: Path, capsys: p
         columns = named_columns(journal, ["Busy%"], None)
         export = TraceExport("m", columns, time, replace(thinned(time, columns), slices=1))
         lines = [line for frame in time.frames() for line in export.interval(frame)]
-        trace = read_trace("\n".join([*lines, *export.end()]))
+        trace = read_trace("\n".join([*lines, *export.end("")]))
     names = [one["name"] for one in trace.slices["threads by CPU", "cpu 0"]]
     assert names[:3] == ["gcc", "(other threads)", "gcc"]
     assert sum(one["dur"] for one in trace.slices["threads by CPU", "cpu 0"]) == pytest.approx(4 * 900_000.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
@@ -19,11 +19,12 @@ _LEVEL: Final = "row"
 
 
 def write_parquet(file: BinaryIO, frames: Iterable[Frame], columns: Sequence[LongColumn],
-                  facts: Mapping[str, str]) -> tuple[int, int]:
+                  facts: Mapping[str, str], last_facts: Callable[[], Mapping[str, str]]) -> tuple[int, int]:
     """Write intervals as a Parquet file: doubles split into byte streams, compressed by zstd.
 
     Args:
         facts: facts of the whole file, which become its metadata; a column's facts become its field's.
+        last_facts: asked after the last interval for facts that are known only then.
 
     Returns:
         The numbers of intervals and rows.
@@ -49,6 +50,7 @@ def write_parquet(file: BinaryIO, frames: Iterable[Frame], columns: Sequence[Lon
                 batches, waiting = [], 0
         if batches:
             writer.write_table(pa.Table.from_batches(batches, schema), row_group_size=waiting)
+        writer.add_key_value_metadata(dict(last_facts()))
     return intervals, rows
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turbotui import __version__
@@ -224,15 +224,16 @@ class TraceExport:
                 self._events.instant(f"finding: {finding.sentence}", frame.newer.wall_ns, "findings")
             self._told[finding.rule.id] = frame.newer.wall_ns
 
-    def end(self) -> Iterator[str]:
-        """Return what is known at the end, and the facts of the whole trace."""
+    def end(self, stopped: str) -> Iterator[str]:
+        """Return what is known at the end, and the facts of the whole trace; what is missing, if a signal ended it."""
         for series in self._series.values():
             self._note(series, self._end_ns, None)
+        begin_ns, end_ns = self._span
         for event in self._journal.events():
-            if self._span[0] <= event.wall_ns <= self._span[1]:
+            if begin_ns <= event.wall_ns <= (self._end_ns if stopped else end_ns):
                 text = event.text if event.text.startswith(event.kind) else f"{event.kind}: {event.text}"
                 self._events.instant(text, event.wall_ns, event.kind)
-        self._events.instant("end of the trace", self._end_ns, "trace")
+        self._events.instant(stopped or "end of the trace", self._end_ns, "trace")
         thinned_words = [*filter(None, (self._limits.words,)), *self._events.left_out_words(),
                          *(word for rows in self._rows for word in rows.thinned())]
         for words in thinned_words:
@@ -241,9 +242,9 @@ class TraceExport:
             passed = f"{self._passed:,} intervals are left out: the wall clock was set back over time before them"
             print(f"turbotui: trace: {passed}", file=sys.stderr)
             thinned_words.append(passed)
-        return self._events.finish(self._facts(thinned_words))
+        return self._events.finish(self._facts(thinned_words) | ({"stopped": stopped} if stopped else {}))
 
-    def _facts(self, thinned_words: Sequence[str]) -> Mapping[str, object]:
+    def _facts(self, thinned_words: Sequence[str]) -> dict[str, object]:
         header = self._journal.header
         return {
             "turbotui": __version__, "machine": self._machine, "kind": HostKind.RECORDED.value,

@@ -12,7 +12,7 @@ from typing import Final
 
 from turbotui import __version__, recording
 from turbotui.commands.formats import OneFormat, print_lines
-from turbotui.commands.long_work import long_work
+from turbotui.commands.long_work import LongWork, long_work
 from turbotui.commands.recorded import named_intervals, report_missing
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
@@ -29,10 +29,11 @@ from turbotui.features.export.trace_export import TraceExport, default_columns, 
 from turbotui.machine.host import HostKind
 from turbotui.quantities.moments import parse_duration, parse_span
 from turbotui.quantities.scope import Scope
+from turbotui.quantities.tables import RowTable
 from turbotui.recording.journal import Journal
 from turbotui.sampling.frame import Frame
 from turbotui.tables.csv_lines import HEADER
-from turbotui.tables.envelope import Envelope
+from turbotui.tables.envelope import Envelope, timestamp
 from turbotui.tables.frame_table import FrameTable
 from turbotui.tables.json_lines import JsonLines
 from turbotui.tables.layout import PLACES, Layout, place_of
@@ -58,18 +59,21 @@ class CsvExport:
         self._machine = machine
         self._columns = columns
         self._levels = by_level(columns)
+        self._newest: Envelope | None = None
 
     def begin(self) -> Iterator[str]:
         """Return the header."""
         yield _line([*HEADER, *(scope.value for scope in PLACES), *(column.name for column in self._columns)])
 
-    def end(self) -> Iterator[str]:
-        """Return no line, because a table has no end."""
-        return iter(())
+    def end(self, stopped: str) -> Iterator[str]:
+        """Return no line, or a last row that says what is missing: RFC 4180 has no comments."""
+        if stopped and self._newest is not None:
+            yield _line([self._newest.time, "", self._machine, HostKind.RECORDED.value, stopped,
+                         *[""] * (len(PLACES) + len(self._columns))])
 
     def interval(self, frame: Frame) -> Iterator[str]:
         """Return the rows of an interval."""
-        envelope = Envelope(self._machine, HostKind.RECORDED, frame.newer.wall_ns)
+        self._newest = envelope = Envelope(self._machine, HostKind.RECORDED, frame.newer.wall_ns)
         seconds = "" if frame.seconds is None else f"{frame.seconds:.6f}"
         for level, columns in self._levels.items():
             rows = rows_of_level(frame, level)
@@ -90,18 +94,21 @@ class JsonExport:
         self._layouts = {level: Layout(tuple(column.column for column in some), machine=machine, kind=HostKind.RECORDED)
             for level, some in by_level(columns).items()}
         self._json = JsonLines()
+        self._newest: Envelope | None = None
 
     def begin(self) -> Iterator[str]:
         """Return no line, because JSON lines have no header."""
         return iter(())
 
-    def end(self) -> Iterator[str]:
-        """Return no line, because every line is complete."""
-        return iter(())
+    def end(self, stopped: str) -> Iterator[str]:
+        """Return no line, because every line is complete, or a last table without rows that says what is missing."""
+        if stopped and self._newest is not None:
+            empty: RowTable[None] = RowTable(_STOPPED, _STOPPED, (), ())
+            yield from self._json.lines(replace(self._newest, seconds=None, notes=(stopped,)), empty)
 
     def interval(self, frame: Frame) -> Iterator[str]:
         """Return the tables of an interval."""
-        envelope = Envelope(self._machine, HostKind.RECORDED, frame.newer.wall_ns, frame.seconds)
+        self._newest = envelope = Envelope(self._machine, HostKind.RECORDED, frame.newer.wall_ns, frame.seconds)
         for level, layout in self._layouts.items():
             rows = tuple(rows_of_level(frame, level))
             yield from self._json.lines(envelope, LevelTable(frame, layout, rows, level.value))
@@ -114,7 +121,12 @@ def _line(cells: Sequence[object]) -> str:
 
 
 _TRACE: Final = "trace"
+_STOPPED: Final = "stopped"
 FORMATS: Final = ("csv", "json", "parquet", _TRACE)
+_KEPT: Final = (
+    "Stopped by Ctrl-C, what was written until then is kept, and says itself that the rest is missing: in the last "
+    "row, whose `row` begins with `stopped` (csv), in the notes of the table `stopped` (json), in `stopped` of the "
+    "file's metadata (parquet) or of otherData (trace).")
 _LEVELS: Final = {"machine": Scope.SYSTEM, "package": Scope.PACKAGE, "core": Scope.CORE, "cpu": Scope.CPU}
 
 
@@ -132,7 +144,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--once", action="store_true",
                         help="the same metrics of one interval: on stdout, or with --textfile in the file")
     add_live_arguments(parser)
-    _add_table_arguments(parser.add_argument_group("tables of a recording"))
+    _add_table_arguments(parser.add_argument_group("tables of a recording", _KEPT))
 
 
 def _add_table_arguments(parser: argparse._ArgumentGroup) -> None:
@@ -187,11 +199,11 @@ def _run_table(arguments: argparse.Namespace) -> int:
                    else default_columns(journal, level) if form == _TRACE
                    else signal_columns(time, level, elapsed=arguments.elapsed))
         if form == "parquet":
-            intervals, rows = _parquet(arguments.output, time, columns)
+            intervals, rows = _parquet(arguments.output, time, columns, work)
             print(f"{rows:,} rows of {intervals:,} intervals with {len(columns)} columns, RECORDED machine "
                   f"{journal.machine.host.name}: {arguments.output}")
         else:
-            _text(form, arguments.output, time, columns)
+            _text(form, arguments.output, time, columns, work)
         report_missing(journal)
     if work.stopped:
         print(f"turbotui: {arguments.output or 'the export'}: {work.stopped}", file=sys.stderr)
@@ -211,7 +223,12 @@ def _named(time: RecordedTime) -> Iterator[Frame]:
     return named_intervals(time.journal.paths[0], time.frames(), time.every)
 
 
-def _parquet(path: str, time: RecordedTime, columns: Sequence[LongColumn]) -> tuple[int, int]:
+def _stopped(work: LongWork) -> str:
+    """Return what a file says that a signal ended; "" if none did."""
+    return f"stopped: whole until {timestamp(work.until_ns)}, what follows is missing" if work.until_ns else ""
+
+
+def _parquet(path: str, time: RecordedTime, columns: Sequence[LongColumn], work: LongWork) -> tuple[int, int]:
     try:
         from turbotui.features.export.parquet_file import write_parquet  # noqa: PLC0415 - 43 MB, and not always there
     except ModuleNotFoundError as error:
@@ -220,10 +237,11 @@ def _parquet(path: str, time: RecordedTime, columns: Sequence[LongColumn]) -> tu
         raise TurbotuiError(f"Parquet needs the package pyarrow, which is not here: {sys.executable} -m pip install "
                             "pyarrow (with pipx: pipx inject turbotui pyarrow)") from error
     with writing_new(path) as file:
-        return write_parquet(file, _named(time), columns, _facts(time.journal))
+        return write_parquet(file, _named(time), columns, _facts(time.journal),
+                             lambda: {_STOPPED: words} if (words := _stopped(work)) else {})
 
 
-def _text(form: str, path: str, time: RecordedTime, columns: Sequence[LongColumn]) -> None:
+def _text(form: str, path: str, time: RecordedTime, columns: Sequence[LongColumn], work: LongWork) -> None:
     machine = time.journal.machine.host.name
     export: CsvExport | JsonExport | TraceExport
     if form == _TRACE:
@@ -233,18 +251,18 @@ def _text(form: str, path: str, time: RecordedTime, columns: Sequence[LongColumn
     else:
         export = CsvExport(machine, columns) if form == "csv" else JsonExport(machine, columns)
     if not path:
-        _write(export, time, print_lines)
+        _write(export, time, work, print_lines)
         return
     with writing_new(path) as file:
-        _write(export, time, lambda lines: file.write("".join(f"{line}\n" for line in lines).encode()))
+        _write(export, time, work, lambda lines: file.write("".join(f"{line}\n" for line in lines).encode()))
 
 
-def _write(export: CsvExport | JsonExport | TraceExport, time: RecordedTime,
+def _write(export: CsvExport | JsonExport | TraceExport, time: RecordedTime, work: LongWork,
            put: Callable[[Iterator[str]], object]) -> None:
     put(export.begin())
     for frame in _named(time):
         put(export.interval(frame))
-    put(export.end())
+    put(export.end(_stopped(work)))
 
 
 def _facts(journal: Journal) -> dict[str, str]:
