@@ -59,6 +59,23 @@ def test_its_tasks_are_counted_from_the_first_instruction_and_reported() -> None
     assert re.search(r"(?m)^ +1 +python3?\S* ", text) or "cannot" in text or "permit" in text, text
 
 
+def test_who_made_it_long_is_reported_and_stands_on_the_tasks_screen_of_its_replay() -> None:
+    with beside(sys.executable, "-c", "sum(range(10**7))") as running:
+        assert running.ended() == 0
+        text = told(running)
+    if not re.search(r"(?m)^ +1 +python3?\S* ", text) or "who makes it long is unknown" in text:
+        pytest.skip("tasks are not counted here, or the machine was too busy to see every switch")
+    sentence = re.search(r"(?m)^# (\d+ % of the time one thread ran alone)", text)
+    assert sentence, text
+    replay = BarePty((sys.executable, "-m", "turbotui", "replay"), size=(120, 36), forked=True)
+    try:
+        replay.until(rb"RECORDED")
+        replay.press(b"7")
+        replay.until(f"who made it long: {sentence[1]}".encode())
+    finally:
+        replay.end()
+
+
 def test_regions_that_it_marks_are_reported_at_the_end() -> None:
     marks = "echo B 1 $$ $$ 0 whole; echo B 2 $$ $$ 0 part; sleep 0.4; echo E 3 $$ $$ 0 part; echo B 4 $$ $$ 0 part"
     with beside("sh", "-c", f"exec 3>$TURBOTUI_REGIONS; {{ {marks}; }} >&3; sleep 0.2") as running:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from turbotui.commands.formats import text_lines
 from turbotui.features.tasks.energy import share_out
+from turbotui.features.tasks.parallel_columns import MADE_LONG
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.text import TaskInterval, in_text
 from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
@@ -106,6 +107,9 @@ def _task_lines(watching: WatchedApplications, beside: CommandBeside, machine: M
     most = replace(report, rows=report.rows[:_TASKS])
     shown = TaskInterval(most, application.aggregate, None, joules, beside.energy, by, machine.host,
                          looks=TaskLooks(ProcFacts(machine.host)))
+    if report.parallel is not None and report.parallel.why is None and beside.keeper is not None:
+        beside.keeper.mark(f"{MADE_LONG}{report.serial_part}")  # the replay's tasks screen has it from there
     more = len(report.rows) - _TASKS
     lines = list(text_lines(shown.envelope, in_text(shown.tasks), room=room))
-    return [*lines, *([f"and {more} more commands: turbotui tasks -- COMMAND shows all"] if more > 0 else [])]
+    return [*lines, *([f"and {more} more commands: turbotui tasks -- COMMAND shows all"] if more > 0 else []),
+            *([f"# {report.serial_part}"] if report.serial_part else [])]

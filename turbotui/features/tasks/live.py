@@ -225,7 +225,7 @@ class TaskWatcher:
                 self._state.due = False
             watching.watch_waits(request.waits)
             watching.watch_loads(request.loads)
-            watching.watch_parallel(request.parallel)
+            watching.watch_parallel(request.parallel or bool(self._children))  # of a command the report says it
             watching.round(0.0 if due else watching.pause)  # what came before the request is in its table
             rounds += 1
             if due:

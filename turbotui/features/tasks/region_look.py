@@ -6,7 +6,10 @@ from turbotui.app.past_rows import PastRows
 from turbotui.app.watch import Watch
 from turbotui.features.tasks.region_counting import MarkedCommand
 from turbotui.features.tasks.region_totals import RegionRecord, RegionTotals, regions_of
+from turbotui.features.tasks.screen_text import region_line
+from turbotui.recording.framing import DamagedError
 from turbotui.sampling.frame import Frame
+from turbotui.widgets.cells import StyleRole
 
 
 class RegionLook:
@@ -30,3 +33,11 @@ class RegionLook:
     def of(self, frame: Frame | None) -> RegionTotals | None:
         """The regions at the end of a frame; None if unknown. Raises DamagedError if what was recorded are none."""
         return None if frame is None else self._past.of(frame)
+
+    def lines(self, frame: Frame | None, width: int) -> list[tuple[str, StyleRole]]:
+        """The line of the regions at the end of a frame, or what is wrong with those that were recorded."""
+        try:
+            totals = self.of(frame)
+        except DamagedError as error:
+            return [(str(error), StyleRole.AMBER)]
+        return [] if totals is None or not totals.regions else [(region_line(totals, width - 2), StyleRole.SUMMARY)]

@@ -11,7 +11,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.numerics import Numerics
-from turbotui.features.tasks.parallel_columns import ParallelWindow
+from turbotui.features.tasks.parallel_columns import ParallelWindow, alone_by_name
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import RUN
 from turbotui.features.tasks.totals_table import EITHER_PART, IDLE_PART, OUTSIDE_PART
@@ -81,6 +81,13 @@ class Report:
         why = self.numerics.why
         return "" if why is None else (
             f"no {'bytes' if self.numerics.has_flops else 'FLOPs and bytes'}: {why.sentence()}")
+
+    @property
+    def serial_part(self) -> str:
+        """Who ran alone for what share of the time, or why that is unknown; "" if nobody asked, or nothing ran."""
+        if self.parallel is None:
+            return ""
+        return self.parallel.sentence(alone_by_name((row.name, row.parallel) for row in self.rows))
 
     def sums_sentence(self) -> str:
         """Sums over all rows and counts beside them, without the events of FLOPs and bytes."""

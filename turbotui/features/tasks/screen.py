@@ -50,7 +50,7 @@ from turbotui.features.tasks.screen_text import (
     TasksView,
     head_line,
     note_lines,
-    region_line,
+    serial_lines,
     task_evidence,
     word_of,
 )
@@ -67,7 +67,7 @@ from turbotui.recording.framing import DamagedError
 from turbotui.recording.rows import FindRows
 from turbotui.sampling.energy import EnergyMeter, energy_of, energy_signals
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.cells import StyleRole, in_words
+from turbotui.widgets.cells import in_words
 from turbotui.widgets.explanation import evidence_lines
 from turbotui.widgets.row_content import RowPainter, RowView
 from turbotui.widgets.segment_lines import SegmentLines
@@ -177,17 +177,12 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self.query_one("#heads", SegmentLines).show([head if there or self.played is None else []])
         width, height = self.size
         notes = [] if self._snapshot is None else note_lines(self._snapshot, self.energy, width, height)
-        notes = [*self._region_notes(width), *notes]
+        cursor = self.watch_state.cursor
+        happened = [] if self.played is None or cursor is None else [event.text for event in cursor.timeline.events]
+        notes = [*serial_lines(happened, width), *self.regions.lines(self.watch_state.frame, width), *notes]
         self.query_one("#notes", SegmentLines).styles.height = len(notes)
         self.query_one("#notes", SegmentLines).show([[(f" {note}", role)] for note, role in notes])
         self.show_status()
-
-    def _region_notes(self, width: int) -> list[tuple[str, StyleRole]]:
-        try:
-            totals = self.regions.of(self.watch_state.frame)
-        except DamagedError as error:
-            return [(str(error), StyleRole.AMBER)]
-        return [] if totals is None or not totals.regions else [(region_line(totals, width - 2), StyleRole.SUMMARY)]
 
     def readout(self) -> str:
         """Describe the row under the cursor in words."""

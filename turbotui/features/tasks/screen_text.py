@@ -25,6 +25,7 @@ from turbotui.features.tasks.columns import (
 from turbotui.features.tasks.energy import method
 from turbotui.features.tasks.live import TaskSnapshot
 from turbotui.features.tasks.memory_places import place_sentence
+from turbotui.features.tasks.parallel_columns import MADE_LONG
 from turbotui.features.tasks.region_totals import RegionTotals
 from turbotui.features.tasks.report import Report, cpu_seconds
 from turbotui.features.tasks.tables import Grouping
@@ -98,6 +99,12 @@ def region_line(totals: RegionTotals, width: int) -> str:
             return f"{line} …"
         line = more
     return line
+
+
+def serial_lines(happened: Sequence[str], width: int) -> list[tuple[str, StyleRole]]:
+    """The sentence on who made a recorded command long, among what happened in the recording; () if it is not there."""
+    sentence = next((text for text in reversed(happened) if text.startswith(MADE_LONG)), "")
+    return [(line, StyleRole.SUMMARY) for line in textwrap.wrap(sentence, max(20, width - 2))]
 
 
 def note_lines(

@@ -17,7 +17,6 @@ from turbotui.features.tasks.energy import method, why_not
 from turbotui.features.tasks.fact_columns import ARGUMENTS
 from turbotui.features.tasks.loads import LOADS
 from turbotui.features.tasks.memory_places import MAPS
-from turbotui.features.tasks.parallel_columns import alone_by_name
 from turbotui.features.tasks.parallel_watch import ParallelWatch
 from turbotui.features.tasks.report import Report, cpu_seconds
 from turbotui.features.tasks.tables import Grouping, TaskRow
@@ -156,16 +155,8 @@ def as_text(table: TaskInterval, printed: Collection[str] = (), room: int | None
 def notes(table: TaskInterval) -> list[str]:
     """Notes on what the numbers leave out and how they were obtained; of a whole run, who makes it long stands last."""
     return [*_what_lacks(table), *_what_adds_up(table), *_what_is_not_counted(table), *_what_is_estimated(table),
-            *(() if table.regions is None else table.regions.notes), *_who_makes_it_long(table)]
-
-
-def _who_makes_it_long(table: TaskInterval) -> Iterator[str]:
-    """The sentence on the serial part of a whole run."""
-    window = table.report.parallel
-    if window is not None and table.number is None:
-        sentence = window.sentence(alone_by_name((row.name, row.parallel) for row in table.report.rows))
-        if sentence:
-            yield sentence
+            *(() if table.regions is None else table.regions.notes),
+            *([table.report.serial_part] if table.number is None and table.report.serial_part else [])]
 
 
 def _what_lacks(table: TaskInterval) -> Iterator[str]:
