@@ -111,7 +111,8 @@ def task_files(ran: Ran, waits: TaskWaits) -> dict[str, Node]:
             **_files(process), "stat": File(partial(_stat_now, process, partial(ran, kind), kind, waits)),
             "status": File(partial(_status_now, process, kind, waits)),
             "numa_maps": fixed(numa_maps(pages_on(kind, nodes))),
-            "task": Folder(partial(_threads, process, partial(ran, kind))),
+            "task": Folder(partial(_threads, process, partial(ran, kind),
+                                   nodes - 1 if kind == MEMORY and nodes > 1 else None)),
         })
     return files
 
@@ -131,14 +132,30 @@ def numa_maps(pages: Sequence[int]) -> str:
             "kernelpagesize_kB=4\n7fff00000000 default stack")
 
 
-def _threads(one: _Process, ran: Callable[[float], Sequence[float]]) -> Mapping[str, Node]:
-    """Make a directory for each thread, by the CPU that it began on, with the process's CPU time there."""
+_MOVED: Final = 2_000
+"""Pages that balancing moves for a second of CPU time of a thread whose memory is on another node."""
+
+
+def _sched(one: _Process, cpu: int, ran: float, node: int | None) -> str:
+    """Return the lines of /proc/PID/task/TID/sched that tell of balancing (kernel/sched/debug.c)."""
+    return (f"{one.name} ({one.pid + cpu}, #threads: 1)\n{'-' * 67}\n{'se.sum_exec_runtime':45}:{1e3 * ran:21.6f}\n"
+            f"{'numa_pages_migrated':45}:{int(0 if node is None else _MOVED * ran):21d}\n"
+            f"{'numa_preferred_nid':45}:{-1 if node is None else node:21d}\n")
+
+
+def _threads(one: _Process, ran: Callable[[float], Sequence[float]], moved: int | None) -> Mapping[str, Node]:
+    """Make a directory for each thread, by the CPU that it began on, with the process's CPU time there.
+
+    Args:
+        moved: the node to which balancing moves it; None if it does not.
+    """
     return {
         str(one.pid + cpu): folder({
             "comm": fixed(one.name),
             "stat": File(lambda now, cpu=cpu: _stat(replace(one, pid=one.pid + cpu), [ran(now)[cpu]], cpu,  # type: ignore[misc]
                                                         threads=len(ran(now)))),
             "schedstat": File(lambda now, cpu=cpu: f"{int(ran(now)[cpu] * 1e9)} 0 1\n"),  # type: ignore[misc]
+            "sched": File(lambda now, cpu=cpu: _sched(one, cpu, ran(now)[cpu], moved)),  # type: ignore[misc]
         })
         for cpu in range(len(ran(0.0)))
     }

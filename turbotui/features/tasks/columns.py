@@ -12,7 +12,14 @@ from turbotui.features.tasks.energy import METHOD, UNITS
 from turbotui.features.tasks.fact_columns import FIRST_FACTS, LAST_FACTS, PROC, MeasuredCell, MeasuredFact, TaskFact
 from turbotui.features.tasks.loads import LOAD_BY_ID, LOAD_FACTS, LOADS
 from turbotui.features.tasks.loads import NOT_YET as NOT_SAMPLED
-from turbotui.features.tasks.memory_places import MAP_BY_ID, MAP_FACTS, MAPS, nodes_where_it_ran
+from turbotui.features.tasks.memory_places import (
+    MAP_BY_ID,
+    MAP_FACTS,
+    MAPS,
+    MOVE_BY_ID,
+    MOVE_FACTS,
+    nodes_where_it_ran,
+)
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.parallel_columns import (
     PARALLEL,
@@ -197,6 +204,7 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     *(_measured_column(fact, WAIT) for fact in WAIT_FACTS),
     *(_measured_column(fact, LOADS) for fact in LOAD_FACTS),
     *(_measured_column(fact, MAPS) for fact in MAP_FACTS),
+    *(_measured_column(fact, MAPS) for fact in MOVE_FACTS),
     # the counts behind the rates above, for sums
     TaskColumn("Time_s", "s", 6, (CPU_TIME,), lambda i: i.row.run_seconds, width=12, default=False,
                help="CPU time in the interval"),
@@ -230,13 +238,13 @@ def is_estimate(column: TaskColumn, inputs: TaskInputs) -> bool:
     return not estimated.isdisjoint(inputs.numerics.counted)
 
 
-MEASURED: Final = WAIT_BY_ID.keys() | LOAD_BY_ID.keys() | PARALLEL_BY_ID.keys() | MAP_BY_ID.keys()
+MEASURED: Final = WAIT_BY_ID.keys() | LOAD_BY_ID.keys() | PARALLEL_BY_ID.keys() | MAP_BY_ID.keys() | MOVE_BY_ID.keys()
 """Names of columns of what is measured only while one of them is shown."""
 
 
 def measured(column: str, inputs: TaskInputs) -> MeasuredCell:
     """The value of a column of waits, parallelism, sampled loads or memory by node, or why it is unknown."""
-    if column in MAP_BY_ID:
+    if column in MAP_BY_ID or column in MOVE_BY_ID:
         return _memory_cell(column, inputs)
     if column in PARALLEL_BY_ID:
         return parallel_cell(column, inputs.row.parallel, inputs.window)
@@ -252,6 +260,9 @@ def measured(column: str, inputs: TaskInputs) -> MeasuredCell:
 def _memory_cell(column: str, inputs: TaskInputs) -> MeasuredCell:
     if inputs.row.pid is None:
         return MeasuredCell(None, SEVERAL)
+    if column in MOVE_BY_ID:
+        moved = inputs.looks.moved_for(inputs.row.pid, inputs.row.tid)
+        return MeasuredCell(None, moved) if isinstance(moved, Unavailable) else MOVE_BY_ID[column].of(moved, None)
     memory = inputs.looks.memory_of(inputs.row.pid)
     return MeasuredCell(None, memory) if isinstance(memory, Unavailable) else MAP_BY_ID[column].of(memory, inputs.nodes)
 

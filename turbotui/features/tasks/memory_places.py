@@ -7,6 +7,7 @@ from typing import Final
 
 from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
 from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.tasks.numa_balancing import MOST_THREADS, MovedPages
 from turbotui.machine.tasks.numa_maps import NodeMemory
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -15,6 +16,9 @@ MAPS: Final = "numa_maps"
 NOT_READ: Final = Unavailable(Reason.NOT_READ, "the memory of tasks was not read: it is while it is shown, and with "
                               "--nodes")
 _IDLED: Final = Unavailable(Reason.NEVER_RAN, "the task did not run in this interval, so no node is its own")
+_NO_PREFERENCE: Final = Unavailable(
+    Reason.NEVER_RAN, "the kernel's balancing prefers no node for it (numa_preferred_nid is -1): it sampled too few "
+    "accesses, or is off", "sysctl kernel.numa_balancing shows whether it is on")
 _STRAY: Final = 0.1
 """The share of its run time below which a task was only passing through a node."""
 _MOVE: Final = 50.0
@@ -55,6 +59,29 @@ MAP_FACTS: Final[tuple[MeasuredFact[NodeMemory, frozenset[int]], ...]] = (
     MeasuredFact("MapAge", "s", 0, 6, "seconds since the process's memory by node was read",
                  lambda memory, _nodes: MeasuredCell(memory.age_ns / 1e9), _DOCUMENT),
 )
+
+
+def _moved(pages: MovedPages, _none: None) -> MeasuredCell:
+    if not pages.ns:
+        return MeasuredCell(None, Unavailable(Reason.FIRST_TICK, f"read once: {pages.before:,} pages were moved for it "
+                                              "since it began"))
+    return MeasuredCell(1e9 * pages.pages / pages.ns)
+
+
+def _preferred(pages: MovedPages, _none: None) -> MeasuredCell:
+    return MeasuredCell(format_cpulist(pages.nodes)) if pages.nodes else MeasuredCell(None, _NO_PREFERENCE)
+
+
+_SCHED: Final = "kernel/sched/debug.c (sched_show_numa) and fair.c (task_numa_fault)"
+MOVE_FACTS: Final[tuple[MeasuredFact[MovedPages, None], ...]] = (
+    MeasuredFact("NumaMigr/s", "/s", 1, 10, "pages a second that automatic NUMA balancing moved to the node of the "
+                 "task's accesses, of a process those of the threads that live; read while shown, of "
+                 f"{MOST_THREADS:,} threads in an interval", _moved, _SCHED),
+    MeasuredFact("NumaNode", "", -1, 8, "NUMA nodes that the kernel's balancing prefers for the task, or for the "
+                 "process's threads, by whose memory they touched", _preferred, _SCHED),
+)
+MOVE_BY_ID: Final = {fact.id: fact for fact in MOVE_FACTS}
+"""By the names of the columns; while one of them is shown, what the scheduler says of threads is read."""
 MAP_BY_ID: Final = {fact.id: fact for fact in MAP_FACTS}
 """By the names of the columns; while one of them is shown, numa_maps is read."""
 

@@ -15,6 +15,7 @@ from turbotui.features.tasks.merging import NO_GROUP, by_group
 from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.parallel_columns import ParallelWindow, times_of_all
 from turbotui.features.tasks.process_tree import Ancestry
+from turbotui.features.tasks.recorded_places import joined_places, places_facts, places_from
 from turbotui.features.tasks.recorded_rows import MOST_ROWS, rows_facts, rows_from
 from turbotui.features.tasks.report import Apart, Report
 from turbotui.features.tasks.tables import Grouping, TaskRow
@@ -23,7 +24,7 @@ from turbotui.features.tasks.waits import waits_of_all
 from turbotui.machine.core_metrics import task_metric_definition_of
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.tasks.group_names import GroupName
-from turbotui.machine.tasks.proc_facts import Stat, TaskFacts, TaskKey, TaskLooks
+from turbotui.machine.tasks.proc_facts import MemoryPlaces, Stat, TaskFacts, TaskKey, TaskLooks
 from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -142,11 +143,12 @@ class TaskRecord(IntervalRows):
     # what /proc said of tasks when it ended, of the busiest ones; None where nobody asked
     facts_seen: Mapping[TaskKey, TaskFacts] | None = None
     ancestry: Ancestry = field(default_factory=Ancestry)  # who made whom
+    places: MemoryPlaces | None = None  # where their memory is; None where nobody asked
 
     @property
     def looks(self) -> TaskLooks:
         """Facts about the tasks beside their counts."""
-        return TaskLooks(None, seen=self.facts_seen or {}, unseen=NOT_RECORDED)
+        return TaskLooks(None, seen=self.facts_seen or {}, unseen=NOT_RECORDED, places=self.places)
 
     def facts(self) -> Mapping[str, object]:
         applications = []
@@ -160,7 +162,8 @@ class TaskRecord(IntervalRows):
             applications.append({**_report_facts(report), "rows": found})
         seen = self.facts_seen
         beside = {} if seen is None else {"facts": facts_facts(seen), "ancestry": ancestry_facts(self.ancestry)}
-        return {"table": "tasks", "applications": applications, **beside}
+        places = {} if self.places is None else {"places": places_facts(self.places)}
+        return {"table": "tasks", "applications": applications, **beside, **places}
 
     def plus(self, later: Self) -> Self:
         """Add the next interval; applications are matched by their names."""
@@ -174,6 +177,7 @@ class TaskRecord(IntervalRows):
         ancestry = Ancestry(_merged(self.ancestry.parents, later.ancestry.parents),
                             _merged(self.ancestry.names, later.ancestry.names))
         return replace(later, reports=reports, left_out=left_out, ancestry=ancestry,
+                       places=joined_places(self.places, later.places, later.wall_ns - self.wall_ns),
                        facts_seen=None if seen == (None, None) else _merged(seen[0] or {}, seen[1] or {}))
 
 
@@ -194,9 +198,10 @@ def task_record(stored: JsonValue, wall_ns: int, model: CpuModel,
     for by in wanted:
         reports[by] = tuple(_report_from(application, by, model) for application in applications)
         left_out[by] = tuple(application["rows"][by.value]["left_out"].integer() for application in applications)
-    facts, ancestry = stored.get("facts"), stored.get("ancestry")
+    facts, ancestry, places = (stored.get(name) for name in ("facts", "ancestry", "places"))
     return TaskRecord(wall_ns, 0, reports, left_out, None if facts is None else facts_from(facts),
-                      Ancestry() if ancestry is None else ancestry_from(ancestry))
+                      Ancestry() if ancestry is None else ancestry_from(ancestry),
+                      None if places is None else places_from(places))
 
 
 def tasks_of(rows: FindRows, frame: Frame, model: CpuModel,
@@ -213,6 +218,9 @@ def tasks_of(rows: FindRows, frame: Frame, model: CpuModel,
     source = Grouping.PROCESS if by is Grouping.UNIT else by
     record = joined_rows(rows, frame, TaskRecord,
                          lambda stored, wall_ns: task_record(stored, wall_ns, model, (source,)))
+    if record is not None and record.places is not None:
+        node_of = {cpu: place.node for cpu, place in frame.topology.places.items()}
+        record = replace(record, places=replace(record.places, node_of=node_of))
     return record if record is None or by is source else _by_unit(record)
 
 

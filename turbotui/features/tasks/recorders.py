@@ -7,10 +7,13 @@ from typing import Final
 
 from turbotui.features.tasks.applications import EVERYTHING
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot, TaskWatcher
+from turbotui.features.tasks.recorded_places import read_places
 from turbotui.features.tasks.region_counting import RegionCounting
 from turbotui.features.tasks.region_totals import RegionRecord
+from turbotui.features.tasks.tables import Grouping
 from turbotui.machine.machine import Machine
 from turbotui.machine.region_pipes import RegionPipe
+from turbotui.machine.tasks.proc_facts import READS, ProcFacts, TaskLooks
 from turbotui.recording.recorded_tables import RecordedTables, RecordingRequest, RowRecorder
 from turbotui.recording.recorder import FrameRecorder
 from turbotui.sampling.frame import Frame
@@ -25,8 +28,9 @@ class TaskRecorder(RowRecorder):
     what = "tasks"
 
     def __init__(self, machine: Machine, recorder: FrameRecorder, *, waits: bool = False,
-                 loads: bool = False, parallel: bool = False) -> None:
+                 loads: bool = False, parallel: bool = False, nodes: bool = False) -> None:
         super().__init__(recorder)
+        self._facts = ProcFacts(machine.host, machine.topology, beside=True) if nodes else None
         self._request = SnapshotRequest(waits=waits, loads=loads, parallel=parallel)
         self._watcher = TaskWatcher(machine, EVERYTHING, self._take)
 
@@ -54,7 +58,13 @@ class TaskRecorder(RowRecorder):
         if errors and len(errors) == len(snapshot.reports):
             self.failure = errors[0]
         if snapshot.record is not None:
-            self._record(snapshot.record)
+            record = snapshot.record
+            if self._facts is not None:
+                looks = TaskLooks(self._facts, seen=record.facts_seen)
+                record = replace(record, places=read_places(looks, [
+                    (row.pid, row.tid) for by in (Grouping.PROCESS, Grouping.THREAD) for report in record.reports[by]
+                    for row in report.rows[:READS] if row.pid is not None]))
+            self._record(record)
             self._taken.release()
 
 
@@ -113,9 +123,9 @@ def marks_of(request: RecordingRequest) -> RegionRecorder | None:
 
 def _add_recorders(request: RecordingRequest) -> None:
     tables = request.tables
-    if any(word in tables for word in ("tasks", "waits", "loads", "parallel")):
-        request.made.append(TaskRecorder(request.session.machine, request.recorder, waits="waits" in tables,
-                                         loads="loads" in tables, parallel="parallel" in tables))
+    beside = {word: word in tables for word in ("waits", "loads", "parallel", "nodes")}
+    if "tasks" in tables or any(beside.values()):
+        request.made.append(TaskRecorder(request.session.machine, request.recorder, **beside))
     if _REGIONS in tables:
         marks_of(request)
 
@@ -125,5 +135,6 @@ RECORDED: Final = (RecordedTables({
     "waits": "tasks, and what they wait for: some 5 us of CPU time a switch",
     "loads": "tasks, and sampled loads",
     "parallel": "tasks, and who ran beside them",
+    "nodes": "tasks, and on which NUMA nodes their memory is: 11 us of CPU time a thread",
     _REGIONS: "those that the command marks",
 }, recorders=_add_recorders, marked=(_REGIONS,)),)

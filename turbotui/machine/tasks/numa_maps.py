@@ -28,7 +28,7 @@ _CHUNK: Final = 1 << 16
 _STAT: Final = 2048  # bytes of a stat file
 _WAITING: Final = 8  # processes that wait to be read
 _KEPT: Final = 1_024  # processes whose memory is kept
-_MOST_NODES: Final = 1_024  # MAX_NUMNODES, include/linux/numa.h with the largest CONFIG_NODES_SHIFT
+MOST_NODES: Final = 1_024  # MAX_NUMNODES, include/linux/numa.h with the largest CONFIG_NODES_SHIFT
 _MOST_BYTES: Final = 1 << 57  # five levels of page tables
 
 ONE_NODE: Final = Unavailable(Reason.NO_HARDWARE, "one NUMA node: none of its memory is elsewhere")
@@ -78,7 +78,7 @@ def parse_numa_maps(text: bytes) -> dict[int, int] | None:
                 size = integer_or_none(value)
             elif equals and name[:1] == b"N" and name[1:].isdigit():
                 node, count = integer_or_none(name[1:]), integer_or_none(value)
-                if node is None or count is None or node >= _MOST_NODES or count < 0:
+                if node is None or count is None or node >= MOST_NODES or count < 0:
                     return None
                 pages.append((node, count))
         if pages and (size is None or size <= 0):
@@ -124,7 +124,7 @@ class NumaMemory:
             started: the start of the process, in clock ticks since boot.
             read: whether its file may be read now; where this is done beside, the answer comes to a later call.
         """
-        if self._is_single():
+        if self.is_single:
             return ONE_NODE, False
         now = self._host.now_ns()
         with self._lock:
@@ -146,7 +146,8 @@ class NumaMemory:
         found = known[2]
         return found if isinstance(found, Unavailable) else NodeMemory(found, max(0, now - known[1])), is_read
 
-    def _is_single(self) -> bool:
+    @property
+    def is_single(self) -> bool:
         """Whether the machine has one node, nodes without CPUs included."""
         if self._single is None:
             try:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import pwd
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.small_files import text_of
 from turbotui.machine.tasks.group_names import GroupName, group_name, group_paths
-from turbotui.machine.tasks.numa_maps import PENDING, NodeMemory, NumaMemory
+from turbotui.machine.tasks.numa_balancing import ENOUGH, MOST_THREADS, MovedPages, NumaBalancing, moved_of_all
+from turbotui.machine.tasks.numa_maps import ONE_NODE, PENDING, NodeMemory, NumaMemory
 from turbotui.machine.tasks.sight import FOREIGN, TaskSight, task_sight
 from turbotui.machine.topology import Topology
 from turbotui.quantities.plain_numbers import integer, whole_number
@@ -114,6 +115,7 @@ class ProcFacts:
     def __init__(self, host: Host, topology: Topology | None = None, *, beside: bool = False) -> None:
         self._host = host
         self.memory = None if topology is None else NumaMemory(host, topology, beside=beside)
+        self.balancing = NumaBalancing(host)
         self._sight: TaskSight | None = None
         self._known: OrderedDict[int, TaskFacts] = OrderedDict()
         self._users: dict[str, str] = {}
@@ -187,6 +189,15 @@ class ProcFacts:
         return uid
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryPlaces:
+    """What is known of the memory of tasks by node."""
+
+    memory: Mapping[int, NodeMemory | Unavailable] = field(default_factory=dict)  # by process
+    moved: Mapping[TaskKey, MovedPages | Unavailable] = field(default_factory=dict)
+    node_of: Mapping[int, int] = field(default_factory=dict)  # the node of each CPU
+
+
 class TaskLooks:
     """Facts about the tasks of one interval, read on first use while the interval is the newest.
 
@@ -194,17 +205,21 @@ class TaskLooks:
         reader: the reader; None for an interval that is not read any more.
         seen: facts read already.
         unseen: why a task's facts are unknown if nothing is read any more.
+        places: what was read of memory by node, likewise.
 
     Attributes:
         node_of: the NUMA node of each CPU; empty where memory by node is not known.
     """
 
     def __init__(self, reader: ProcFacts | None, most: int = READS, *, seen: Mapping[TaskKey, TaskFacts] | None = None,
-                 unseen: Unavailable = NOT_THEN) -> None:
+                 unseen: Unavailable = NOT_THEN, places: MemoryPlaces | None = None) -> None:
         self._reader = reader
-        self.node_of = {} if reader is None or reader.memory is None else reader.memory.node_of
+        known = MemoryPlaces() if places is None else places
+        self.node_of = known.node_of if reader is None or reader.memory is None else reader.memory.node_of
         self._maps_left: int | None = None
-        self._mapped: dict[int, NodeMemory | Unavailable] = {}
+        self._mapped: dict[int, NodeMemory | Unavailable] = dict(known.memory)
+        self._threads_left = MOST_THREADS
+        self._moved: dict[TaskKey, MovedPages | Unavailable] = dict(known.moved)
         self._left = most
         self._unseen = unseen
         self._seen: dict[TaskKey, TaskFacts | None] = dict(seen or {})
@@ -212,7 +227,7 @@ class TaskLooks:
     def close(self) -> None:
         """Stop reading, because a newer interval has begun."""
         self._reader = None
-        if not self._mapped:
+        if not self._mapped and not self._moved:
             self.node_of = {}  # intervals are kept
 
     def at(self, pid: int, tid: int | None = None) -> TaskFacts | Unavailable:
@@ -252,6 +267,40 @@ class TaskLooks:
         self._maps_left -= is_read
         self._mapped[pid] = known
         return known
+
+    def moved_for(self, pid: int, tid: int | None = None) -> MovedPages | Unavailable:
+        """Return the pages that were moved for a thread, or all threads of a process, since the interval before."""
+        key = pid, tid
+        known = self._moved.get(key)
+        if known is not None:
+            return known
+        if self._reader is None or self._reader.memory is None:
+            return self._unseen
+        if self._reader.memory.is_single or self._reader.sight.foreign:
+            return ONE_NODE if self._reader.memory.is_single else FOREIGN
+        if tid is None:
+            self._moved[key] = self._moved_for_process(pid, self._reader)
+        elif not self._threads_left:
+            return ENOUGH
+        else:
+            self._threads_left -= 1
+            self._moved[key] = self._reader.balancing.read(pid, tid)
+        return self._moved[key]
+
+    def _moved_for_process(self, pid: int, reader: ProcFacts) -> MovedPages | Unavailable:
+        threads = reader.balancing.threads_of(pid)
+        if isinstance(threads, Unavailable):
+            return threads
+        if len(threads) > self._threads_left:
+            return ENOUGH
+        found = [self.moved_for(pid, tid) for tid in threads]
+        known = [one for one in found if not isinstance(one, Unavailable)]
+        return moved_of_all(known) if known else found[0]
+
+    @property
+    def places(self) -> MemoryPlaces:
+        """What was read of memory by node."""
+        return MemoryPlaces(self._mapped, self._moved, self.node_of)
 
     def memory_seen(self, pid: int) -> NodeMemory | Unavailable:
         """Return the memory of a process by node if somebody asked for it; nothing is read."""
