@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from turbotui.commands.elsewhere import open_host_recording
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.untrusted import one_line
 
@@ -132,13 +133,24 @@ def report_missing(journal: Journal) -> None:
         print(f"turbotui: {words}", file=sys.stderr)
 
 
-def open_replay(arguments: argparse.Namespace) -> Journal:
-    """Open the recording that --replay names.
+def open_replay(arguments: argparse.Namespace, *, intervals: int | None = None, seconds: float = 1.0,
+                tables: str = "") -> Journal:
+    """Open the recording that --replay names, or that the machine of --host begins now.
+
+    Args:
+        intervals: of --host, after which its recording ends; None for one without end.
+        seconds: of an interval of --host.
+        tables: that --host is to record beside the CPUs, as for `record --tables`.
 
     Raises:
         UsageError: another machine is named as well.
+        LinkError: ssh cannot be started.
         RecordingError: the file is no recording, or cannot be read.
     """
+    if getattr(arguments, "host", None):
+        if arguments.replay:
+            raise UsageError("--replay tells of the machine that was recorded: leave --host out")
+        return open_host_recording(arguments, intervals=intervals, seconds=seconds, tables=tables)
     if arguments.machine is not None or getattr(arguments, "sysroot", "/") != "/":
         raise UsageError("--replay tells of the machine that was recorded: leave --machine and --sysroot out")
     from turbotui.recording import read_machine  # noqa: PLC0415 - as above

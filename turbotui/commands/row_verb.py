@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from turbotui.commands.arguments import add_machine_arguments, whole
+from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
 from turbotui.commands.formats import add_format_arguments, terminal_room, text_lines
 from turbotui.commands.intervals import add_interval_arguments, at_least_one, intervals_of, open_output
 from turbotui.commands.recorded import (
@@ -47,6 +48,7 @@ class RowVerb:
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the options."""
         add_machine_arguments(parser)
+        add_host_arguments(parser)
         add_interval_arguments(parser)
         option, said = self._definition.parts
         if option:
@@ -74,10 +76,13 @@ class RowVerb:
         """
         at_least_one(arguments.intervals)
         at_least_one(arguments.top, "--top", " row")
+        check_host_arguments(arguments)
         if arguments.replay:
             return self._replay(arguments)
         refuse_span(arguments)
         seconds, intervals = intervals_of(arguments)
+        if arguments.host:
+            return self._replay(arguments, seconds, intervals)
         chosen = getattr(arguments, "cpu", None)
         cpus = None if chosen is None else parse_cpu_set(chosen)
         machine = read_machine(open_host(arguments), cpus)
@@ -87,15 +92,15 @@ class RowVerb:
         self._print(arguments, machine, frames, intervals)
         return 0
 
-    def _replay(self, arguments: argparse.Namespace) -> int:
+    def _replay(self, arguments: argparse.Namespace, seconds: float = 1.0, intervals: int | None = None) -> int:
         kind = self._definition.source.kind
-        if arguments.interval or getattr(arguments, "cpu", None) is not None:
+        if not arguments.host and (arguments.interval or getattr(arguments, "cpu", None) is not None):
             left_out = "-i (--every) and -c" if self._definition.of_cpus else "-i (--every)"
             raise UsageError(f"--replay shows what was recorded: leave {left_out} out")
-        with open_replay(arguments) as journal:
+        with open_replay(arguments, intervals=intervals, seconds=seconds, tables=kind.id) as journal:
             frames = (frame for frame in replayed_frames(arguments, journal) if kind.id in frame.newer.rows)
             self._print(arguments, journal.machine, recorded_ones(arguments, frames, kind.title, kind.id),
-                        arguments.intervals)
+                        intervals or arguments.intervals)
             report_missing(journal)
         return 0
 

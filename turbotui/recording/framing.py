@@ -36,6 +36,10 @@ class RecordingError(TurbotuiError):
     """A recording cannot be read or written; the message is a sentence that says why."""
 
 
+class LaterFormatError(RecordingError):
+    """A recording has a format that a later turbotui writes."""
+
+
 class TornFileError(RecordingError):
     """A file of a recording ends before its first record is whole, as a kill or a full disk leaves it."""
 

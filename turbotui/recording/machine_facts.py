@@ -15,7 +15,7 @@ from turbotui.machine.host import NAMESPACES, Host, HostError, HostKind, Privile
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
 from turbotui.machine.topology import Topology
-from turbotui.recording.framing import DamagedError, RecordingError
+from turbotui.recording.framing import DamagedError, LaterFormatError
 from turbotui.recording.json_values import JsonValue
 from turbotui.recording.recorded_host import KeptAnswers, RecordedHost
 
@@ -92,11 +92,11 @@ def header_from(stored: JsonValue) -> Header:
     """Restore the header of `header_facts`.
 
     Raises:
-        RecordingError: the header has a later format.
+        LaterFormatError: the header has a later format.
         DamagedError: it is none.
     """
     if stored["format"].integer() > FORMAT:
-        raise RecordingError(
+        raise LaterFormatError(
             f"the recording was made by turbotui {stored['version'].text()} in version {stored['format'].integer()} of "
             f"the format; this turbotui, {__version__}, reads versions up to {FORMAT}"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import select
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -29,6 +30,9 @@ from turbotui.threads import NamedThread
 SYNC_SECONDS: Final = 10.0
 """Seconds after which written records survive a loss of power; they survive the end of this program at once."""
 
+_LOOK_MS: Final = 250
+"""Time after which a writer to a pipe checks whether it is to end."""
+_NOTHING_BEFORE: Final[tuple[str, int, tuple[int, ...]]] = "", 0, ()
 _WORDS: Final = {
     errno.ENOSPC: "the disk is full", errno.EDQUOT: "this user's share of the disk is used up (quota)",
     errno.EFBIG: "it has the size that a file may have here (ulimit -f, or the file system's limit)",
@@ -120,6 +124,60 @@ class RecordingFile:
             self._synced = size
 
 
+class RecordingPipe:
+    """A pipe to which this process writes a recording, in place of a `RecordingFile`.
+
+    Args:
+        descriptor: of the pipe.
+
+    Attributes:
+        path: its name, for people.
+        size: bytes written so far.
+        failed: whether its reader is gone.
+    """
+
+    path = "stdout"
+
+    def __init__(self, descriptor: int) -> None:
+        self.size = 0
+        self.failed = False
+        self._descriptor = descriptor
+        self._stopping = False
+        self._ready = select.poll()
+        self._ready.register(descriptor, select.POLLOUT)
+
+    def stop(self) -> None:
+        """Wait no longer for a reader that takes nothing; may be called by a signal handler."""
+        self._stopping = True
+
+    def wait_for_reader(self) -> None:
+        """Return when the reader is gone, which a write may find out a minute later."""
+        reader = select.poll()
+        reader.register(self._descriptor, 0)
+        reader.poll()
+
+    def write(self, data: bytes) -> None:
+        """Write whole records, as fast as the reader accepts them.
+
+        Raises:
+            RecordingError: the reader is gone, or takes nothing and the recording is to end.
+        """
+        rest = memoryview(data)
+        try:
+            while rest:
+                if self._ready.poll(_LOOK_MS):
+                    rest = rest[os.write(self._descriptor, rest[:select.PIPE_BUF]):]
+                elif self._stopping:
+                    raise BrokenPipeError
+        except OSError as error:
+            self.failed = True
+            raise RecordingError(f"the recording to {self.path} ends here: nobody reads it") from error
+        self.size += len(data)
+
+    def close(self) -> None:
+        """Leave the pipe to the process, whose end closes it."""
+
+
 class FrameRecorder(Protocol):
     """The interface of `Recorder` and `RotatingRecorder`."""
 
@@ -150,6 +208,7 @@ class Recorder:
     """Records frames to a file; an existing recording is continued with a new session.
 
     Args:
+        path: of the file, or the pipe that takes its place.
         kept: the machine's files that `info` of the recording needs.
         header: the header of a session that continues from another file; None begins a session.
         command: the words of the command that runs during the recording; () for none.
@@ -164,14 +223,18 @@ class Recorder:
         RecordingError: the file cannot be written, another process records to it, or it is no recording.
     """
 
-    def __init__(self, path: str, machine: Machine, *, kept: KeptAnswers | None = None, tier: Tier = FULL,
-                 header: Header | None = None, sync_seconds: float = SYNC_SECONDS,
+    def __init__(self, path: str | RecordingPipe, machine: Machine, *, kept: KeptAnswers | None = None,
+                 tier: Tier = FULL, header: Header | None = None, sync_seconds: float = SYNC_SECONDS,
                  suspended_ns: Callable[[], int] | None = None, command: Sequence[str] = ()) -> None:
         self.tier = tier
         self.first_ns: int | None = None
-        self._file = RecordingFile(path, sync_seconds)
+        self._file: RecordingFile | RecordingPipe
+        if isinstance(path, RecordingPipe):
+            self._file, before = path, _NOTHING_BEFORE
+        else:
+            self._file, before = RecordingFile(path, sync_seconds), None
         try:
-            identity, last_index, noted = _continued(path, header or header_of(machine))
+            identity, last_index, noted = before or _continued(self._file.path, header or header_of(machine))
             self.header = header or header_of(machine, command, identity)
             self._stream = StreamWriter(self._file.write, self.header, tier, offset=self._file.size,
                                         last_index=last_index, noted=noted)
@@ -306,7 +369,7 @@ def _continued(path: str, header: Header) -> tuple[str, int, tuple[int, ...]]:
     try:
         file = JournalFile(path)
     except TornFileError:
-        return "", 0, ()
+        return _NOTHING_BEFORE
     except RecordingError as error:
         raise RecordingError(f"{path} is there, and is no recording of turbotui: name another file") from error
     try:

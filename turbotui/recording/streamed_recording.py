@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Protocol, TypeVar
 
-from turbotui.recording.framing import RecordingError
+from turbotui.recording.framing import LaterFormatError, Missing, RecordingError
 from turbotui.recording.journal import Journal
 from turbotui.recording.rows import RecordedRows
 
@@ -17,11 +17,45 @@ _CHUNK: Final = 1 << 16
 _MOST_BEFORE: Final = 1 << 24  # bytes before the first reading; the layout of 1,024 CPUs has 300 kB
 
 
-class _Arrived:
+class StreamSource(Protocol):
+    """Where the bytes of a stream come from."""
+
+    name: str  # for people
+
+    def read(self) -> bytes:
+        """Wait for more bytes; empty at the end. Raises OSError if the stream cannot be read."""
+
+    def failure(self) -> str:
+        """Why the stream ended too early, after its end; "" if it did not."""
+
+    def close(self) -> None:
+        """End the stream, whose rest nobody reads."""
+
+
+class DescriptorSource:
+    """A descriptor that somebody else opened, and closes."""
+
+    name = "stdin"
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def read(self) -> bytes:
+        return os.read(self._descriptor, _CHUNK)
+
+    def failure(self) -> str:
+        return ""
+
+    def close(self) -> None:
+        """Leave the descriptor open."""
+
+
+class Arrived:
     """The bytes of a stream so far, in a file in memory; a signal by Ctrl-C ends the stream."""
 
-    def __init__(self, source: int, most: int) -> None:
-        self._source, self._most = source, most
+    def __init__(self, source: StreamSource, most: int) -> None:
+        self.source, self._most = source, most
+        self.failure = ""
         self.descriptor = os.memfd_create("stream", os.MFD_CLOEXEC)
         self.size = 0
         self.ended = False
@@ -35,16 +69,17 @@ class _Arrived:
         if self.ended:
             return False
         try:
-            data = os.read(self._source, _CHUNK)
+            data = self.source.read()
+            self.failure = "" if data else self.source.failure()
         except KeyboardInterrupt:  # the terminal's Ctrl-C is also that of the program which writes the stream
             data = b""
         except OSError as error:
-            raise RecordingError(f"the recording on stdin cannot be read: {error.strerror}") from error
+            raise RecordingError(f"the recording on {self.source.name} cannot be read: {error.strerror}") from error
         self.ended = not data
         self.size += len(data)
         if self.size > self._most:
-            raise RecordingError(f"the stream on stdin has more than {self._most >> 20} MiB: turbotui record keeps "
-                                 "long times in a file, and turbotui view - shows a stream without end")
+            raise RecordingError(f"the stream on {self.source.name} has more than {self._most >> 20} MiB: turbotui "
+                                 "record keeps long times in a file, and turbotui view - shows a stream without end")
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self.descriptor, rest):]
@@ -54,15 +89,23 @@ class _Arrived:
 class StreamedJournal(Journal):
     """A `Journal` of a stream: frames are made as their ticks arrive, and what needs the end waits for it."""
 
-    def __init__(self, arrived: _Arrived) -> None:
+    def __init__(self, arrived: Arrived) -> None:
         super().__init__((f"/proc/self/fd/{arrived.descriptor}",), grow=arrived.grow)
-        self.paths = ("stdin",)
+        self.paths = (arrived.source.name,)
         self._arrived = arrived
 
     def close(self) -> None:
         """Close the journal, and let go of what arrived."""
         super().close()
+        self._arrived.source.close()
         os.close(self._arrived.descriptor)
+
+    @property
+    def missing(self) -> tuple[Missing, ...]:
+        """As of every journal, and what did not come."""
+        failure = self._arrived.failure
+        lost = (Missing(self._arrived.size, 0, 0, f"{failure}; what came before is whole"),) if failure else ()
+        return *super().missing, *lost
 
     @property
     def ended(self) -> bool:
@@ -112,15 +155,34 @@ def read_stream(source: int = 0, most: int = MOST_BYTES) -> Journal:
         journal = Journal((f"/proc/self/fd/{source}",))
         journal.paths = ("stdin",)
         return journal
-    arrived = _Arrived(source, most)
+    return arriving(DescriptorSource(source), StreamedJournal, most)
+
+
+J = TypeVar("J", bound=StreamedJournal)
+
+
+def arriving(source: StreamSource, kind: Callable[[Arrived], J], most: int = MOST_BYTES) -> J:
+    """Open the recording that comes from a source, as `read_stream` does.
+
+    Args:
+        kind: the class of the journal.
+
+    Raises:
+        RecordingError: it gives no recording, or cannot be read; the source is closed.
+    """
+    arrived = Arrived(source, most)
     try:
         while True:
             grew = arrived.grow()
             try:
-                return StreamedJournal(arrived)
+                return kind(arrived)
+            except LaterFormatError:
+                raise
             except RecordingError as error:
                 if not grew or arrived.size > _MOST_BEFORE:
-                    raise RecordingError("stdin holds no reading of turbotui collect or record") from error
+                    raise RecordingError(arrived.failure
+                                         or f"{source.name} holds no reading of turbotui collect or record") from error
     except BaseException:
         os.close(arrived.descriptor)
+        source.close()
         raise

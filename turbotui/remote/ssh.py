@@ -10,13 +10,14 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import IO, Final
 
 from turbotui.errors import UsageError
 from turbotui.machine.own_program import environment_of_children
 from turbotui.recording.framing import MARKER
 from turbotui.remote.bootstrap import READY
-from turbotui.remote.collecting_part import bootstrap_code, packed_collector
+from turbotui.remote.collecting_part import COLLECTING, ProgramPart, bootstrap_code, packed_part
 from turbotui.remote.links import PIECE, Connector, LinkError, Outbox, SocketConnector
 from turbotui.threads import NamedThread
 from turbotui.untrusted import decoded, one_line, original
@@ -41,6 +42,7 @@ _FAILURES: Final = (
 )
 _SUDO: Final = ("sudo", "-n", "--")
 _TOO_OLD: Final = re.compile(r'unknown command "collect"|invalid choice')
+_WORDS_TOO_NEW: Final = re.compile("unrecognized arguments: |: - does not end in ")  # of collect -n, and of gather -
 _NO_PYTHON: Final = re.compile(r"turbotui: Python [\d.]+ or newer is wanted, and there is (.*)")
 # messages of sudo (plugins/sudoers/auth/sudo_auth.c, logging.c, check.c) and of shells
 _SUDO_FAILURES: Final = (
@@ -121,12 +123,25 @@ class SshLink:
             self._outbox.push(_pipe(self._process.stdin).fileno(), request)
 
     def why_ended(self) -> str:
-        try:
-            status = self._process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            status = None
+        status = self._status()
         self._listener.join(_END_SECONDS)
         return failure_of(self._host, status, decoded(self._said))
+
+    @property
+    def failure(self) -> str:
+        """Why the program there did not end by itself; "" if it did. Waits for its end."""
+        return "" if self._status() == 0 else self.why_ended()
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """The lines of its stderr so far."""
+        return tuple(one_line(line) for line in decoded(self._said).splitlines() if line.strip())
+
+    def _status(self) -> int | None:
+        try:
+            return self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            return None
 
     def close(self) -> None:
         """Close the connection; the remote collector finds its stdin closed and ends."""
@@ -152,10 +167,12 @@ class SshConnector:
 
     Args:
         host: in the form that ssh takes: a name of its configuration, user@node.
-        options: options of `turbotui collect` there.
+        options: words behind the verb's there.
         remote: the program there, with its prefix ("sudo -n turbotui"), as a shell would split it; "" for turbotui if
             it is installed, else the collecting part, which is sent.
         sudo: whether it runs as root by a sudo that asks nothing.
+        verb: the words of turbotui there.
+        part: has that verb.
         program: this machine's ssh.
         tell: takes a sentence before the collecting part is sent for the first time.
 
@@ -166,7 +183,8 @@ class SshConnector:
     again = True
 
     def __init__(self, host: str, options: Sequence[str] = (), *, remote: str = "", sudo: bool = False,
-                 program: str = "ssh", tell: Callable[[str], None] | None = None) -> None:
+                 verb: Sequence[str] = ("collect", "--requests"), part: ProgramPart = COLLECTING, program: str = "ssh",
+                 tell: Callable[[str], None] | None = None) -> None:
         if not host or host.startswith("-"):
             raise UsageError(f'"{host}" is no host that ssh could connect to')
         try:
@@ -175,29 +193,28 @@ class SshConnector:
             raise UsageError(f'"{remote}" is no command: {error}') from error
         self.name = f"ssh {host}"
         start = command or ("sh", "-c", _THERE, bootstrap_code())
-        there = shlex.join(original(word) for word in (*(_SUDO if sudo else ()), *start, "collect", "--requests",
-                                                       *options))
+        there = shlex.join(original(word) for word in (*(_SUDO if sudo else ()), *start, *verb, *options))
         self.words = (program, *_OPTIONS, "--", original(host), there)
         self._host = host
-        self._sent = not command
+        self._part = None if command else part
         self._tell = tell
 
     def open(self) -> SshLink:
         """Fails with a LinkError if ssh cannot be started."""
-        return SshLink(self.words, self._host, self._collector if self._sent else None)
+        return SshLink(self.words, self._host, None if self._part is None else partial(self._packed, self._part))
 
-    def _collector(self) -> bytes:
-        packed = packed_collector()
+    def _packed(self, part: ProgramPart) -> bytes:
+        packed = packed_part(part)
         tell, self._tell = self._tell, None
         if tell is not None:
-            tell(f"there is no turbotui on {self._host}: its collecting part ({len(packed) / 1000:.0f} kB) is sent, "
+            tell(f"there is no turbotui on {self._host}: its {part.title} ({len(packed) / 1000:,.0f} kB) is sent, "
                  "runs there from memory, and leaves no file")
         return packed
 
 
 def connector_to(socket: str | None, host: str | None, remote: str | None, handed_on: Mapping[str, str | None], *,
                  sudo: bool = False) -> Connector:
-    """Make the way to the collector that a command line names.
+    """Make the way to the collector that a screen's command line names.
 
     Args:
         socket: of a collector that runs; None for one that ssh starts.
@@ -206,10 +223,22 @@ def connector_to(socket: str | None, host: str | None, remote: str | None, hande
     """
     if socket:
         return SocketConnector(socket)
+    return connector_by_ssh(host or "", remote or "", handed_on, sudo=sudo)
+
+
+def connector_by_ssh(host: str, remote: str, handed_on: Mapping[str, str | None], *, sudo: bool = False,
+                     verb: Sequence[str] = ("collect", "--requests"), part: ProgramPart = COLLECTING) -> SshConnector:
+    """Make the way to a turbotui that ssh starts, which says on stderr what it sends.
+
+    Args:
+        handed_on: as for `connector_to`.
+        verb: see `SshConnector`.
+        part: see `SshConnector`.
+    """
     options = [word for name, value in handed_on.items() if value is not None for word in (name, value)]
     if not remote and handed_on.get("--machine"):
         remote = "turbotui"  # simulated machines are no part of what is sent
-    return SshConnector(host or "", options, remote=remote or "", sudo=sudo,
+    return SshConnector(host, options, remote=remote, sudo=sudo, verb=verb, part=part,
                         tell=lambda sentence: print(f"turbotui: {sentence}", file=sys.stderr))
 
 
@@ -237,6 +266,8 @@ def failure_of(host: str, status: int | None, stderr: str) -> str:
                 + ": install it there, or say where it is with --remote")
     if _TOO_OLD.search(stderr):
         return f"the turbotui on {host} is too old: it has no `collect`"
+    if _WORDS_TOO_NEW.search(stderr):
+        return f"the turbotui on {host} is too old for this: {last}"
     if status:
         return f"the collector on {host} ended with exit status {status}" + (f": {last}" if last else "")
     return f"the collector on {host} has ended" + (f": {last}" if last else "")

@@ -69,7 +69,7 @@ def test_a_pipe_has_the_kinds_of_rows_that_it_is_told() -> None:
 
 
 def test_other_kinds_and_readers_that_ask_are_refused() -> None:
-    for words, said in ((("--tables", "planets"), '"planets" is no kind of row'),
+    for words, said in ((("--tables", "planets"), '"planets" cannot be recorded'),
                         (("--tables", "memory", "--requests"), "asks for what it shows")):
         with collector(*words) as process:
             _out, err = process.communicate(timeout=PATIENCE)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import select
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from turbotui.quantities.columns import ColumnId
+from turbotui.recording.recorder import RecordingPipe
 from turbotui.remote.backlog import Backlog, Outgoing
 from turbotui.remote.links import PIECE
 from turbotui.remote.requests import RequestError, RequestParser, WantedSignals
@@ -19,36 +19,41 @@ from turbotui.threads import NamedThread
 _FIRST_INTERVAL: Final = 0.15
 """Seconds of the first interval, so that a screen has numbers at once."""
 
-_LOOK_MS: Final = 250
-"""Seconds after which a blocked writer checks whether it is to end."""
+
+def mind_reader(pipe: RecordingPipe, stop: Callable[[], None]) -> None:
+    """Have `stop` called, on a thread of its own, as soon as the reader of a pipe is gone."""
+
+    def wait() -> None:
+        pipe.wait_for_reader()
+        stop()
+
+    NamedThread(target=wait, name="reader", daemon=True).start()
 
 
 class PipeCollector:
-    """Writes the journal of a session's readings to a descriptor, as fast as the reader accepts it.
+    """Writes the journal of a session's readings to a pipe, whose reader asks for what it shows.
 
     Args:
         columns: columns that are read in any case.
     """
 
-    def __init__(self, session: Session, columns: Sequence[ColumnId], output: int,
+    def __init__(self, session: Session, columns: Sequence[ColumnId], pipe: RecordingPipe,
                  kinds: Iterable[RowSource] = ()) -> None:
         self._session = session
-        self._output = output
+        self._pipe = pipe
         self._wanted = WantedSignals(session, columns, kinds)
         self._backlog = Backlog()
-        self._stopping = False
 
-    def run(self, requests: int | None = None) -> None:
-        """Collect until `stop`, until the reader is gone, or until the descriptor of requests, if any, ends.
+    def run(self, requests: int) -> None:
+        """Collect until `stop`, until the reader is gone, or until the descriptor of requests ends.
 
         Raises:
-            BrokenPipeError: the reader is gone.
+            RecordingError: the reader is gone.
             TurbotuiError: the sampling failed.
         """
-        outgoing = Outgoing(self._write, self._session.machine)
-        if requests is not None:
-            NamedThread(target=self._read_requests, args=(requests,), name="requests", daemon=True).start()
-        NamedThread(target=self._mind_reader, name="reader", daemon=True).start()
+        outgoing = Outgoing(self._pipe.write, self._session.machine)
+        NamedThread(target=self._read_requests, args=(requests,), name="requests", daemon=True).start()
+        mind_reader(self._pipe, self.stop)
         self._session.start(self._backlog.put, first=_FIRST_INTERVAL, on_end=self._backlog.close)
         try:
             while (waiting := self._backlog.wait()) is not None:
@@ -60,30 +65,8 @@ class PipeCollector:
 
     def stop(self) -> None:
         """End after the current reading; may be called by a signal handler."""
-        self._stopping = True
+        self._pipe.stop()
         self._session.stop(0.0)
-
-    def _write(self, data: bytes) -> None:
-        """Write all bytes, without letting a stalled reader delay the program's end.
-
-        Raises:
-            BrokenPipeError: the reader is gone, or the collector is to end.
-        """
-        view = memoryview(data)
-        ready = select.poll()
-        ready.register(self._output, select.POLLOUT)
-        while view:
-            if ready.poll(_LOOK_MS):
-                view = view[os.write(self._output, view[:select.PIPE_BUF]):]
-            elif self._stopping:
-                raise BrokenPipeError
-
-    def _mind_reader(self) -> None:
-        """End as soon as the reader is gone, because the next write may be a minute away."""
-        poll = select.poll()
-        poll.register(self._output, 0)
-        poll.poll()
-        self.stop()
 
     def _read_requests(self, requests: int) -> None:
         parser = RequestParser()

@@ -20,7 +20,7 @@ from turbotui.features.gather.secrets import find_secrets, harmless_names
 from turbotui.machine.caches import read_caches
 from turbotui.machine.core_metrics import core_types_of
 from turbotui.machine.gathered.archive import pack
-from turbotui.machine.gathered.documents import documents_of
+from turbotui.machine.gathered.documents import documents_of, parse_gathered, removals_in
 from turbotui.machine.gathered.noting_host import NotingHost
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.linux import LinuxHost
@@ -149,14 +149,14 @@ def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, in
     now = timestamp(host.wall_ns())
     scrubbed = scrub(noting.gathered(now), scrubber)
     own = {name: scrubber.text(text)[0].encode() for name, text in reports.items()} | {JOURNAL: journal.close()}
-    documents = {**documents_of(scrubbed.machine), **own}
+    documents = {**documents_of(scrubbed.machine, scrubbed.changed), **own}
     packed, long = pack(documents)
     if long:  # their names are in about.json, which is part of the archive
         left_out = dict.fromkeys(long, "its path is too long for tar")
         kept = {path: data for path, data in scrubbed.machine.files.items() if f"root{path}" not in left_out}
         machine = replace(scrubbed.machine, files=kept, left_out={**scrubbed.machine.left_out, **left_out})
         scrubbed = Scrubbed(machine, scrubbed.changed)
-        documents = {**documents_of(machine), **own}
+        documents = {**documents_of(machine, scrubbed.changed), **own}
         packed, _ = pack(documents)
     for name, data in documents.items():
         if name != JOURNAL and scrubber.holds_secrets(name, data):  # the journal is already packed
@@ -166,6 +166,19 @@ def gather(host: Host, environment: Mapping[str, str], interval: float = 1.0, in
     if count < intervals:
         notes = (*notes, f"stopped: {count} of {intervals} intervals were recorded")
     return GatheredArchive(packed, scrubbed, {name: len(data) for name, data in documents.items()}, notes)
+
+
+def received(packed: bytes) -> GatheredArchive:
+    """The archive that another machine's turbotui gathered.
+
+    Raises:
+        GatheredError: the bytes are no gathered machine.
+    """
+    machine, others = parse_gathered(packed)
+    changed = removals_in(others)
+    documents = {**{f"root{path}": len(data) for path, data in machine.files.items()},
+                 **{name: len(data) for name, data in others.items()}}
+    return GatheredArchive(packed, Scrubbed(machine, changed), documents, ())
 
 
 def read_everything(host: Host, scrubber: Scrubber, interval: float, intervals: int,

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.elsewhere import SshSource, add_host_arguments, check_host_arguments, way_to_host
 from turbotui.commands.formats import add_format_arguments, print_tables, text_lines
 from turbotui.commands.long_work import long_work
 from turbotui.commands.sessions import GATHERED, open_host
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
-from turbotui.features.gather.engine import GatheredArchive, gather
+from turbotui.features.gather.engine import GatheredArchive, gather, received
+from turbotui.machine.gathered.archive import GZIP, LARGEST, GatheredError
+from turbotui.machine.host import Host
 from turbotui.machine.own_files import create_bytes
 from turbotui.quantities.columns import Column
 from turbotui.quantities.plain_numbers import whole_number
@@ -64,18 +69,23 @@ def _grouped(entries: Iterable[tuple[str, int, int | None, int]]) -> list[Gather
         for pattern, group in sorted(groups.items())]
 
 
+STDOUT: Final = "-"
+"""In place of a file."""
+_NOTE: Final = "note: "
 _SECONDS = 10
 _MOST_SECONDS = 600
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("file", nargs="?", metavar="FILE.tar.gz", help="a new file; --machine FILE.tar.gz runs on it")
+    parser.add_argument("file", nargs="?", metavar="FILE.tar.gz", help="a new file, on which --machine FILE.tar.gz "
+                        "runs; - for stdout, with --yes")
     parser.add_argument("--list", action="store_true", help="only show what would go into the file")
     parser.add_argument("-y", "--yes", action="store_true", help="write without asking")
     parser.add_argument("--seconds", metavar="N", default=str(_SECONDS),
                         help=f"seconds of readings to record, one reading a second (default {_SECONDS})")
     add_machine_arguments(parser)
+    add_host_arguments(parser)
     add_format_arguments(parser)
 
 
@@ -88,16 +98,12 @@ def run(arguments: argparse.Namespace) -> int:
     """
     path: str | None = arguments.file
     seconds = _parse_seconds(arguments.seconds)
+    check_host_arguments(arguments)
+    if path == STDOUT:
+        return _write_to_stdout(arguments, seconds)
     if not arguments.list:
         path = _checked(path, asks=not arguments.yes)
-    host = open_host(arguments)
-    with long_work("reading the machine") as work:
-
-        def goes_on(done: int, total: int) -> bool:
-            work.show(done, total)
-            return not work.number
-
-        archive = gather(host, os.environ, intervals=seconds, goes_on=goes_on)
+    archive, host, status = _of_host(arguments, seconds) if arguments.host else _of_machine(arguments, seconds)
     table = part_table(archive)
     envelope = envelope_now(host, notes=archive.notes)
 
@@ -110,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     print_tables(arguments, envelope, (table,), text)
     if arguments.list or path is None:
-        return work.status
+        return status
     if not arguments.yes and not _agreed(path):
         print("nothing was written", file=sys.stderr)
         return 1
@@ -120,7 +126,57 @@ def run(arguments: argparse.Namespace) -> int:
         raise TurbotuiError(f"{path} cannot be written: {error.strerror}") from error
     print(f"written: {path} ({len(archive.packed)} bytes). Look at it with: turbotui doctor --machine {path}",
           file=sys.stderr)
-    return work.status
+    return status
+
+
+def _of_machine(arguments: argparse.Namespace, seconds: int) -> tuple[GatheredArchive, Host, int]:
+    """Gather the machine; also returns its host, and the exit status."""
+    host = open_host(arguments)
+    with long_work("reading the machine") as work:
+
+        def goes_on(done: int, total: int) -> bool:
+            work.show(done, total)
+            return not work.number
+
+        archive = gather(host, os.environ, intervals=seconds, goes_on=goes_on)
+    return archive, host, work.status
+
+
+def _write_to_stdout(arguments: argparse.Namespace, seconds: int) -> int:
+    """Write the archive for another machine's `gather --host`, where it is shown before it is kept."""
+    if not arguments.yes or sys.stdout.isatty():
+        raise UsageError("gather - writes bytes for a program, and without asking: give --yes and a pipe, or a name")
+    archive, _host, status = _of_machine(arguments, seconds)
+    for note in archive.notes:
+        print(f"{_NOTE}{note}", file=sys.stderr)
+    sys.stdout.buffer.write(archive.packed)
+    return status
+
+
+def _of_host(arguments: argparse.Namespace, seconds: int) -> tuple[GatheredArchive, Host, int]:
+    """Have the machine of --host gathered there, in memory; see `_of_machine`.
+
+    Raises:
+        TurbotuiError: it was not gathered, or what came is no gathered machine.
+    """
+    from turbotui.machine.gathered.host import GatheredHost  # noqa: PLC0415 - the part that is sent has none
+
+    source = SshSource(way_to_host(arguments, ("gather", STDOUT, "--yes", f"--seconds={seconds}")), GZIP)
+    packed = bytearray()
+    with contextlib.closing(source):
+        while data := source.read():
+            packed += data
+            if len(packed) > LARGEST:
+                raise TurbotuiError(f"{source.name} sent more than the {LARGEST:,} bytes of the largest machine")
+        failure = source.failure()
+    if failure:
+        raise TurbotuiError(failure)
+    try:
+        archive = received(bytes(packed))
+    except GatheredError as error:
+        raise TurbotuiError(f"{source.name} sent no gathered machine: {error}") from error
+    notes = tuple(line.removeprefix(_NOTE) for line in source.said if line.startswith(_NOTE))
+    return replace(archive, notes=notes), GatheredHost(archive.scrubbed.machine, arguments.host), 0
 
 
 def _checked(path: str | None, *, asks: bool) -> str:

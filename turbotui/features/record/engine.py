@@ -7,19 +7,22 @@ import threading
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import field
 
-from turbotui.commands.recording import recorded_rows
+from turbotui.commands.recording import kept_columns, recorded_rows
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.recorded_looks import PacedLooks
+from turbotui.errors import UsageError
 from turbotui.installed_features import contained
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
 from turbotui.machine.region_pipes import RegionPipe
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.recorded_tables import RecordingRequest, RowRecorder, known_tables
 from turbotui.recording.recorder import FrameRecorder
 from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.row_tables import known_kinds
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
 from turbotui.threads import NamedThread
@@ -59,6 +62,56 @@ class LookRecorder(RowRecorder):
         record = self._looks.record(frame)
         if record is not None:
             self._record(record)
+
+
+def prepare(session: Session, columns: Sequence[CounterColumn], tables: Container[str]
+            ) -> tuple[tuple[CounterColumn, ...], tuple[str, ...]]:
+    """Have a session read what a recording holds.
+
+    Args:
+        columns: those that are shown.
+        tables: see `record`.
+
+    Returns:
+        The columns that are read, and notes on sources that are not.
+    """
+    wanted = list(columns)
+    for one in known_tables():
+        if one.columns is not None and any(word in tables for word in one.words):
+            wanted += contained(one.columns, session.catalog.columns) or ()
+    wanted += kept_columns(session.catalog, session.capabilities, session.machine.topology)
+    chosen = tuple(dict.fromkeys(wanted))
+    session.want(column.id for column in chosen)
+    found = (contained(one.sources, session.machine, tables) for one in known_tables() if one.sources is not None)
+    beside = [one for one in found if one is not None]
+    session.read_also([source for one in beside for source in one.sources],
+                      frozenset().union(*(one.signals for one in beside)))
+    return chosen, tuple(note for one in beside for note in one.notes)
+
+
+def requested_tables(text: str) -> tuple[str, ...]:
+    """The tables to record beside the CPUs that --tables names, each once.
+
+    Raises:
+        UsageError: there is no such table, or two exclude each other.
+    """
+    names = [name.strip() for name in text.split(",") if name.strip() not in ("", "cpus")]
+    known = (*(word for tables in known_tables() for word in tables.words), *known_kinds())
+    for name in names:
+        if name not in known:
+            raise UsageError(f'--tables: "{name}" cannot be recorded; there are cpus (always), {", ".join(known)}')
+    for one in known_tables():
+        together = [name for name in names if name in one.words]
+        if one.exclusive and len(set(together)) > 1:
+            raise UsageError(f"--tables {','.join(together)}: {one.exclusive}: record one of them")
+    return tuple(dict.fromkeys(names))
+
+
+def refuse_marks(tables: Container[str]) -> None:
+    """Refuse tables of what a command marks. Raises UsageError if there is one."""
+    marked = next((word for one in known_tables() for word in one.marked if word in tables), None)
+    if marked is not None:
+        raise UsageError(f"--tables {marked}: a command marks them: turbotui record FILE --tables {marked} -- COMMAND")
 
 
 def record(session: Session, recorder: FrameRecorder, *, intervals: int | None = None,

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import signal
 import sys
+from collections.abc import Collection
 
 from turbotui.commands.arguments import add_watching_arguments, whole
+from turbotui.commands.elsewhere import (
+    SshSource,
+    add_host_arguments,
+    check_host_arguments,
+    copy_records,
+    watching_words,
+    way_to_host,
+)
 from turbotui.commands.intervals import at_least_one
-from turbotui.commands.recording import kept_columns, open_recorder
+from turbotui.commands.recording import open_recorder
 from turbotui.commands.sessions import label, open_session
 from turbotui.errors import UsageError
-from turbotui.features.record.engine import (
-    RecordingResult,
-    record,
-)
-from turbotui.installed_features import contained
+from turbotui.features.record.engine import RecordingResult, prepare, record, refuse_marks, requested_tables
 from turbotui.machine.signal_guard import ending_signals, guarded_signals
 from turbotui.quantities.moments import parse_duration, time_of_day
 from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.sentences import several
+from turbotui.recording import read_machine
+from turbotui.recording.framing import RecordingError
 from turbotui.recording.recorded_tables import known_tables
+from turbotui.recording.recorder import RecordingFile
 from turbotui.recording.rotation import Retention
-from turbotui.sampling.row_tables import known_kinds
-from turbotui.sampling.session import Session
 from turbotui.untrusted import one_line
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -35,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the recording; an existing one is continued. Words after -- are a command: it is "
                         "recorded while it runs, its words are kept in FILE, and its exit status is returned")
     add_watching_arguments(parser, 1.0)
+    add_host_arguments(parser)
     parser.add_argument("--tables", metavar="NAMES", default="",
                         help="beside the CPUs, comma separated: "
                         + "".join(f"{word} ({what}), " for one in known_tables() for word, what in one.words.items())
@@ -55,54 +64,33 @@ def run(arguments: argparse.Namespace) -> int:
         RecordingError: the file cannot be written.
     """
     at_least_one(arguments.intervals)
+    check_host_arguments(arguments)
     if arguments.command and arguments.machine is not None:
         raise UsageError("a command runs on this machine, not on a simulated one: leave --machine out")
     retention = _retention(arguments)
-    tables = _tables(arguments.tables)
-    marked = [word for one in known_tables() for word in one.marked if word in tables]
-    if marked and not arguments.command:
-        raise UsageError(f"--tables {marked[0]}: a command marks them: give one after --")
-    session, columns = open_session(arguments)
-    for one in known_tables():
-        if one.columns is not None and any(word in tables for word in one.words):
-            columns += contained(one.columns, session.catalog.columns) or ()
-    kept = kept_columns(session.catalog, session.capabilities, session.machine.topology)
-    columns = tuple(dict.fromkeys((*columns, *kept)))
-    session.want(column.id for column in columns)
-    found = (contained(one.sources, session.machine, tables) for one in known_tables() if one.sources is not None)
-    beside = [one for one in found if one is not None]
-    session.read_also([source for one in beside for source in one.sources],
-                      frozenset().union(*(one.signals for one in beside)))
+    tables = requested_tables(arguments.tables)
+    if not arguments.command:
+        refuse_marks(tables)
+    if arguments.host:
+        return _record_elsewhere(arguments, tables)
+    session, shown = open_session(arguments)
+    columns, notes = prepare(session, shown, tables)
     recorder = open_recorder(arguments.file, session.machine, retention, arguments.command)
     machine = label(session.machine.host) or session.machine.host.name
     marks = _Marks()
     marking = {signal.SIGUSR1: marks.set}
     signals = guarded_signals(marking) if arguments.command else ending_signals(lambda: session.stop(0.0), marking)
     with signals as ended:
-        for note in (note for one in beside for note in one.notes):
+        for note in notes:
             _say(note)
         _say(f"recording {machine} to {arguments.file} every {session.interval:g} s, {len(columns)} columns; "
              + ("until the command ends" if arguments.command else "Ctrl-C ends it"))
         result = record(session, recorder, intervals=arguments.intervals, command=arguments.command,
                         take_marks=marks.take, tables=tables)
-    _report(result, arguments.file, session)
+    _report(result, arguments.file, len(session.machine.topology.cpus))
     if result.failure and not arguments.command:
         return 1
     return result.status if ended is None else ended.status
-
-
-def _tables(text: str) -> tuple[str, ...]:
-    """Return the tables to record beside the CPUs, each once. Raises UsageError if there is no such table."""
-    names = [name.strip() for name in text.split(",") if name.strip() not in ("", "cpus")]
-    known = (*(word for tables in known_tables() for word in tables.words), *known_kinds())
-    for name in names:
-        if name not in known:
-            raise UsageError(f'--tables: "{name}" cannot be recorded; there are cpus (always), {", ".join(known)}')
-    for one in known_tables():
-        together = [name for name in names if name in one.words]
-        if one.exclusive and len(set(together)) > 1:
-            raise UsageError(f"--tables {','.join(together)}: {one.exclusive}: record one of them")
-    return tuple(dict.fromkeys(names))
 
 
 class _Marks:
@@ -134,13 +122,51 @@ def parse_size(text: str) -> int:
     return number * _UNITS[unit]
 
 
-def _report(found: RecordingResult, path: str, session: Session) -> None:
+def _record_elsewhere(arguments: argparse.Namespace, tables: Collection[str]) -> int:
+    """Record the machine of --host to a file here, which is whole up to the end of the connection."""
+    for option, given in (("a command after --", arguments.command), ("--keep", arguments.keep),
+                          ("--max-size", arguments.max_size)):
+        if given:
+            raise UsageError(f"{option} is not for --host: turbotui record there takes it")
+    words = [*watching_words(arguments), *(() if arguments.intervals is None else (f"-n{arguments.intervals}",)),
+             *((f"--tables={','.join(tables)}",) if tables else ())]
+    if os.path.lexists(arguments.file):
+        raise RecordingError(f"{arguments.file} is there, and a recording by --host begins a file of its own: give "
+                             "another name")
+    source = SshSource(way_to_host(arguments, ("collect", *words)))
+    files: list[RecordingFile] = []
+
+    def write(records: bytes) -> None:
+        if not files:
+            files.append(RecordingFile(arguments.file))
+            _say(f"recording {arguments.host} to {arguments.file}; Ctrl-C ends it")
+        files[0].write(records)
+
+    result = RecordingResult()
+    with contextlib.closing(source), ending_signals(source.stop) as ended:
+        try:
+            copy_records(source, write)
+            result.failure = source.failure()
+        finally:
+            for file in files:
+                file.close()
+    for line in source.said:
+        _say(f"on {arguments.host}: {line.removeprefix('turbotui: ')}")
+    with read_machine(arguments.file) as journal:
+        clocks = journal.clocks()
+        result.readings, result.first_ns, result.last_ns, result.size = (
+            len(clocks), journal.first_ns, journal.last_ns, files[0].size)
+        _report(result, arguments.file, len(journal.machine.topology.cpus))
+    return 1 if result.failure else ended.status
+
+
+def _report(found: RecordingResult, path: str, cpus: int) -> None:
     if found.failure:
         _say(found.failure)
     for what, why in found.missing.items():
         _say(f"no {what} were recorded: {why}")
     if found.readings:
-        _say(f"{path}: {found.readings:,} readings of {several(len(session.machine.topology.cpus), 'CPU')} from "
+        _say(f"{path}: {found.readings:,} readings of {several(cpus, 'CPU')} from "
              f"{time_of_day(found.first_ns)} to {time_of_day(found.last_ns)}, {found.size / 1e6:.2f} MB")
     else:
         _say(f"{path}: nothing was recorded")

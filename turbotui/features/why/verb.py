@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 from turbotui.app.settings import read_settings
 from turbotui.commands.arguments import add_machine_arguments, whole
+from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.intervals import at_least_one
-from turbotui.commands.recorded import add_replay_argument, open_replay
+from turbotui.commands.recorded import add_replay_argument, open_replay, report_missing
 from turbotui.commands.sessions import label, open_host, parse_interval
 from turbotui.diagnosis.rules import NoFinding
 from turbotui.diagnosis.tables import finding_table, verdict_lines
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_machine_arguments(parser)
     add_replay_argument(parser)
+    add_host_arguments(parser)
     parser.add_argument("--from", metavar="TIME", dest="begin", default="",
                         help="with --replay: the start (14:03, -5m); by default the last intervals")
     parser.add_argument("--to", metavar="TIME", dest="end", default="", help="with --replay: the end")
@@ -54,12 +56,15 @@ def run(arguments: argparse.Namespace) -> int:
     at_least_one(arguments.intervals)
     seconds = parse_interval(arguments.interval)
     present = _own_units() if arguments.format == TEXT else None
-    if arguments.replay:
-        with open_replay(arguments) as journal:
-            report = read_recording(journal, arguments.intervals, arguments.begin, arguments.end, present)
-            return _tell(arguments, journal.machine.host, report)
-    if arguments.begin or arguments.end:
+    check_host_arguments(arguments)
+    if (arguments.begin or arguments.end) and not arguments.replay:
         raise UsageError("--from and --to are times of a recording: give --replay FILE too")
+    if arguments.replay or arguments.host:
+        with open_replay(arguments, intervals=arguments.intervals, seconds=seconds) as journal:
+            report = read_recording(journal, arguments.intervals, arguments.begin, arguments.end, present)
+            status = _tell(arguments, journal.machine.host, report)
+            report_missing(journal)
+            return status
     machine = read_machine(open_host(arguments))
     return _tell(arguments, machine.host, watch_machine(machine, arguments.intervals, seconds, present))
 

@@ -31,6 +31,8 @@ _MOST_CONTENT: Final = 1 << 27
 _MOST_FILES: Final = 400_000
 _BLOCK: Final = 512
 _CHUNK: Final = 1 << 20
+GZIP: Final = b"\x1f\x8b\x08"
+"""The first bytes of the file (RFC 1952, 2.3.1)."""
 _GZIP: Final = 31  # wbits of zlib: 15, and 16 for a gzip header
 _NAME, _SIZE, _SUM, _KIND, _MAGIC, _PREFIX = (slice(0, 100), slice(124, 136), slice(148, 156), slice(156, 157),
                                              slice(257, 263), slice(345, 500))

@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any, Final
 
 from turbotui.errors import MachineError
@@ -36,8 +37,12 @@ _WORDS_OF_ATTR: Final = tuple(field.name for field in fields(PerfAttr))
 _OPENED = "opened"
 
 
-def documents_of(machine: Gathered) -> dict[str, bytes]:
-    """Return the files of an archive; `about.json` names what cannot be a file under its own path."""
+def documents_of(machine: Gathered, changed: Mapping[str, int] = MappingProxyType({})) -> dict[str, bytes]:
+    """Return the files of an archive; `about.json` names what cannot be a file under its own path.
+
+    Args:
+        changed: the number of removals in each file.
+    """
     left_out = dict(machine.left_out)
     files = {}
     for path, data in machine.files.items():
@@ -54,7 +59,7 @@ def documents_of(machine: Gathered) -> dict[str, bytes]:
                    "seccomp": rights.seccomp, "no_new_privs": rights.no_new_privs,
                    "renumbered": rights.renumbered},
         "usable_cpus": None if machine.usable is None else format_cpulist(machine.usable),
-        "left_out": left_out,
+        "left_out": left_out, "scrubbed": {path: count for path, count in sorted(changed.items()) if count},
     }
     folders = {"folders": {path: list(names) for path, names in sorted(machine.folders.items())},
         "present": sorted(machine.present), "absent": sorted(machine.absent),
@@ -63,6 +68,19 @@ def documents_of(machine: Gathered) -> dict[str, bytes]:
                         (_COUNTERS, _counter_rows(machine.counters))):
         files[name] = (json_text(value, indent=1) + "\n").encode()
     return files
+
+
+def removals_in(documents: Mapping[str, bytes]) -> Mapping[str, int]:
+    """The number of removals in each file of an archive, by its path; files of turbotui 0.4 do not tell.
+
+    Raises:
+        GatheredError: the document holds something else.
+    """
+    about = _Json(documents, _ABOUT)
+    if not about.has("scrubbed"):
+        return {}
+    scrubbed = about.inner("scrubbed")
+    return {in_cell(path): scrubbed.number(path) for path, _count in scrubbed.items()}
 
 
 def _device_rows(words: Mapping[str, Mapping[int, Answer]]) -> list[dict[str, object]]:
