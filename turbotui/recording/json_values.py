@@ -20,6 +20,11 @@ _VALUES_A_BYTE: Final = 8
 _FREE_VALUES: Final = 512  # of any record
 _EARNED_A_BYTE: Final = 2
 """Values for each packed byte of all layouts together: those of 22 to 224 CPUs have 0.7 to 0.8, of 1,024 CPUs 1.8."""
+_CELLS_A_BYTE: Final = 8
+"""Cells for each packed byte of a tick: ticks of idle machines have 0.9, of tiers with rounded clocks 1.5."""
+_FREE_CELLS: Final = 1024  # of any tick
+_MOST_DENSE_CELLS: Final = 1 << 22
+"""Cells of all ticks together beyond these, which take as long as ten megabytes of a usual recording."""
 _LONGEST_KEY: Final = 80  # characters of a key in a message
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
@@ -193,15 +198,28 @@ def _document(payload: bytes, where: str, most: int) -> tuple[JsonValue, int]:
 
 
 class Allowance:
-    """Limits the values of a recording's layouts and kept files together: each alone may hold more than is needed.
+    """Limits what the records of a recording hold together: each alone may hold more than is needed.
 
-    They may hold a million values, and two more for each packed byte of what was let in. What was let in once can be
-    read again, and what was not is never parsed.
+    Layouts and kept files may hold a million values, and two more for each packed byte of what was let in. Ticks may
+    hold four million cells beyond those in proportion to their bytes. What was let in once can be read again, and what
+    was not is never parsed.
     """
 
     def __init__(self) -> None:
         self._left = _MOST_VALUES
+        self._cells_left = _MOST_DENSE_CELLS
+        self._dense: set[tuple[bytes, int]] = set()  # ticks that were let in, by payload and offset; each is short
         self._let_in: dict[int, bool] = {}  # by the payload's hash
+
+    def lets_in(self, payload: bytes, offset: int, cells: int) -> bool:
+        """Tell whether a tick of that many cells, at that offset of its file, may be decoded."""
+        beyond = dense_cells(payload, cells)
+        if beyond <= 0 or (payload, offset) in self._dense:
+            return True
+        self._cells_left = max(0, self._cells_left - beyond)
+        if self._cells_left:
+            self._dense.add((payload, offset))
+        return self._cells_left > 0
 
     def unpacked(self, payload: bytes, where: str) -> JsonValue:
         """Parse the JSON document of a payload. Raises DamagedError if it is none, or no values are left for it."""
@@ -217,6 +235,11 @@ class Allowance:
         document, values = _document(payload, where, left)
         self._let_in[key], self._left = True, max(0, left - values)
         return document
+
+
+def dense_cells(payload: bytes, cells: int) -> int:
+    """Return how many of a tick's cells are more than its bytes account for; none where the result is not positive."""
+    return cells - _FREE_CELLS - _CELLS_A_BYTE * len(payload)
 
 
 def whole(text: str) -> int:

@@ -57,7 +57,7 @@ class KnownLayouts:
     Equal topologies are one object in all layouts, because frames compare topologies by identity.
 
     Attributes:
-        allowance: for the values of the recording's layouts and kept files.
+        allowance: for the values of the recording's layouts and kept files, and for the cells of its ticks.
     """
 
     def __init__(self) -> None:
@@ -219,6 +219,11 @@ class StreamReader:
             self._skip(record)
             return
         yield from self._skipped_ticks()
+        cells = layout.lane_layout.arithmetic.count
+        if not self._known.allowance.lets_in(record.payload, record.offset, cells):
+            decoder.forget()
+            raise DamagedError(f"a tick of {cells:,} cells, packed {len(record.payload):,} bytes: it and those before"
+                               " it hold too many for their bytes")
         tick = decoder.decode(record.payload, key=key)
         for other, (_layout, beside) in self._layouts.items():
             if other != number and beside.begun:

@@ -14,6 +14,7 @@ from turbotui.quantities.signals import SignalId
 from turbotui.recording.codec import TickEncoder
 from turbotui.recording.cpu_layout import CpuTableLayout, layout_of
 from turbotui.recording.ended_rows import EndedRows
+from turbotui.recording.json_values import dense_cells
 from turbotui.recording.row_codec import EncodedRows
 from turbotui.recording.row_streams import RowsEncoder
 from turbotui.sampling.capabilities import Capabilities
@@ -123,9 +124,13 @@ class SnapshotEncoder:
             self._since_key = 0  # ticks are found by the wall clocks of key ticks
         self._before = snapshot
         key = self._since_key % self._key_every == 0
+        tick = layout.tick(snapshot)
+        payload = encoder.encode(tick, key=key)
+        if not key and dense_cells(payload, layout.lane_layout.arithmetic.count) > 0:
+            key, self._since_key = True, 0  # few columns at rest: no reader refuses a key tick of them as a bomb
+            payload = encoder.encode(tick, key=key)
         self._since_key += 1
-        return EncodedTick(snapshot, layout, self._number, key, encoder.encode(layout.tick(snapshot), key=key),
-                           self._rows.encode(snapshot, key=key))
+        return EncodedTick(snapshot, layout, self._number, key, payload, self._rows.encode(snapshot, key=key))
 
     def _known(self, capabilities: Capabilities) -> Capabilities:
         """Return one object for capabilities that tell the same: each visit to a screen with sources makes new ones."""

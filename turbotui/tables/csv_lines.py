@@ -9,9 +9,8 @@ The columns before the measured ones never change: time in UTC, seconds of the i
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.marks import MARKS
@@ -37,7 +36,7 @@ class CsvLines:
                   *((mark.name for mark in MARKS) if self._marks else ()))
         if header != self._header:
             self._header = header
-            yield _line(header)
+            yield csv_line(header)
         seconds = "" if envelope.seconds is None else f"{envelope.seconds:.6f}"
         before = (envelope.time, seconds, envelope.machine, envelope.kind.value)
         rows, names = table.rows, table.identity
@@ -48,8 +47,8 @@ class CsvLines:
                   if self._marks and one.noted]
         for at, row in enumerate(rows):
             identity = table.identify(row)
-            yield _line((*before, identity.kind, *(identity.names.get(name, "") for name in names),
-                         *(text[at] for text in texts), *(_marked(marked, at) if self._marks else ())))
+            yield csv_line((*before, identity.kind, *(identity.names.get(name, "") for name in names),
+                            *(text[at] for text in texts), *(_marked(marked, at) if self._marks else ())))
 
     def end(self) -> Iterator[str]:
         """No lines at the end: every line was complete when written."""
@@ -76,7 +75,17 @@ def _text(column: Column[Any], value: Value) -> str:
     return value if isinstance(value, str) else number_text(column, value)
 
 
-def _line(cells: Iterable[object]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(cells)
-    return text.getvalue()
+class _Lines:
+    """The file of a csv.writer whose `writerow` returns the line."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+_WRITER: Final[Any] = csv.writer(_Lines(), lineterminator="")
+
+
+def csv_line(cells: Iterable[object]) -> str:
+    """Return a line of cells, of which None is an empty one, without the line's end."""
+    line: str = _WRITER.writerow(cells)
+    return line

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -9,7 +11,9 @@ from watched_machines import focused_sources, frames_of_machine
 
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import Catalog, catalog_for
+from turbotui.quantities.clock_moments import CLOCK, VERDICT
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
+from turbotui.quantities.signals import Raw, SignalId
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
 from turbotui.tables.frame_evidence import frame_evidence
@@ -74,3 +78,15 @@ def test_ten_moments_have_a_smaller_error_and_a_spread() -> None:
     why = few.why(catalog.by_id["NowSpread%"], few.rows(Scope.CPU)[0])
     assert why is not None
     assert why.detail == "fewer than 10 moments are known of each CPU"
+
+
+def test_a_verdict_that_no_version_knows_is_a_reason_and_no_failure() -> None:
+    _machine, frames, catalog = seen("guest")
+    newer, rows = frames[-1].newer, frames[-1].rows(Scope.CPU)
+    clocks: dict[SignalId, Sequence[Raw]] = {
+        CLOCK: [None] * len(rows), VERDICT: [3, *[100_000_002, 8, (1 << 64) - 1] * len(rows)][:len(rows)]}
+    frame = Frame(frames[-1].older, replace(newer, values={**newer.values, **clocks}), frames[-1].capabilities)
+    first, *others = [frame.why(catalog.by_id["NowMHz"], row) for row in rows]
+    assert first is not None
+    assert first.reason is Reason.INTERRUPTED
+    assert all(why is not None and why.reason is not Reason.INTERRUPTED for why in others)

@@ -49,4 +49,6 @@ def test_every_cell_is_a_number_or_unknown(seed: int) -> None:
             for value in frame.cells(column, rows):
                 assert not isinstance(value, float) or math.isfinite(value), (column.id, scope, value)
                 known += value is not None
+            for row in rows[:3]:
+                assert (frame.why(column, row) is None) == (frame.cell(column, row) is not None), (column.id, row)
     assert known > 100, "most of it is still known"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -27,12 +25,13 @@ from turbotui.features.export.model import (
 )
 from turbotui.features.export.trace_export import TraceExport, default_columns, thinned
 from turbotui.machine.host import HostKind
+from turbotui.machine.topology import Topology
 from turbotui.quantities.moments import parse_duration, parse_span
-from turbotui.quantities.scope import Scope
+from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.tables import RowTable
 from turbotui.recording.journal import Journal
 from turbotui.sampling.frame import Frame
-from turbotui.tables.csv_lines import HEADER
+from turbotui.tables.csv_lines import HEADER, csv_line
 from turbotui.tables.envelope import Envelope, timestamp
 from turbotui.tables.frame_table import FrameTable
 from turbotui.tables.json_lines import JsonLines
@@ -60,16 +59,18 @@ class CsvExport:
         self._columns = columns
         self._levels = by_level(columns)
         self._newest: Envelope | None = None
+        self._topology: Topology | None = None
+        self._places: dict[Scope, Sequence[Sequence[object]]] = {}  # of the rows of each level in that topology
 
     def begin(self) -> Iterator[str]:
         """Return the header."""
-        yield _line([*HEADER, *(scope.value for scope in PLACES), *(column.name for column in self._columns)])
+        yield csv_line([*HEADER, *(scope.value for scope in PLACES), *(column.name for column in self._columns)])
 
     def end(self, stopped: str) -> Iterator[str]:
         """Return no line, or a last row that says what is missing: RFC 4180 has no comments."""
         if stopped and self._newest is not None:
-            yield _line([self._newest.time, "", self._machine, HostKind.RECORDED.value, stopped,
-                         *[""] * (len(PLACES) + len(self._columns))])
+            yield csv_line([self._newest.time, "", self._machine, HostKind.RECORDED.value, stopped,
+                            *[""] * (len(PLACES) + len(self._columns))])
 
     def interval(self, frame: Frame) -> Iterator[str]:
         """Return the rows of an interval."""
@@ -77,13 +78,22 @@ class CsvExport:
         seconds = "" if frame.seconds is None else f"{frame.seconds:.6f}"
         for level, columns in self._levels.items():
             rows = rows_of_level(frame, level)
-            values = {column.name: frame.bare_cells(column.column, rows) for column in columns}
-            for at, row in enumerate(rows):
-                place = place_of(frame, row)
-                cells = (values[column.name][at] if column.name in values else None for column in self._columns)
-                yield _line([envelope.time, seconds, self._machine, HostKind.RECORDED.value, level.value,
-                             *(place.get(scope.value, "") for scope in PLACES),
-                             *("" if value is None else value for value in cells)])
+            nothing = (None,) * len(rows)
+            own = {column.name for column in columns}
+            cells = zip(*(frame.bare_cells(column.column, rows) if column.name in own else nothing
+                          for column in self._columns), strict=True)
+            before = (envelope.time, seconds, self._machine, HostKind.RECORDED.value, level.value)
+            for place, values in zip(self._places_of(frame, level, rows), cells, strict=True):
+                yield csv_line((*before, *place, *values))
+
+    def _places_of(self, frame: Frame, level: Scope, rows: Sequence[RowId]) -> Sequence[Sequence[object]]:
+        if frame.topology is not self._topology:
+            self._topology = frame.topology
+            self._places.clear()
+        if level not in self._places:
+            places = (place_of(frame, row) for row in rows)
+            self._places[level] = [[place.get(scope.value) for scope in PLACES] for place in places]
+        return self._places[level]
 
 
 class JsonExport:
@@ -112,12 +122,6 @@ class JsonExport:
         for level, layout in self._layouts.items():
             rows = tuple(rows_of_level(frame, level))
             yield from self._json.lines(envelope, LevelTable(frame, layout, rows, level.value))
-
-
-def _line(cells: Sequence[object]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(cells)
-    return text.getvalue()
 
 
 _TRACE: Final = "trace"

@@ -20,7 +20,7 @@ ERROR: Final = "NowErr%"
 _COUNTED: Final[frozenset[SignalId]] = frozenset({"aperf", "cycles"})
 """Signals that give the mean clock, beside which moments are shown on request only."""
 
-_WHY: Final[Mapping[MomentVerdict, Unavailable]] = {
+_WHY: Final[Mapping[float, Unavailable]] = {verdict.value: why for verdict, why in {
     MomentVerdict.IDLE: Unavailable(
         Reason.ASLEEP, "idle: busy for less than 5 % of the last interval; timing the CPU would wake it"),
     MomentVerdict.FIRST: Unavailable(
@@ -35,7 +35,8 @@ _WHY: Final[Mapping[MomentVerdict, Unavailable]] = {
         Reason.UNKNOWN_MODEL, "unknown core: multiplications and CRC32C take other cycles than on all cores known"),
     MomentVerdict.MIGRATED: Unavailable(
         Reason.INTERRUPTED, "migrated: the thread was moved to another CPU while it timed this one"),
-}
+}.items()}
+"""By the number of the verdict, which a recording may not have from any version of this table."""
 
 
 def _median(value: Callable[[Inputs], float | None]) -> Formula:
@@ -66,7 +67,7 @@ def _spread(cpu: Inputs) -> float | None:
 def _refusal(row: Inputs) -> Unavailable | None:
     """Why no CPU in a row has a clock."""
     verdict, hertz = row.value(VERDICT), _median(_mhz)(row)
-    return None if verdict is None or hertz is not None else _WHY.get(MomentVerdict(int(verdict)))
+    return None if verdict is None or hertz is not None else _WHY.get(verdict)
 
 
 def _few(row: Inputs) -> str:
