@@ -6,6 +6,7 @@ import pytest
 from dashboard_driver import cpus, dashboard, lines, table, text_of
 from scripted_machine import GUEST_SIGNALS, FakeSession, Script, build_topology
 from textual.binding import Binding
+from textual.command import CommandList
 from textual.widgets import Input
 
 from turbotui.app.actions import ACTIONS, PLACES
@@ -566,6 +567,21 @@ async def test_footer_help_and_palette_come_from_the_same_table() -> None:
         for column in session.catalog.columns:
             if app.watched.why_absent(column) is None:
                 assert column.help in helped
+
+
+async def test_the_palette_begins_with_what_only_this_screen_can_do() -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        everywhere = {action.help.rstrip(".") for action in ACTIONS if EVERYWHERE in action.where}
+        listed = [command.title for command in app.get_system_commands(app.screen)]
+        first = next(at for at, title in enumerate(listed) if title in everywhere)
+        assert first > 20
+        assert not {action.help.rstrip(".") for action in ACTIONS if "cpus" in action.where} & set(listed[first:])
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        shown = app.screen.query_one(CommandList)
+        while shown.option_count < len(listed):  # Textual lists them little by little
+            await pilot.pause(0.02)
+        assert str(shown.get_option_at_index(0).prompt).startswith(listed[0])
 
 
 async def test_the_footer_can_be_clicked() -> None:

@@ -27,7 +27,7 @@ from turbotui.app.frames import FramesApp
 from turbotui.app.help import Help
 from turbotui.app.key_gate import KeyGate
 from turbotui.app.modal import Window
-from turbotui.app.palette import palette_commands
+from turbotui.app.palette import OrderedCommands, palette_commands
 from turbotui.app.past import LivePast, TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.screen_table import SCREENS, screen_named
@@ -446,6 +446,8 @@ class TurbotuiApp(FramesApp):
         super()._resumed()
         if self.tour.step is not None:
             self.tour.show()
+
+    COMMANDS = frozenset({OrderedCommands})  # type: ignore[assignment]  # Textual's is a set
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every action that works on this screen, every screen and every profile."""

@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from textual.app import App, SystemCommand
-from textual.command import CommandList, CommandPalette
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hits, SearchIcon
 from textual.dom import DOMNode
 from textual.screen import Screen
+from textual.system_commands import SystemCommandsProvider
 from textual.widgets import Input
 
 from turbotui.app.actions import KEYLESS, actions_of
@@ -21,11 +22,21 @@ from turbotui.widgets.profiles import Profiles
 _NOT_LISTED = frozenset({"palette", "interrupt", "close"})
 
 
+class OrderedCommands(SystemCommandsProvider):
+    """The commands in their own order, which Textual sorts by their first letters."""
+
+    async def discover(self) -> Hits:
+        """Offer every command before anything is typed."""
+        for title, how, target, _listed in self.app.get_system_commands(self.screen):
+            yield DiscoveryHit(title, target, help=how)
+
+
 class ActionPalette(CommandPalette):
     """Textual's palette, whose list may have no line to move to: a terminal may have three lines or fewer."""
 
     def on_mount(self) -> None:
-        """Bound what can be typed, as windows do."""
+        """Bound what can be typed, as windows do, and show a character that terminals have."""
+        self.query_one(SearchIcon).icon = "/"
         self.query_one(Input).max_length = LONGEST_LINE
 
     def _action_command_list(self, action: str) -> None:
@@ -35,8 +46,9 @@ class ActionPalette(CommandPalette):
 
 def palette_commands(app: App[int], screen: Screen[object],
                      screens: Sequence[ScreenSpec] = SCREENS) -> Iterator[SystemCommand]:
-    """Every action that works on this screen, every screen, every saved view."""
-    for action in (*actions_of(app), *KEYLESS):
+    """Every action that works on this screen, its own first and by rank, every screen, every saved view."""
+    own_first = sorted((*actions_of(app), *KEYLESS), key=lambda one: (EVERYWHERE in one.where, not one.label, one.rank))
+    for action in own_first:
         if action.id in _NOT_LISTED:
             continue
         if EVERYWHERE in action.where:

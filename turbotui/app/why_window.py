@@ -7,9 +7,11 @@ import textwrap
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
+from textual import events
 from textual.binding import Binding, BindingType
 
 from turbotui.app.list_window import MenuWindow
+from turbotui.app.screen_table import SCREENS
 from turbotui.app.watch import Watch
 from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT
@@ -45,7 +47,7 @@ class WhyWindow(MenuWindow[str]):
     """
 
     heading = "why is it slow?"
-    hint = "Enter goes to its screen · y copy · Esc close"
+    hint = "Enter or its key goes to a screen · y copy · Esc close"
     page = 3
 
     def __init__(self, watch: Watch) -> None:
@@ -179,6 +181,12 @@ class WhyWindow(MenuWindow[str]):
         for reason in verdict.reasons:
             items += _wrapped(reason, width, "", StyleRole.DIM)
         self.query_one(Listing).show(items)
+
+    async def on_key(self, event: events.Key) -> None:
+        """Go to the screen of a key, which a finding names."""
+        if any(event.character == spec.number for spec in SCREENS):
+            event.stop()
+            self.dismiss(event.character)
 
     def action_choose(self) -> None:
         """Go to the screen of the current finding."""

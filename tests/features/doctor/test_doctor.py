@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from dashboard_driver import dashboard
 from jsontables import table
+from simulated_session import SimulatedSession
 
 from turbotui.cli import main
+from turbotui.features.doctor.screen import DoctorScreen
 
 
 def _rows(capsys: pytest.CaptureFixture[str], machine: str, name: str) -> Iterator[dict[str, Any]]:
@@ -37,3 +40,14 @@ def test_the_state_of_a_source_is_that_of_its_signals(machine: str, capsys: pyte
         state = "absent" if not row["usable"] else "partial" if row["missing"] else "ready"
         assert row["state"] == state, row["source"]
         assert row["detail"] or not row["missing"]
+
+
+async def test_a_column_is_found_at_the_source_for_want_of_which_it_is_missing() -> None:
+    async with dashboard(SimulatedSession("guest")) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
+        await pilot.press("9", "slash", *"IPC", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, DoctorScreen)
+        report = app.screen.report.text
+        assert report.startswith(" perf hardware")
+        assert "no core PMU" in report
+        assert "its columns: IPC" in report

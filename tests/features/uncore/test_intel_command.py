@@ -61,6 +61,14 @@ def test_a_caption_ends_behind_a_word() -> None:
     assert {len(caption(width)) <= width for width in range(10, 180)} == {True}
 
 
+def test_at_80_columns_it_is_whole_why_a_link_has_no_bandwidth() -> None:
+    watch = UncoreWatch("vera-2s")
+    units = watch.units_of("nvidia_nvlink_c2c_pmu")
+    content = content_of(uncore_table(watch.counters, units, watch.frames()[-1]))
+    caption = "".join(text for text, _role in caption_of(units, content, 79))
+    assert caption.startswith("   NVLink-C2C  no GB/s: it counts requests and no bytes · ")
+
+
 def test_what_is_nearest_to_its_peak() -> None:
     watch = UncoreWatch("sapphire-2s")
     frame = watch.frames()[-1]

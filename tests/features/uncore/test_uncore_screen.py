@@ -644,3 +644,15 @@ async def test_tables_that_leave_room_have_charts_of_the_row_under_the_cursor() 
         session.tick()
         await pilot.pause()
         assert below.text == ""
+
+
+async def test_a_row_that_is_searched_comes_with_the_units_below_it() -> None:
+    async with uncore(size=(80, 24)) as (_session, screen, pilot):
+        await press(pilot, "slash", *"c2c", "enter")
+        table, stack = screen.table, screen.query_one("#stack")
+        assert table is table_of(screen, "nvidia_nvlink_c2c_pmu")
+        assert labels(screen, "nvidia_nvlink_c2c_pmu")[0] == "machine Σ"
+        assert table.current == table.lines[0].row
+        seen = range(round(stack.scroll_offset.y), round(stack.scroll_offset.y) + stack.size.height)
+        assert table.virtual_region.y - 1 in seen, "the line that says what it is"
+        assert table.virtual_region.y + table.cursor_y + len(table.lines) - 1 in seen, "the last unit"

@@ -47,7 +47,8 @@ CONSTANTS: dict[str, dict[str, float | None]] = {
             for unit in ("cycles", "ns")
         },
     },
-    "nvidia_nvdlink_pmu": {"frequency GHz": 1.1, "in_rd latency cycles": None, "in_rd latency ns": None},
+    "nvidia_nvdlink_pmu": {"frequency GHz": 1.1, "in_rd latency cycles": None, "in_rd latency ns": None,
+                           "in_rd requests M/s": 0.0},
     "nvidia_scf_pmu": {
         "frequency GHz": 3.0,
         "scf refills %": 100 / 1.8,
@@ -93,6 +94,16 @@ TRAFFIC: dict[str, dict[str, Counted]] = {
         "mem wr requests 1/cycle": ("written_bytes", 1.0, (64, 2.5)),
     },
     "nvidia_cmem_latency_pmu": {"rd bandwidth GB/s": ("read_bytes", 1.0, None)},
+    "nvidia_nvlink_c2c_pmu": {  # requests / ns * 1000 of 32 bytes
+        "in_rd requests M/s": ("read_bytes", 0.08 / 32 * 1000, None),
+        "in_wr requests M/s": ("written_bytes", 0.06 / 32 * 1000, None),
+        "out_rd requests M/s": ("read_bytes", 0.03 / 32 * 1000, None),
+        "out_wr requests M/s": ("written_bytes", 0.02 / 32 * 1000, None),
+    },
+    "nvidia_nvclink_pmu": {
+        "in_rd requests M/s": ("read_bytes", 0.08 / 32 * 1000, None),
+        "out_rd requests M/s": ("read_bytes", 0.03 / 32 * 1000, None),
+    },
     "nvidia_scf_pmu": {
         **{f"{way} wr bandwidth GB/s": ("written_bytes", share, None)
            for way, share in (("cmem", 1.0), ("gmem", 0.04), ("remote", 0.1))},

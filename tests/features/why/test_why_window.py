@@ -65,6 +65,15 @@ async def test_enter_on_a_finding_goes_to_its_screen() -> None:
         assert not isinstance(app.screen, WhyWindow)
 
 
+async def test_the_key_of_a_screen_goes_there() -> None:
+    async with asked("laptop-old+heat") as (app, pilot, _session):
+        assert "look: screen 4" in text(app)
+        await pilot.press("4")
+        await pilot.pause()
+        assert app.current_mode == "power"
+        assert not isinstance(app.screen, WhyWindow)
+
+
 async def test_a_machine_without_findings_says_so() -> None:
     async with asked("laptop-old+calm") as (app, pilot, _session):
         assert "No bottleneck found" in text(app)

@@ -79,8 +79,6 @@ _COLUMNS: Final[tuple[Column[DoctorRow], ...]] = (
     Column("missing", "", 0, (), lambda row: row.signals(usable=False),
            help="signals that it cannot give here", width=7, default=False),
 )
-_NAMING: Final = Naming[DoctorRow](lambda row: row.source.id if row.source else _FACTS,
-                                   lambda row: f"{row.title} {row.state} {row.gives} {row.why}", lambda row: row.title)
 
 
 class DoctorPainter(RowPainter[DoctorRow]):
@@ -109,6 +107,11 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         self._diagnosis: Diagnosis = diagnose(watch.session.machine, watch.session.capabilities)
         self.report = Listing(id="report")
         self._reported: tuple[Hashable, int] = ("", 0)
+        self._naming = Naming[DoctorRow](
+            lambda row: row.source.id if row.source else _FACTS,
+            lambda row: " ".join((row.title, row.state, row.gives, row.why, *self._columns_of(row.source),
+                                  *(() if row.source is None else (signal.id for signal in row.source.signals)))),
+            lambda row: row.title)
 
     def body(self) -> Iterable[Widget]:
         """Lay out table and report."""
@@ -128,7 +131,7 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         widths = {"source": title, "gives": gives, "why": max(12, wide)}
         columns = tuple(replace(column, width=widths.get(column.id, column.width)) for column in _COLUMNS
                         if column.id != "gives" or wide == beside)
-        self.show_content(RowContent(RowTable("sources", "source", columns, rows), _NAMING))
+        self.show_content(RowContent(RowTable("sources", "source", columns, rows), self._naming))
         self.watch_state.want(self.wanted)
 
     def on_table_widget_moved(self, message: TableWidget.Moved) -> None:
@@ -149,6 +152,15 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
             (value, StyleRole.PLAIN)) for what, value in diagnosis.facts]
         return [*lines, *(((f" {note}", StyleRole.DIM),) for note in diagnosis.notes)]
 
+    def _columns_of(self, source: SourceReport | None) -> list[str]:
+        """Return the columns that a source gives, or that are missing for want of it: a column's first missing need."""
+        if source is None:
+            return []
+        session, signals = self.watch_state.session, {signal.id for signal in source.signals}
+        here = session.capabilities.signals
+        needs = ((column.id, column.needs) for column in session.catalog.columns if column.needs)
+        return [name for name, some in needs if next((one for one in some if one not in here), some[0]) in signals]
+
     def _source(self, source: SourceReport) -> list[tuple[TextSegment, ...]]:
         # a path or a command stays in one part, to be copied
         wrapped = partial(textwrap.wrap, width=max(20, self.size.width - 10), break_long_words=False,
@@ -167,7 +179,14 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
                               (signal.origin + other, StyleRole.DIM)))
             else:
                 why = "; ".join(text for text in (f"{signal.reason}: {signal.detail}", signal.remedy) if text)
-                lines.append(((f" — {flush_left(signal.id, wide)}", StyleRole.DIM), (why, StyleRole.DIM)))
+                room = max(20, self.size.width - wide - 6)
+                parts = ["as above"] if source.detail.endswith(f"{signal.reason}: {signal.detail}") else (
+                    wrapped(why, width=room))
+                lines += [((f" {'—' if not at else ' '} {flush_left('' if at else signal.id, wide)}", StyleRole.DIM),
+                           (part, StyleRole.DIM)) for at, part in enumerate(parts)]
+        columns = self._columns_of(source)
+        if columns:
+            lines += [((f" {part}", StyleRole.DIM),) for part in wrapped(f"its columns: {', '.join(columns)}")]
         return lines
 
     def readout(self) -> str:

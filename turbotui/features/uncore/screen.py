@@ -289,8 +289,19 @@ class UncoreScreen(RowTableScreen[UnitRow]):
             if table.content is not None and text.lower() in table.content.words(row):
                 self.enter(table)
                 table.select(row)
+                self._show_parts(table, row)
                 return True
         return False
+
+    def _show_parts(self, table: KindWidget, row: Hashable) -> None:
+        """Scroll until a sum and the units that it adds up are in sight, as many as fit, or the unit alone."""
+        lines = table.lines
+        first = next((at for at, line in enumerate(lines) if line.row == row), 0)
+        count = sum(not first or line.parent == row for line in lines[first + 1:])  # the machine's row adds up all
+        top = table.virtual_region.y + (-1 if not first else table.cursor_y)
+        bottom = table.virtual_region.y + table.cursor_y + 1 + count
+        height = min(bottom - top, self._stack.size.height)
+        self._stack.scroll_to_region(Region(0, top, 1, height), animate=False, immediate=True)
 
     # Columns and filters
 

@@ -45,7 +45,8 @@ def caption_of(units: UncoreUnits, content: RowContent[UnitRow], width: int) -> 
     line: list[TextSegment] = [(f"   {kind.title}", StyleRole.SUMMARY)]
     if fullest is not None:
         line += [("  nearest to its peak: ", StyleRole.DIM), (fullest.said, cell_role_of(fullest.share))]
-    parts = (kind.what, many, f"no share of a peak: {units.no_peak}" if units.no_peak else "")
+    lacks = f"no GB/s: {kind.no_bytes}" if kind.no_bytes else ""
+    parts = (lacks, kind.what, many, f"no share of a peak: {units.no_peak}" if units.no_peak and not lacks else "")
     room = width - sum(len(text) for text, _role in line)
     line.append((cut_words("  " + " · ".join(filter(None, parts)), room), StyleRole.DIM))
     return line

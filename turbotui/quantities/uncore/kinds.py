@@ -64,6 +64,7 @@ class UncoreKind:
     id: str  # name of its PMUs without instance numbers
     title: str  # its short name
     what: str  # what it watches, in a few words
+    no_bytes: str = ""  # why there are no GB/s of it; "" where there are
     # why its values are compared with no peak, if none is
     no_peak: str = "no counter and no document says the most that it can take"
 
@@ -78,6 +79,7 @@ class _Table:
     title: str = ""
     what: str = ""
     document: str = ""
+    no_bytes: str = ""
     no_peak: str = ""
     clock: str = ""
     events: tuple[tuple[str, str], ...] = ()
@@ -91,7 +93,7 @@ class _Table:
 def kind_of(pmu: str) -> UncoreKind:
     """The kind of that name; an unknown kind has its name as title."""
     table = _table(pmu)
-    known = UncoreKind(pmu, table.title or pmu, table.what)
+    known = UncoreKind(pmu, table.title or pmu, table.what, table.no_bytes)
     return replace(known, no_peak=table.no_peak) if table.no_peak else known
 
 
