@@ -4,9 +4,11 @@ The text of this module goes there as an argument of `python3 -c`, through a log
 exclamation mark, which csh(1) reads even in quotes, and no backslash, which fish(1) does.
 """
 
+import datetime as dt
 import importlib
 import os
 import sys
+import typing
 import zlib
 
 READY = b"[there is no turbotui here: send its collecting part]"
@@ -30,6 +32,7 @@ def start() -> None:
         memory = os.memfd_create("turbotui", os.MFD_CLOEXEC)
     with open(memory, "wb", closefd=False) as archive:
         archive.write(zlib.decompressobj().decompress(_taken(size), MOST_UNPACKED))
+    _add_newer_names()
     sys.path.insert(0, f"/proc/self/fd/{memory}")
     sys.exit(importlib.import_module("turbotui.cli").main())
 
@@ -43,3 +46,14 @@ def _taken(size: int) -> bytes:
             sys.exit("turbotui: the connection ended before the collecting part had come")
         data += piece
     return bytes(data)
+
+
+def _add_newer_names() -> None:
+    """Give Python 3.10 the names of 3.11 that the archive imports; those of `typing` are for checkers of types."""
+    for module, name, value in (
+        (dt, "UTC", dt.timezone.utc),  # noqa: UP017 - not there
+        (typing, "Self", typing.Any),
+        (typing, "dataclass_transform", lambda **_words: lambda function: function),
+    ):
+        if not hasattr(module, name):
+            setattr(module, name, value)

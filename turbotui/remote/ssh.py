@@ -53,14 +53,15 @@ _SUDO_FAILURES: Final = (
     (r"sudo:.*not found", "there is no sudo on {host}: leave out --sudo"),
 )
 
-_OLDEST: Final = (3, 11)  # pyproject.toml, requires-python
+_OLDEST: Final = (3, 10)  # for what is sent: `bootstrap` makes up for what it lacks
+_WANTED: Final = ".".join(map(str, _OLDEST))
 _VERSION: Final = f"import sys; print(sys.version.split()[0]); sys.exit(sys.version_info < {_OLDEST})"
 _THERE: Final = " ".join((
     'command -v turbotui >/dev/null 2>&1 && exec turbotui "$@";',
-    *(f"for p in python3 {' '.join(f'python3.{minor}' for minor in range(14, 10, -1))}; do",
+    *(f"for p in python3 {' '.join(f'python3.{minor}' for minor in range(14, 9, -1))}; do",
       f"v=$($p -ISc '{_VERSION}' 2>/dev/null) && exec $p -ISc \"$0\" \"$@\";",
       'test -n "$v" && has="$has $p $v"; done;'),
-    f'echo "turbotui: Python {_OLDEST[0]}.{_OLDEST[1]} or newer is wanted, and there is${{has:- no python3}}" >&2;',
+    f'echo "turbotui: Python {_WANTED} or newer is wanted, and there is${{has:- no python3}}" >&2;',
     "exit 127",
 ))
 """Run by sh there: turbotui if it is installed, else a Python that can run the collecting part."""
@@ -259,8 +260,8 @@ def failure_of(host: str, status: int | None, stderr: str) -> str:
         if status and re.search(pattern, stderr):
             return sentence.format(host=host)
     if status in _NO_COMMAND and (wanted := _NO_PYTHON.search(stderr)):
-        return (f"there is no turbotui on {host}, and no Python for its collecting part: 3.11 or newer is wanted, and "
-                f"there is {one_line(wanted[1])}")
+        return (f"there is no turbotui on {host}, and no Python for its collecting part: {_WANTED} or newer is "
+                f"wanted, and there is {one_line(wanted[1])}")
     if status in _NO_COMMAND:
         return (f"there is no turbotui on {host}" + (f" ({last})" if last else "")
                 + ": install it there, or say where it is with --remote")
