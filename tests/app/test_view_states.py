@@ -7,7 +7,7 @@ from dashboard_driver import cpus, dashboard, table, text_of
 from replayed_machine import Recording, ReplayedSession, recording
 from scripted_machine import FakeSession
 
-from turbotui.app.view_states import StateOrder, ViewState
+from turbotui.app.view_states import StateOrder, ViewChoice, ViewState
 from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
 
 
@@ -41,6 +41,25 @@ def test_states_of_other_screens_keep_their_order() -> None:
     order.look("1", [state("filter"), state("tags")])
     order.look("7", [state("tags", "7")])
     assert names(order.look("1", [state("tags"), state("filter")])) == ["filter", "tags"]
+
+
+def test_a_choice_that_is_not_as_it_was_at_first_is_a_state_until_it_is_or_is_settled() -> None:
+    order, chosen = StateOrder(), list[str]()
+
+    def look(value: str) -> list[object]:
+        changed = order.changed([ViewChoice("1", "sort", value, chosen.append, "")])
+        return names(order.look("1", [*changed, state("filter")]))
+
+    assert look("load") == ["filter"]
+    assert look("clock") == ["filter", ("sort", "clock")]
+    assert look("watts") == ["filter", ("sort", "watts")]
+    (state_of_sort,) = order.changed([ViewChoice("1", "sort", "watts", chosen.append, "")])
+    state_of_sort.undo()
+    assert chosen == ["load"]
+    assert look("load") == ["filter"]
+    assert look("clock") == ["filter", ("sort", "clock")]
+    order.settle()
+    assert look("clock") == ["filter"]
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +134,37 @@ async def test_escape_ends_following_the_hottest() -> None:
             await pilot.press("F")
         await pilot.press("escape")
         assert table(app).view.follow not in table(app).view.targets
+
+
+async def test_escape_undoes_order_groups_columns_and_widths_the_newest_first() -> None:
+    async with dashboard(FakeSession(), ticks=4, size=(160, 36)) as (app, pilot):
+        start = table(app).view.sort, table(app).view.levels, app.watched.columns, table(app).view.arrangement
+
+        def now() -> list[bool]:
+            view = table(app).view
+            return [one == then for one, then in zip((view.sort, view.levels, app.watched.columns, view.arrangement),
+                                                     start, strict=True)]
+
+        await pilot.press("greater_than_sign", "t", "c", "k", "escape", "m", "right", "enter")
+        await pilot.pause()
+        assert now() == [False, False, False, False]
+        for left in ([False, False, False, True], [False, False, True, True], [False, True, True, True],
+                     [True, True, True, True]):
+            await pilot.press("escape")
+            await pilot.pause()
+            assert now() == left
+        await pilot.press("escape")
+        await pilot.pause()
+        assert now() == [True] * 4
+
+
+async def test_escape_undoes_an_order_chosen_with_the_mouse_alone() -> None:
+    async with dashboard(FakeSession(), ticks=4, size=(160, 36)) as (app, pilot):
+        before = table(app).view.sort
+        title = table(app).render_line(0).text
+        await pilot.click("#table", offset=(title.index("Bzy_MHz") + 2, 0))
+        await pilot.pause()
+        assert table(app).view.sort != before
+        await pilot.press("escape")
+        await pilot.pause()
+        assert table(app).view.sort == before

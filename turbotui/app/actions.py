@@ -103,8 +103,8 @@ _COMMON: Final = (
     Action("previous_screen", "next_screen(-1)", ("shift+tab",), "Shift+Tab", "Show the previous screen."),
     Action("palette", "command_palette", ("ctrl+p",), "ctrl+p", "List every action by name.", "all", rank=6),
     Action("close", "close", ("escape",), "Esc",
-           "Close what is open, or undo what is newest: a filter, a search, tags, a comparison, the past, a pause, a "
-           "screen that Enter opened; never quits."),
+           "Close what is open, or undo what is newest: an order, groups, columns, a filter, a search, tags, a "
+           "comparison, the past, a pause, a screen that Enter opened; never quits."),
     Action("quit", "quit", ("q", "f10"), "q F10", "Quit.", "quit", rank=0),
     Action("suspend", "suspend", ("ctrl+z",), "ctrl+z", "Stop and give the terminal back to the shell; fg continues.",
            priority=True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -18,7 +18,7 @@ from turbotui.app.scales import gauges_of
 from turbotui.app.sessions import has_banner
 from turbotui.app.tcc import tcc_flag
 from turbotui.app.time_line import TimeLine
-from turbotui.app.view_states import ViewState
+from turbotui.app.view_states import ViewChoice, ViewState
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import cell_count, centred, cut, flush_left
 from turbotui.feature import EVERYWHERE
@@ -167,6 +167,10 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             yield ViewState("", ("comparison", self.shared_mark.seq), self._end_shared)
         if self._back is not None:
             yield ViewState(self.number, ("search", self._query), self._end_search, "Back to where the search began")
+
+    def choices(self) -> Iterator[ViewChoice[Any]]:
+        """What the view always has in some way, and Esc puts back to what it was at first."""
+        yield from ()
 
     # Comparison
 

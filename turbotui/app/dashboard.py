@@ -342,6 +342,7 @@ class TurbotuiApp(FramesApp):
         base = self.base
         spec = next((spec for spec in self.screens if base is not None and spec.number == base.number), self.screens[0])
         self.say(remember_view(self.watched, self.theme, spec))
+        self._state_order.settle()
 
     def action_default_settings(self) -> None:
         """Forget what Ctrl+S wrote, and show the defaults."""

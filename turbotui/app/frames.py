@@ -172,6 +172,7 @@ class FramesApp(App[int]):
                 continue
             if isinstance(screen, WatchScreen | Window) and screen.is_mounted:
                 screen.show_frame()
+        self.look_at_states()  # the mouse changes a view, too
 
     @property
     def base(self) -> WatchScreen | None:
@@ -483,6 +484,7 @@ class FramesApp(App[int]):
         if base is not None and base.composed:  # a screen that does not exist yet draws everything when it does
             base.show_columns()
             base.show_frame()
+            self.look_at_states()
             self.read_wanted()
 
     def action_next_screen(self, by: int) -> None:
@@ -501,6 +503,7 @@ class FramesApp(App[int]):
 
     def _use_profile(self, name: str, profile: Profile) -> None:
         self.watched.take(profile)
+        self._state_order.settle()
         if profile.theme in self.available_themes:
             self.theme = profile.theme
         absent = absent_of(profile, self.watched)
@@ -528,7 +531,9 @@ class FramesApp(App[int]):
     def look_at_states(self) -> Sequence[ViewState]:
         """The states that Esc undoes, the newest last; called before each action, so that their order is known."""
         base = self.base
-        return () if base is None else self._state_order.look(base.number, (*self._states(), *base.states()))
+        order = self._state_order
+        return () if base is None else order.look(
+            base.number, (*self._states(), *base.states(), *order.changed(base.choices())))
 
     def _states(self) -> Iterator[ViewState]:
         """The states of all screens."""

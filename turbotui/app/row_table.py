@@ -19,7 +19,7 @@ from turbotui.quantities.moments import NS
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, HistoryRing
-from turbotui.widgets.arrangement import USUAL
+from turbotui.widgets.arrangement import USUAL, ColumnArrangement
 from turbotui.widgets.comparison import MarkedMoment, marked_moment
 from turbotui.widgets.content import Content
 from turbotui.widgets.row_charts import RowCharts
@@ -277,16 +277,13 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def toggle(self, column: Column[R]) -> None:
         """Show or hide a column."""
-        content = self._table.content
-        if content is not None:
+        if self._table.content is not None:
             self.show_arrangement(self.arrangement.shown(column.id, shown=not self.is_shown(column)))
-            self.show_content(content)
 
-    def show_default_columns(self) -> str:
-        sentence = super().show_default_columns()
+    def show_arrangement(self, arrangement: ColumnArrangement) -> None:
+        super().show_arrangement(arrangement)
         if self._table.content is not None:
             self.show_content(self._table.content)
-        return sentence
 
     def action_columns(self) -> None:
         """Open the picker."""

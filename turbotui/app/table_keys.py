@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import ClassVar, Generic
+from typing import Any, ClassVar, Generic
 
 from textual.widget import Widget
 
@@ -16,7 +16,7 @@ from turbotui.app.graph import Explain, Graph
 from turbotui.app.one_cell import OneCell
 from turbotui.app.prompt import Prompt
 from turbotui.app.sort_menu import SortMenu
-from turbotui.app.view_states import ViewState
+from turbotui.app.view_states import ViewChoice, ViewState
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.filters import Filter, FilterError, parse_filter
@@ -94,6 +94,24 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         if self.own_tags:
             yield ViewState(self.number, "tags", self.action_untag, "No row is tagged any more")
         yield from super().states()
+
+    def choices(self) -> Iterator[ViewChoice[Any]]:
+        """The order of rows, and the columns."""
+        view, own = self._table.view, self.arrangement
+        order = "" if view.sort is None else view.sort.id, view.reverse
+        columns = own.order, tuple(own.widths.items()), own.show, own.hide
+        name = self.table_name
+        yield ViewChoice(self.number, ("order", name), order, self._order_again, "Rows sorted as they were")
+        yield ViewChoice(self.number, ("columns", name), columns, self._arrange_again, "Columns as they were")
+
+    def _order_again(self, order: tuple[ColumnId, bool]) -> None:
+        name, reverse = order
+        self._change(sort=self.find_column(name) if name else None, reverse=reverse)
+
+    def _arrange_again(self, columns: tuple[tuple[ColumnId, ...], tuple[tuple[ColumnId, int], ...],
+                                            tuple[ColumnId, ...], tuple[ColumnId, ...]]) -> None:
+        order, widths, show, hide = columns
+        self.show_arrangement(ColumnArrangement(order, dict(widths), show, hide))
 
     @property
     def own_tags(self) -> Sequence[K]:

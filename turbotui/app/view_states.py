@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from turbotui.dataclass import dataclass
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +21,34 @@ class ViewState:
     ended: str = ""  # the sentence after it is undone; "" where that is plain to see
 
 
+@dataclass(frozen=True, slots=True)
+class ViewChoice(Generic[V]):
+    """One thing that a view always has in some way: an order, a kind of rows, columns."""
+
+    place: str  # number of the screen that has it; "" for all screens
+    name: Hashable
+    value: V
+    restore: Callable[[V], None]
+    ended: str  # the sentence after it is as it was
+
+
 class StateOrder:
     """The order in which states began. They are not reported: whoever asks tells which ones are on."""
 
     def __init__(self) -> None:
         self._order: dict[tuple[str, Hashable], None] = {}
+        self._usual: dict[tuple[str, Hashable], Any] = {}
+
+    def changed(self, choices: Iterable[ViewChoice[Any]]) -> Iterator[ViewState]:
+        """The states of choices that are not as they were when they were first looked at."""
+        for choice in choices:
+            usual = self._usual.setdefault((choice.place, choice.name), choice.value)
+            if choice.value != usual:
+                yield ViewState(choice.place, (choice.name, choice.value), partial(choice.restore, usual), choice.ended)
+
+    def settle(self) -> None:
+        """Take every choice as it will be at the next look for the one that the user wants to have."""
+        self._usual.clear()
 
     def look(self, place: str, states: Iterable[ViewState]) -> Sequence[ViewState]:
         """Remember states that began since the last look, and forget those that ended.

@@ -236,6 +236,16 @@ class Watch:
         self._visible = {column.id for column in self.session.catalog.columns if self.why_absent(column) is None
                          and (column.id in names or (column.identity and column.id in self._visible | self.usual))}
 
+    @property
+    def chosen(self) -> frozenset[ColumnId]:
+        """Names of the visible columns, except those of spies, which come and go with them."""
+        return frozenset(self._visible) - {column.id for column in self._spied}
+
+    @chosen.setter
+    def chosen(self, names: frozenset[ColumnId]) -> None:
+        there = {column.id for column in self.session.catalog.columns}
+        self._visible = (self._visible & {column.id for column in self._spied}) | (names & there)
+
     def toggle(self, column: CounterColumn) -> bool:
         """Show or hide a column; false if it is unavailable."""
         if self.why_absent(column) is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Protocol, TypeAlias, cast
+from typing import Any, ClassVar, Protocol, TypeAlias, cast
 
 from turbotui.app import scales
 from turbotui.app.actions import bindings_for
@@ -15,10 +15,10 @@ from turbotui.app.one_cell import FrameCell
 from turbotui.app.picker import Picker
 from turbotui.app.saved_views import CounterView, name_prompt, profile_of, view_of
 from turbotui.app.table_keys import TableKeys
-from turbotui.app.view_states import ViewState
+from turbotui.app.view_states import ViewChoice, ViewState
 from turbotui.app.watch import Watch
 from turbotui.feature import part
-from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.filters import Filter
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.widgets.frame_painter import FramePainter
@@ -204,6 +204,19 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
         if self._table.view.follow in self._table.view.targets:
             yield ViewState(self.number, ("follow", self._table.view.follow), self._let_go,
                             "The cursor stays on its CPU")
+
+    def choices(self) -> Iterator[ViewChoice[Any]]:
+        """Groups, and the columns of both tables of CPUs, beside the choices of all tables."""
+        yield from super().choices()
+        yield ViewChoice(self.number, "groups", self._table.view.levels, self._group_again, "Rows grouped as they were")
+        yield ViewChoice("", "columns of CPUs", self.watch_state.chosen, self._show_again, "Columns as they were")
+
+    def _group_again(self, levels: tuple[Scope, ...]) -> None:
+        self._change(levels=levels, folded=frozenset[RowId]())
+
+    def _show_again(self, names: frozenset[ColumnId]) -> None:
+        self.watch_state.chosen = names
+        self.show_columns()
 
     # Rows
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from textual.message import Message
 from textual.widget import Widget
@@ -14,6 +14,7 @@ from textual.widget import Widget
 from turbotui.app.actions import bindings_for
 from turbotui.app.one_cell import OneCell
 from turbotui.app.row_table import RowCell, RowTableScreen
+from turbotui.app.view_states import ViewChoice
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import centred, cut, flush_right
 from turbotui.features.fleet.columns import COLUMNS, HOUR, MEASURED, SCREEN_COLUMNS
@@ -201,7 +202,15 @@ class FleetScreen(RowTableScreen[FleetNode]):
         """Switch between a list of nodes, groups by model, and groups by each further label."""
         labels = ["", *self._labels()]
         at = labels.index(self._label) if self._label in labels else 0
-        self._label = labels[(at + 1) % len(labels)]
+        self._choose_label(labels[(at + 1) % len(labels)])
+
+    def choices(self) -> Iterator[ViewChoice[Any]]:
+        """The label that groups nodes, beside what other tables have."""
+        yield from super().choices()
+        yield ViewChoice(self.number, "label", self._label, self._choose_label, "")
+
+    def _choose_label(self, label: str) -> None:
+        self._label = label
         self._change(folded=frozenset[Hashable]())
         self.notice(f"Nodes by {self._label}: * folds, t goes on" if self._label else "Nodes, the oddest first")
         self._show()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from textual.message import Message
 from textual.widget import Widget
@@ -15,6 +15,7 @@ from turbotui.app.past_rows import PastRows
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.text_window import TextWindow
+from turbotui.app.view_states import ViewChoice
 from turbotui.app.watch import Watch
 from turbotui.dataclass import dataclass
 from turbotui.features.groups.additions import GroupAdditions
@@ -333,11 +334,19 @@ class GroupsScreen(RowTableScreen[GroupRow]):
 
         self.app.push_screen(AddCounter(self._additions, changed))
 
+    def choices(self) -> Iterator[ViewChoice[Any]]:
+        """The kind of rows, beside what other tables have."""
+        yield from super().choices()
+        yield ViewChoice(self.number, "rows", self._rows, self._choose_rows, "")
+
     def action_rows(self) -> None:
         """Switch between control groups in their tree, control groups as a list, and resctrl groups."""
         order = tuple(RowsShown)
-        self._rows = order[(order.index(self._rows) + 1) % len(order)]
-        self.notice(self._rows.value)
+        self._choose_rows(order[(order.index(self._rows) + 1) % len(order)])
+
+    def _choose_rows(self, rows: RowsShown) -> None:
+        self._rows = rows
+        self.notice(rows.value)
         if self._rows is RowsShown.RESCTRL and (self._shown is None or not self._shown.snapshot.request.resctrl):
             self._ask()  # resctrl was not read yet; otherwise the interval goes on
         self._show(self._shown)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
@@ -13,6 +15,7 @@ from turbotui.app.graph import Graph
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.text_window import TextWindow
+from turbotui.app.view_states import ViewChoice
 from turbotui.app.watch import Watch
 from turbotui.features.roofline.export import svg_text
 from turbotui.features.roofline.machine_curves import EACH, machine_lines
@@ -50,6 +53,7 @@ _WIDE = 110
 """The width from which the panel stands at the right."""
 _ZOOM = 1.5
 _PAN = 0.1
+_MOST_CHOICES = 16
 
 
 class RooflineScreen(RowTableScreen[JudgedPoint]):
@@ -301,6 +305,18 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         else:
             self.show_status()
 
+    def choices(self) -> Iterator[ViewChoice[Any]]:
+        """What the picture shows and how, beside what other tables have."""
+        yield from super().choices()
+        view = self.view
+        for name, value, step in (
+                ("rows", lambda: view.level, self.action_rows), ("past", lambda: view.trail, self.action_trail),
+                ("width", lambda: view.sizing, self.action_width), ("roofs", lambda: view.theory, self.action_roofs),
+                ("flats", lambda: view.flats.chosen, self.action_flats),
+                ("levels", lambda: view.bytes_by_level, self.action_levels)):
+            yield ViewChoice(self.number, name, value(), partial(_step_to, value, step), "")
+        yield ViewChoice(self.number, "axes", view.axes.held, lambda _held: self.action_whole(), "")
+
     def action_rows(self) -> None:
         """Switch points to the next level: CPUs, cores, packages, the machine, threads."""
         word = self.view.next_level()
@@ -414,3 +430,11 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
 
     def _save(self, suffix: str, text: str, without: str = "") -> None:
         self.notice(save_file(self.watch_state.session.machine.host.name, suffix, text, without))
+
+
+def _step_to(value: Callable[[], object], step: Callable[[], None], wanted: object) -> None:
+    """Step through the values of a choice until it is the wanted one."""
+    for _ in range(_MOST_CHOICES):
+        if value() == wanted:
+            break
+        step()

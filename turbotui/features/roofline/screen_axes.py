@@ -123,6 +123,11 @@ class RoofAxes:
         self.forget()
         return "All points are in sight, those far away too" if self._everything else "All roofs and working points"
 
+    @property
+    def held(self) -> bool:
+        """Whether a person set the axes."""
+        return self._held
+
     def forget(self) -> None:
         """Make new axes at the next `fit`."""
         self._held = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from textual import events
 from textual.message import Message
@@ -18,7 +18,7 @@ from turbotui.app.prompt import Prompt
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.text_window import TextWindow
-from turbotui.app.view_states import ViewState
+from turbotui.app.view_states import ViewChoice
 from turbotui.app.watch import Watch
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
@@ -455,11 +455,16 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self.show_again()
         self.notice(span.value)
 
-    def states(self) -> Iterator[ViewState]:
-        """A span, beside what other tables have."""
-        if self._span is not TaskSpan.INTERVAL:
-            yield ViewState(self.number, ("span", self._span), lambda: self._choose_span(TaskSpan.INTERVAL))
-        yield from super().states()
+    def choices(self) -> Iterator[ViewChoice[Any]]:
+        """Span, rows and timeline, beside the choices of all tables; a span has an order of its own."""
+        own = ("order", self.table_name) if self.over_span else None
+        yield from (choice for choice in super().choices() if choice.name != own)
+        yield ViewChoice(self.number, "span", self._span, self._choose_span, "")
+        yield ViewChoice(self.number, "rows", self.view, self._view_as, "Rows as they were")
+
+    def _view_as(self, view: TasksView) -> None:
+        self.view = view
+        (self.ask if self.played is None else self.show_again)()
 
     def on_snapshot_ready(self, message: SnapshotReady) -> None:
         """Show a snapshot, unless its watch has ended."""
@@ -562,12 +567,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         if self.played is None and self._is_kept_as_it_is():
             return
         by, tree = _KINDS[(_KINDS.index((self.view.by, self.view.tree)) + 1) % len(_KINDS)]
-        self.view = replace(self.view, by=by, tree=tree, timeline=False)
+        self._view_as(replace(self.view, by=by, tree=tree, timeline=False))
         self.notice("Processes below their parents; ← folds, * folds all" if tree else f"Rows are {PLURAL[by]}")
-        if self.played is None:
-            self.ask()
-        else:
-            self.show_again()
 
     @property
     def known_columns(self) -> Sequence[TaskColumn]:
@@ -613,7 +614,6 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self.notice(f"Timeline of {_WINDOWS[at]:g} s")
         self.ask()
 
-    # The tree
 
     def _fold(self, row: Hashable, *, fold: bool) -> None:
         """Fold a process into one row with all its descendants, or unfold it."""

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from turbotui.app.actions import bindings_for
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
-from turbotui.app.view_states import ViewState
+from turbotui.app.view_states import ViewChoice, ViewState
 from turbotui.app.watch import Watch
 from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
 from turbotui.features.topdown.followed_rows import FollowedRows, FollowedRowsReady
@@ -310,9 +310,13 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         elif by < 0 or self._table.is_column_chosen or not self.open_chosen():
             super().action_sideways(by)
 
+    def choices(self) -> Iterator[ViewChoice[Any]]:
+        """The level of rows, beside what other tables have."""
+        yield from super().choices()
+        yield ViewChoice(self.number, "rows", self._level, self._choose_level, "")
+
     def action_rows(self) -> None:
         """Switch rows: cores, CPUs, packages, core types, threads, or regions."""
-        self.close()
         whys = []
         at = _LEVELS.index(self._level)
         for level in (*_LEVELS[at + 1:], *_LEVELS):
@@ -321,6 +325,10 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             if not why:
                 break
             whys.append(f"; no rows of {level.value}s: {why}")
+        self._choose_level(level, "".join(whys))
+
+    def _choose_level(self, level: RowLevel, whys: str = "") -> None:
+        self.close()
         self._level = level
-        self.notice(f"A row for each {level.value}{''.join(whys)}")
+        self.notice(f"A row for each {level.value}{whys}")
         self._open((), None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from textual import events
@@ -14,6 +15,7 @@ from textual.widget import Widget
 from turbotui.app.actions import bindings_for
 from turbotui.app.row_table import RowTableScreen, RowWidget
 from turbotui.app.sessions import PlayedSession
+from turbotui.app.view_states import ViewChoice
 from turbotui.app.watch import Watch
 from turbotui.events.uncore.fields import fields_of
 from turbotui.features.uncore.absence import NOT_RECORDED, why_none
@@ -27,7 +29,7 @@ from turbotui.features.uncore.recorded import RecordedCounters
 from turbotui.features.uncore.screen_contents import ChartsBelow, KindContents, UnitMoment
 from turbotui.features.uncore.screen_rows import UnitPainter, UnitRows, caption_of, unit_painter
 from turbotui.features.uncore.traffic import find_edges, metrics_by_kind, traffic_of
-from turbotui.quantities.columns import Column
+from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.absence import absence_lines
@@ -385,6 +387,22 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         self._stack.display, self._map.display = not self._mapped, self._mapped
         self.enter(self._map.table if self._mapped else self._before_map)
         self.counters.count_beside(metrics_by_kind(self._edges) if self._mapped else {})
+        self._changed()
+
+    def choices(self) -> Iterator[ViewChoice[Any]]:
+        """The map, and the events of the table with the cursor, beside what other tables have."""
+        yield from super().choices()
+        yield ViewChoice(self.number, "map", self._mapped, lambda _mapped: self.action_traffic(), "")
+        units = None if self._mapped else self._units
+        if units is not None:
+            shown = tuple(metric.id for metric in self.counters.shown(units))
+            yield ViewChoice(self.number, ("events", units.kind.id), shown,
+                             partial(self._count_again, units), "Columns as they were")
+
+    def _count_again(self, units: UncoreUnits, names: Sequence[ColumnId]) -> None:
+        known = dict.fromkeys((*self._typed.get(units.kind.id, ()), *self.counters.shown(units), *units.metrics,
+                               *units.raw))
+        self.counters.show(units, [metric for metric in known if metric.id in names])
         self._changed()
 
     def _changed(self) -> None:
