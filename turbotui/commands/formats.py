@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
+import io
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,6 +14,7 @@ from typing import Any, Final
 from turbotui.quantities.tables import AnyTable
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import NAMES, TEXT, Writer, two_formats
+from turbotui.tables.saving import writing_new
 from turbotui.tables.table import TableText
 
 
@@ -54,6 +58,32 @@ def add_format_arguments(parser: argparse.ArgumentParser, tables: Sequence[str] 
                             help=f"only this table (csv: {tables[0]})")
     else:
         parser.set_defaults(table="")
+
+
+def add_output_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare --output, for verbs that run a command, which prints to the same stdout; `to_output` follows it."""
+    parser.add_argument("-o", "--output", metavar="FILE", default="",
+                        help="print to this new file instead of stdout, where a command's own output would stand "
+                             "between the lines")
+
+
+def to_output(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """Let a verb print to the file of --output, if that was given.
+
+    The file must not exist yet, and remains only if the verb ends without an error.
+    """
+    @functools.wraps(run)
+    def running(arguments: argparse.Namespace) -> int:
+        if not arguments.output:
+            return run(arguments)
+        with writing_new(arguments.output) as file:
+            text = io.TextIOWrapper(file, "utf-8", "backslashreplace", write_through=True)
+            with contextlib.redirect_stdout(text):
+                status = run(arguments)
+            text.detach()
+            return status
+
+    return running
 
 
 def make_writer(arguments: argparse.Namespace, intervals: int | None = 1, *, marks: bool = False) -> Writer | None:

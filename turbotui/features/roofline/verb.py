@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from turbotui.commands.arguments import add_machine_arguments, whole
-from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.formats import add_format_arguments, add_output_argument, print_tables, to_output
 from turbotui.commands.intervals import at_least_one
 from turbotui.commands.recorded import (
     add_span_arguments,
@@ -70,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_regions_argument(parser)
     add_span_arguments(parser)
     add_format_arguments(parser, TABLES)
+    add_output_argument(parser)
     parser.add_argument("--csv", metavar="FILE", help="write every point to a new file, whatever is printed")
     parser.add_argument("--svg", metavar="FILE", help="draw roofs and points into a new file")
     parser.add_argument("--no-plot", action="store_true", help="only the tables")
@@ -79,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "simulated application (turbotui machines)")
 
 
+@to_output
 def run(arguments: argparse.Namespace) -> int:
     """Count, then print."""
     if not arguments.replay:

@@ -13,7 +13,15 @@ from collections.abc import Mapping
 from functools import partial
 
 from turbotui.commands.arguments import add_event_tables_argument, whole
-from turbotui.commands.formats import TRACE, add_format_arguments, make_writer, print_lines, terminal_room
+from turbotui.commands.formats import (
+    TRACE,
+    add_format_arguments,
+    add_output_argument,
+    make_writer,
+    print_lines,
+    terminal_room,
+    to_output,
+)
 from turbotui.commands.intervals import add_interval_arguments, at_least_one
 from turbotui.commands.recorded import add_span_arguments, refuse_span
 from turbotui.commands.regions import add_regions_argument, open_given_pipe
@@ -90,10 +98,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="show where each thread ran: time from left to right, the CPU as a number and a colour")
     add_span_arguments(parser)
     add_format_arguments(parser, (TASKS, TOTALS, CPU_WAITS, REGIONS), traced="with --timeline")
+    add_output_argument(parser)
     parser.add_argument("--pages", metavar="N", type=whole, help="pages of each ring of samples, a power of two")
     parser.add_argument("command", nargs="*", metavar="-- command", help="the command to run and watch")
 
 
+@to_output
 def run(arguments: argparse.Namespace) -> int:
     """Print a recording, or watch until the command ends, the intervals are over, or a signal comes.
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
-from turbotui.commands.formats import add_format_arguments, marked, print_tables
+from turbotui.commands.formats import add_format_arguments, add_output_argument, marked, print_tables, to_output
 from turbotui.commands.intervals import IntervalOutput, add_interval_arguments, at_least_one, intervals_of, open_output
 from turbotui.commands.recorded import (
     add_span_arguments,
@@ -72,8 +72,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_regions_argument(parser)
     add_span_arguments(parser)
     add_format_arguments(parser, TABLES)
+    add_output_argument(parser)
 
 
+@to_output
 def run(arguments: argparse.Namespace) -> int:
     """Print tables until the intervals are over, the command or the recording is, or SIGINT comes.
 
