@@ -79,7 +79,7 @@ def register_cost(registers: int, rounds: int) -> float:
         def reply(_answer: Answer) -> None:
             answered.set()
 
-        worker = Worker("registers", ())
+        worker = Worker("registers")
         worker.start()
         clock = time.pthread_getcpuclockid(worker.ident or 0)
         used: list[int] = []

@@ -32,7 +32,7 @@ def test_a_worker_has_the_name_of_its_cpu() -> None:
             seen.append(_comm())
 
     seen: list[str] = []
-    worker = Named("cpu0", ())
+    worker = Named("cpu0")
     worker.start()
     worker.join()
     assert seen == ["cpu0"]

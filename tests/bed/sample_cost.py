@@ -54,7 +54,7 @@ def main() -> None:
     wanted = frozenset(per_cpu[:count])
     plan = make_plan(machine, capabilities, wanted)
     work = ReadRequest(plan.tasks[0], (), machine, lambda _answer: None)
-    worker = Worker("measured", ())
+    worker = Worker("measured")
     worker._serve(work)
     user = resource.getrusage(resource.RUSAGE_THREAD)
     times = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from turbotui.sampling.snapshot import Snapshot
 from turbotui.sources.source import CpuGone, Probe, Reader, SharedReader
 
 CPUS = "/sys/devices/system/cpu"
+_TOPOLOGY = re.compile(rf"{CPUS}/cpu(\d+)/topology/(physical_package_id|die_id|core_id)")
 MODEL = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0x8F)
 
 
@@ -62,12 +64,11 @@ class FakeHost:
             return ",".join(map(str, sorted(self.online))) + "\n"
         if path in {f"{CPUS}/present", f"{CPUS}/possible"}:
             return ",".join(map(str, sorted(self.places))) + "\n"
-        for cpu in self.online:
-            one, base = self.places[cpu], f"{CPUS}/cpu{cpu}/topology"
-            found = {f"{base}/physical_package_id": one.package, f"{base}/die_id": one.die,
-                     f"{base}/core_id": one.core}.get(path)
-            if found is not None:
-                return f"{found}\n"
+        match = _TOPOLOGY.fullmatch(path)
+        if match is not None and int(match[1]) in self.online:
+            one = self.places[int(match[1])]
+            found = {"physical_package_id": one.package, "die_id": one.die, "core_id": one.core}[match[2]]
+            return f"{found}\n"
         raise HostError(errno.ENOENT, path)
 
     def list_dir(self, path: str) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ def test_a_worker_that_waits_does_not_keep_what_it_read() -> None:
     capabilities = probe_sources(machine, [source])
     answered = threading.Event()
     seen: list[weakref.ref[ReadRequest]] = []
-    worker = Worker("cpu0", ())
+    worker = Worker("cpu0")
 
     def reply(_answer: Answer) -> None:
         answered.set()

@@ -72,7 +72,7 @@ def _asked(worker: Worker, source: Source, answers: list[Answer]) -> None:
 def test_a_reader_looks_as_often_as_it_asks_for_between_two_requests(most: int, error: bool) -> None:
     source = Source([counter(X)], lambda _cpu, _name: 0)
     source.reader = reader = Looking(most, error)
-    worker, answers = Worker("cpu0", ()), list[Answer]()
+    worker, answers = Worker("cpu0"), list[Answer]()
     worker.start()
     try:
         _asked(worker, source, answers)
@@ -95,7 +95,7 @@ def test_a_long_read_is_neither_repeated_nor_called_interrupted() -> None:
 
     source = Source([counter(X)], lambda _cpu, _name: 0)
     source.reader = reader = Slow(0, error=False)
-    worker, answers = Worker("cpu0", ()), list[Answer]()
+    worker, answers = Worker("cpu0"), list[Answer]()
     worker.start()
     try:
         machine = machine_of(host)

@@ -25,7 +25,7 @@ class Noting(Worker):
     """Notes that it has its request instead of reading."""
 
     def __init__(self, number: int, began: list[int]) -> None:
-        super().__init__(f"cpu{number}", ())
+        super().__init__(f"cpu{number}")
         self._number = number
         self._began = began
 

@@ -16,8 +16,9 @@ from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.answers import Answer, ReadRequest
 from turbotui.sampling.capabilities import probe_sources
+from turbotui.sampling.held_readers import hold
 from turbotui.sampling.plan import Task
-from turbotui.sampling.workers import Worker, _hold
+from turbotui.sampling.workers import Worker
 from turbotui.sources.cpufreq import Cpufreq
 from turbotui.sources.cpuidle import Cpuidle
 from turbotui.sources.energy_bias import EnergyBias
@@ -230,7 +231,7 @@ def test_attempts_become_rarer() -> None:
     """The worker asks an incomplete reader again, with growing gaps, until it is complete."""
     host = ProcHost({"/a": errno.EAGAIN, f"{CPU}/cpu3/online": "1\n"})
     reader = FileReader(host, 3, [ValueFile("a", ("/a",))], inside_cpu=False)
-    held = _hold(Task(Cpufreq(), 3, frozenset("a")), reader, 0.0)
+    held = hold(Task(Cpufreq(), 3, frozenset("a")), reader, 0.0)
     gaps = []
     for _ in range(10):
         held.retry(held.retry_at)
@@ -251,7 +252,7 @@ def test_a_worker_asks_again_for_what_could_not_be_opened() -> None:
     source.probe(machine)
     answers: list[Answer] = []
     work = ReadRequest((Task(source, 0, frozenset({"cpufreq.cur"})),), (), machine, answers.append)
-    worker = Worker("cpu0", ())
+    worker = Worker("cpu0")
     assert [list(raw or ()) for raw in worker._serve(work).readings.raws] == [[None]]
     host.files[f"{CPU}/cpu0/cpufreq/scaling_cur_freq"] = "2000000\n"
     worker._readers["cpufreq", 0].retry_at = 0.0  # as if the time had come

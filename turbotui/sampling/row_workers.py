@@ -60,7 +60,7 @@ class RowWorker(Worker):
     """
 
     def __init__(self, source: RowSource, clock: Clock = CLOCK) -> None:
-        super().__init__(f"rows {source.kind.id}", (), clock)
+        super().__init__(f"rows {source.kind.id}", clock=clock)
         self.source = source
         self._columns = Columns(source.kind, source.quantities)
         self._reader: RowReader | None = None

@@ -61,6 +61,8 @@ class Sampler:
         bus: where frames are published.
         waits: whether an interval ends when all workers have answered, as printed numbers must: the workers of the
             busiest CPUs are the last. Otherwise it ends without those that are late, as a screen must.
+        moves: whether a few workers read all CPUs, moving from one to the next, which costs less the more CPUs there
+            are; set before `run`. Otherwise each CPU has its own worker, so that none is late because of another.
         hold: seconds for which frames may be held back. At shorter intervals workers read several ticks by their own
             clocks and wake nobody in between, which halves the wake-ups and leaves little work beside the reading.
     """
@@ -70,6 +72,7 @@ class Sampler:
         self.bus: Bus[Frame] = Bus()
         self.interval = interval
         self.waits = False
+        self.moves = False
         self.hold = 0.0
         self._machine = machine
         self._offered = capabilities
@@ -181,6 +184,8 @@ class Sampler:
         if self._stopping:
             return
         self._begun = True
+        if self.moves:
+            self._pool.move()
         try:
             await self._tick(now)
             if self._give_up is not None:

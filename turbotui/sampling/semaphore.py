@@ -59,7 +59,7 @@ class WorkerSemaphore:
             self._admit()
 
     def leave(self, worker: TakingWorker) -> None:
-        """Note on the worker's own thread that it has answered."""
+        """Note on the worker's own thread that it has answered, or waits for something else than the interpreter."""
         with self._lock:
             self._inside.pop(worker, None)
             self._admit()

@@ -42,6 +42,8 @@ if TYPE_CHECKING:  # the grammar of events is imported late: most starts add not
     from turbotui.events.set_files import EventSet
     from turbotui.sampling.adding import AddedEvents
 
+_OWN_WORKERS = 1024
+"""The most CPUs of which each has a worker of its own while somebody looks at a screen."""
 _SWITCH_SECONDS = 0.0005  # longest time that workers wait for a busy screen's thread between two bytecodes
 
 
@@ -211,6 +213,7 @@ class Session:
 
             forbid_new_privileges()  # before any other thread exists, because threads inherit the setting
         self._sampler.hold = hold
+        self._sampler.moves = (self.waits and not hold) or len(self.machine.topology.cpus) > _OWN_WORKERS
         sys.setswitchinterval(_SWITCH_SECONDS)
         spare_memory(len(self.machine.topology.cpus))
         self._sampler.bus.attach(_Callback(self._publish))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import Signal, SignalId
 from turbotui.sampling.answers import SHARED, Answer, AnsweringWorker, ReadRequest, RowRequest
 from turbotui.sampling.collector import CLOCK, Clock, Collector, WakeUp
-from turbotui.sampling.plan import Plan
+from turbotui.sampling.plan import Plan, Task
 from turbotui.sampling.row_workers import RowSource, RowWorker
 from turbotui.sampling.semaphore import STUCK_SECONDS, WorkerSemaphore, together
 from turbotui.sampling.workers import Worker
@@ -27,6 +28,7 @@ class LateAnswers:
 
     def __init__(self) -> None:
         self._answers: dict[AnsweringWorker, Answer] = {}
+        self._outdated: set[AnsweringWorker] = set()
 
     def take(self, answer: Answer) -> None:
         """Keep an answer that came too late; runs on the worker's thread, and the worker is not asked meanwhile."""
@@ -42,11 +44,18 @@ class LateAnswers:
         for worker, answer in list(self._answers.items()):
             self._answers[worker] = Answer(worker, began=answer.began, late=True)
 
+    def outdate(self, worker: AnsweringWorker) -> None:
+        """Drop the readings of this worker's late answer, whose CPUs have other workers by the time it comes."""
+        self._outdated.add(worker)
+
     def with_answers(self, answers: Sequence[Answer], *, ticks: bool) -> list[Answer]:
         """The answers that came in time, with unused late ones unless they belong to several `ticks`."""
         if not self._answers:
             return list(answers)
         found = []
+        for worker in self._outdated & self._answers.keys():
+            self._answers[worker] = Answer(worker, began=self._answers[worker].began, late=True)
+            self._outdated.discard(worker)
         for answer in answers:
             missed = self._answers.pop(answer.worker, None)
             found.append(answer if missed is None else _began_too(answer, missed.began))
@@ -73,10 +82,17 @@ _REST = 2  # times the above before the shared files are read: the kernel counts
 _APART_SHARE = 0.25  # share of the time between two ticks in which all have read
 
 
+_BLOCK = 32  # CPUs that a moving worker has at least; waking it takes as long as reading one or two
+_BLOCKS = 16  # moving workers at most
+
+
 class WorkerPool:
     """One worker for each CPU and one for the shared files, each started at its first reading.
 
-    A simulated machine has no CPUs to pin threads to: one worker reads them all.
+    Where workers move, one reads a block of CPUs, block after block: to wake a worker and hand it the interpreter's
+    lock takes more than to read a CPU. Blocks whose CPUs are busy, so that each is waited for, are read at the same
+    time. A CPU on which a worker is stuck gets a worker of its own. A simulated machine has no CPUs to pin threads to:
+    one worker reads them all.
 
     Args:
         cut: whether pending ticks are to end now.
@@ -85,12 +101,15 @@ class WorkerPool:
 
     Attributes:
         wake_up: requested when all have answered, and when `cut` or `grace` may have changed.
-        by_cpu: the workers by CPU, with SHARED for the shared files.
+        by_cpu: the workers by CPU, with SHARED for the shared files; those of blocks have numbers below it.
     """
 
     def __init__(self, cut: Callable[[], bool], grace: Callable[[], float], clock: Clock = CLOCK) -> None:
         self.wake_up = WakeUp(clock)
         self.by_cpu: dict[int, Worker] = {}
+        self._moving = False
+        self._stuck: dict[Worker, int] = {}  # workers of blocks that did not answer in time, with the CPU they are on
+        self._alone: set[int] = set()  # CPUs with a worker of their own, although others move
         self._by_kind: dict[KindId, RowWorker] = {}
         self._cut = cut
         self._grace = grace
@@ -106,12 +125,32 @@ class WorkerPool:
         self._plan = plan
         self._late_answers.forget_readings()
         self._signals = signals
-        self._every_task = tuple(task for tasks in plan.tasks.values() for task in tasks)
-        self._semaphore.together = together(len(plan.tasks) if machine.host.pins else 0)
+        self._divide()
         if machine.host.pins:
-            for cpu in self.by_cpu.keys() - {SHARED, *machine.topology.cpus}:
-                self.by_cpu.pop(cpu).end()
-                self._holding.discard(cpu)
+            for number in self.by_cpu.keys() - {SHARED, *self._tasks}:
+                self.by_cpu.pop(number).end()
+                self._holding.discard(number)
+
+    def move(self) -> None:
+        """Let workers move from CPU to CPU; call before the first request."""
+        self._moving = True
+        self._divide()
+
+    def _divide(self) -> None:
+        """Divide the tasks among the workers of CPUs and blocks."""
+        tasks, pins = self._plan.tasks, self._machine.host.pins
+        if not pins:
+            self._tasks: Mapping[int, tuple[Task, ...]] = {0: tuple(itertools.chain.from_iterable(tasks.values()))}
+        elif self._moving:
+            # by numbers, not by places, so that CPUs that come and go change no other block
+            size = max(_BLOCK, 1 << (max(tasks, default=0) // _BLOCKS).bit_length())
+            blocks: dict[int, list[Task]] = {}
+            for cpu, items in tasks.items():
+                blocks.setdefault(cpu if cpu in self._alone else SHARED - 1 - cpu // size, []).extend(items)
+            self._tasks = {number: tuple(items) for number, items in blocks.items()}
+        else:
+            self._tasks = tasks
+        self._semaphore.together = together(len(tasks) if pins and not self._moving else 0)
 
     def follow_rows(self, sources: Mapping[KindId, RowSource]) -> None:
         """Read the rows of exactly these kinds from the next request on."""
@@ -125,7 +164,7 @@ class WorkerPool:
     @property
     def keeps_time(self) -> bool:
         """Whether workers can read several ticks by their own clocks."""
-        return (self._machine.host.pins and not self._by_kind
+        return (self._machine.host.pins and not self._moving and not self._by_kind
                 and len(self._plan.tasks) + bool(self._plan.shared) <= _TOGETHER)
 
     async def ask(self, now: Callable[[], float], seconds: float, *, wrap_check: bool = False,
@@ -183,7 +222,21 @@ class WorkerPool:
         late.update(*(work.cpus or {cpu} for cpu, _worker, work in missed))
         if waits:
             self._in_vain = {worker for worker in self._in_vain if worker.busy}.union(one[1] for one in missed)
+        if not wrap_check:
+            self._separate()
         return answers if wrap_check else self._late_answers.with_answers(answers, ticks=bool(ticks)), frozenset(late)
+
+    def _separate(self) -> None:
+        """Leave a worker that is late twice on the same CPU to that CPU, so that the others of its block are read."""
+        stuck = self._stuck
+        self._stuck = {worker: worker.cpu for number, worker in self.by_cpu.items() if number < SHARED and worker.busy}
+        for number, worker in list(self.by_cpu.items()):
+            cpu = self._stuck.get(worker, SHARED)
+            if cpu > SHARED and stuck.get(worker) == cpu:
+                self.by_cpu[cpu] = self.by_cpu.pop(number)
+                self._alone.add(cpu)
+                self._late_answers.outdate(worker)
+                self._divide()
 
     def _ask(self, collector: Collector, cpu: int, worker: Worker, work: ReadRequest) -> None:
         collector.expect(worker)
@@ -227,16 +280,12 @@ class WorkerPool:
                   ticks: tuple[float, ...] = ()) -> Sequence[tuple[int, Worker, ReadRequest]]:
         machine = self._machine
         requests: list[tuple[int, Worker, ReadRequest]] = []
-        if machine.host.pins:
-            for cpu, tasks in self._plan.tasks.items():
-                if tasks or cpu in self._holding:  # a worker without tasks is asked once more, to close its files
-                    requests.append((cpu, self._worker(cpu, (cpu,)), ReadRequest(tasks, (), machine, reply,
-                                                                                 ticks=ticks)))
-        else:
-            requests.append((0, self._worker(0, ()), ReadRequest(self._every_task, (), machine, reply, ticks=ticks)))
+        for number, tasks in self._tasks.items():
+            if tasks or number in self._holding:  # a worker without tasks is asked once more, to close its files
+                requests.append((number, self._worker(number), ReadRequest(tasks, (), machine, reply, ticks=ticks)))
         if self._plan.shared or SHARED in self.by_cpu:
             work = ReadRequest((), self._plan.shared, machine, reply, ticks=ticks)
-            requests.append((SHARED, self._worker(SHARED, ()), work))
+            requests.append((SHARED, self._worker(SHARED), work))
         if not ticks or not requests:  # a worker that counts nothing any more need not be asked
             return requests
         places = len(requests) + _REST
@@ -253,11 +302,14 @@ class WorkerPool:
                 checks.append((cpu, worker, replace(work, tasks=tasks, shared=(), wrap_check=True)))
         return checks
 
-    def _worker(self, cpu: int, pin_to: tuple[int, ...]) -> Worker:
-        worker = self.by_cpu.get(cpu)
+    def _worker(self, number: int) -> Worker:
+        worker = self.by_cpu.get(number)
         if worker is None:
-            worker = self.by_cpu[cpu] = Worker("shared" if cpu == SHARED else f"cpu{cpu}", pin_to,
-                                                       self._clock)
+            name = f"cpu{number}" if number > SHARED else "shared"
+            if number < SHARED:
+                name = f"cpus {self._tasks[number][0].cpu}-{self._tasks[number][-1].cpu}"
+            worker = self.by_cpu[number] = Worker(name, pins=self._machine.host.pins and number != SHARED,
+                                                  clock=self._clock)
             worker.start()
         return worker
 

@@ -1,4 +1,9 @@
-"""Workers: plain threads, one pinned to each CPU, which open, read and close that CPU's counters.
+"""Workers: plain threads that open, read and close counters on the CPUs that these belong to.
+
+A worker of one CPU is pinned to it. One of several CPUs moves from one to the next: counters of a CPU are read there,
+because it takes an interrupt for each of them from elsewhere (arch/x86/lib/msr-smp.c, perf_event_read in
+kernel/events/core.c), and because the time in an idle state is only counted when the CPU leaves it
+(drivers/cpuidle/cpuidle.c).
 
 Nobody waits for a worker: a tick continues without an answer that is not in time, and the worker is not asked again
     until it has answered. Results are immutable.
@@ -10,109 +15,62 @@ import contextlib
 import math
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
 
-from turbotui.dataclass import dataclass
 from turbotui.installed_features import contained, failure_of
 from turbotui.machine.host import HostError
+from turbotui.machine.machine import Machine
 from turbotui.machine.timed_reads import is_interrupted, undisturbed
 from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import SHARED, Answer, Readings, ReadRequest, SharedReading
 from turbotui.sampling.collector import CLOCK, Clock
-from turbotui.sampling.plan import Task
+from turbotui.sampling.held_readers import HeldReader, Taken, hold
 from turbotui.sampling.semaphore import WorkerSemaphore
 from turbotui.sources.source import (
     Adjustable,
     CpuGone,
-    Incomplete,
     Momentary,
-    Reader,
-    Rotating,
     SharedReader,
     TopologyFollower,
 )
 from turbotui.threads import name_this_thread
 
-_FIRST_GAP, _LONGEST_GAP = 0.5, 60.0  # seconds before a reader tries again to open what it lacks: at first, at most
-_APART = 8  # parts of a gap by which the attempts of CPUs differ
-
-
-@dataclass(slots=True)
-class _Held:
-    """An open reader."""
-
-    wanted: frozenset[SignalId]  # the signals that it returns
-    task: Task
-    reader: Reader
-    rotating: Rotating | None  # the same reader, if it rotates between event sets
-    take: Callable[[], object]  # reads it; `decode` turns the result, read between two times in ns, into values
-    decode: Callable[[Any, int, int], Sequence[Raw]]
-    momentary: bool = False  # whether it may take any time, and is read once
-    quickest: int = 0  # ns of its quickest read so far; 0 before the first
-    lacking: Incomplete | None = None  # the same reader, while it lacks something that may be had later
-    retry_at: float = 0.0  # when it tries to get that again, on the worker's clock
-    gap: float = _FIRST_GAP  # seconds between the last two attempts
-
-    def retry(self, now: float) -> None:
-        """Try to complete the reader if it is time; the attempts become rarer, and those of CPUs do not coincide."""
-        if self.lacking is None or now < self.retry_at:
-            return
-        with contextlib.suppress(HostError, CpuGone):  # of the CPU, reading tells; for a descriptor it tries again
-            self.lacking.retry()
-        self.gap = min(_LONGEST_GAP, 2 * self.gap)
-        self.retry_at = now + self.gap * (1 + self.task.cpu % _APART / _APART)
-        if not self.lacking.incomplete:
-            self.lacking = None
-
-
-_Taken = tuple[_Held, int, object, int, bool]
-"""The reader, ns before, the result or error of `take`, ns after; whether the thread lost its CPU in between."""
-
-
-def _hold(task: Task, reader: Reader, now: float) -> _Held:
-    if isinstance(reader, Rotating):
-        return _Held(task.wanted, task, reader, reader, reader.capture, reader.decode)
-    lacking = reader if isinstance(reader, Incomplete) and reader.incomplete else None
-    return _Held(task.wanted, task, reader, None, reader.read, _as_it_is, isinstance(reader, Momentary),
-                 lacking=lacking, retry_at=0.0 if lacking is None else now + _FIRST_GAP)
-
-
-def _as_it_is(raw: Sequence[Raw], _started: int, _ended: int) -> Sequence[Raw]:
-    return raw
-
-
+_SLOW_NS = 2_000_000  # for a CPU to be reached and read; busy ones take more, and are better waited for together
 _NOTHING_OPEN = (None, None, None)
 
 
 class Worker(threading.Thread):
-    """Reads the counters of `cpus` (a single CPU on a real machine) when asked.
+    """Reads the counters of some CPUs, one after the other, when asked.
 
     Args:
-        pin_to: the CPUs to which the thread is bound; empty: not bound.
+        pins: whether the thread is bound to the CPU that it reads.
         clock: the time of the ticks.
 
     Attributes:
         busy: whether it was asked and has not answered yet.
         crash: an exception that a source's contract does not allow.
+        cpu: the CPU to which it was last bound; -1 before the first.
     """
 
-    def __init__(self, name: str, pin_to: tuple[int, ...], clock: Clock = CLOCK) -> None:
+    def __init__(self, name: str, *, pins: bool = False, clock: Clock = CLOCK) -> None:
         super().__init__(name=name, daemon=True)
         self._semaphore: WorkerSemaphore | None = None
         self.busy = False
         self.crash: Exception | None = None
-        self._pin_to = pin_to
+        self.cpu = -1
+        self._pins = pins
         self._clock = clock
         self._pinned: Topology | None = None
+        self._reached_ns = 0  # when it set out for that CPU
         self._inbox: queue.SimpleQueue[ReadRequest | None] = queue.SimpleQueue()
-        self._readers: dict[tuple[str, int], _Held] = {}
+        self._readers: dict[tuple[str, int], HeldReader] = {}
         self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
         self._quickest: dict[str, int] = {}  # ns of the quickest read so far of each shared source
-        self._open_for: tuple[object, object, object] = _NOTHING_OPEN
-        self._momentary: list[Momentary] = []  # open readers that may look between two requests
+        self._open_for: tuple[object, object, Machine | None] = _NOTHING_OPEN
+        self._in_order: Sequence[HeldReader] = ()  # the readers of `_open_for`
+        self._momentary: list[tuple[Momentary, int]] = []  # open readers that may look between two requests, by CPU
         self._wake_up = threading.Lock()  # locked until somebody wakes the worker
 
     def ask(self, work: ReadRequest, semaphore: WorkerSemaphore | None = None) -> None:
@@ -157,13 +115,14 @@ class Worker(threading.Thread):
     def _next(self) -> ReadRequest | None:
         """Wait for a request, and let readers look until it comes."""
         while self._momentary:
-            pause = min((pause for one in self._momentary if (pause := one.pause) is not None), default=None)
+            pause = min((pause for one, _cpu in self._momentary if (pause := one.pause) is not None), default=None)
             try:
                 return self._inbox.get(timeout=pause)
             except queue.Empty:
                 try:
-                    for reader in self._momentary:
+                    for reader, cpu in self._momentary:
                         if reader.pause is not None:
+                            self._go_to(cpu, self._open_for[2])
                             reader.look()
                 except Exception:  # noqa: BLE001 - the next reading tells of it, on the way of all failures
                     self._momentary = []
@@ -176,9 +135,9 @@ class Worker(threading.Thread):
         because all work of a thread takes several times as long after a rest.
         """
         found: dict[int, Answer] = {}
-        pending: dict[int, list[_Taken]] = {}
+        pending: dict[int, list[Taken]] = {}
         readers = self._deferrable(work)
-        now, after = work.machine.host.now_ns, work.after
+        after = work.after
         ends = (*work.ticks[1:], math.inf)
         for number, (tick, end) in enumerate(zip(work.ticks, ends, strict=True)):
             if self._clock.wait(self._wake_up, tick + after):
@@ -186,7 +145,7 @@ class Worker(threading.Thread):
             if self._clock.now() >= end:
                 continue
             if readers:
-                pending[number] = taken = _take(readers, now)
+                pending[number] = taken = self._take(readers, work.machine)
                 if not any(isinstance(one[2], Exception) for one in taken):
                     continue
                 self._decode_ticks(pending, found)
@@ -196,18 +155,18 @@ class Worker(threading.Thread):
         self._decode_ticks(pending, found)
         return Answer(self, ticks=found)
 
-    def _deferrable(self, work: ReadRequest) -> list[_Held]:
+    def _deferrable(self, work: ReadRequest) -> Sequence[HeldReader]:
         """The readers, if a tick consists of readings that can all be decoded later; otherwise none."""
         if work.shared or not self._is_open_for(work):
-            return []
-        readers = self._held(work)
-        return readers if all(held.rotating is None or held.rotating.deferrable for held in readers) else []
+            return ()
+        deferrable = all(held.rotating is None or held.rotating.deferrable for held in self._in_order)
+        return self._in_order if deferrable else ()
 
-    def _held(self, work: ReadRequest) -> list[_Held]:
+    def _held(self, work: ReadRequest) -> Sequence[HeldReader]:
         keys = ((task.source.id, task.cpu) for task in work.tasks)
         return [self._readers[key] for key in keys if key in self._readers]
 
-    def _decode_ticks(self, pending: dict[int, list[_Taken]], found: dict[int, Answer]) -> None:
+    def _decode_ticks(self, pending: dict[int, list[Taken]], found: dict[int, Answer]) -> None:
         """Decode the readings of several ticks, in order."""
         while pending:
             number = next(iter(pending))
@@ -221,15 +180,6 @@ class Worker(threading.Thread):
             contained(self._shared.popitem()[1][2].close)
 
     def _serve(self, work: ReadRequest) -> Answer:
-        if self._pin_to and self._pinned is not work.machine.topology:
-            # pin again whenever CPUs came or went: the cause may have moved this thread too
-            try:
-                work.machine.host.pin_this_thread(self._pin_to)
-            except HostError:  # the CPU went offline or left the cpuset
-                self._close_all()
-                self._open_for = _NOTHING_OPEN
-                return Answer(self, gone=frozenset(self._pin_to))
-            self._pinned = work.machine.topology
         gone: set[int] = set()
         failures: dict[tuple[str, int], str] = {}
         began: set[tuple[str, int]] = set()
@@ -237,20 +187,53 @@ class Worker(threading.Thread):
             began = self._open(work, gone, failures) | self._open_shared(work, failures)
             # readers that did not open are tried again in every tick
             self._open_for = _NOTHING_OPEN if gone or failures else (work.tasks, work.shared, work.machine)
-        held = self._held(work)
+            self._in_order = self._held(work)
+        held = self._held(work) if work.wrap_check else self._in_order
         for one in held:
             if one.lacking is not None:
                 one.retry(self._clock.now())
-        taken = _take(held, work.machine.host.now_ns)
+        taken = self._take(held, work.machine)
         shared = self._read_shared(work, failures)
         return self._decode(taken, gone, failures, began, shared, rotate=not work.wrap_check)
+
+    def _take(self, readers: Sequence[HeldReader], machine: Machine) -> list[Taken]:
+        """Take the result of each reader on its CPU, with the host's time around it."""
+        now = machine.host.now_ns
+        taken: list[Taken] = []
+        self._reached_ns = now()
+        for held in readers:
+            try:
+                self._go_to(held.task.cpu, machine)
+                taken.append(held.taken(now))
+            except Exception as error:  # noqa: BLE001 - raised again by `_decode`
+                at = now()
+                taken.append((held, at, error, at, False))
+        return taken
+
+    def _go_to(self, cpu: int, machine: Machine | None) -> None:
+        """Bind this thread to a CPU, again whenever CPUs came or went: the cause may have moved the thread too.
+
+        Raises:
+            CpuGone: the CPU went offline or left the cpuset.
+        """
+        if not self._pins or machine is None or (self.cpu == cpu and self._pinned is machine.topology):
+            return
+        now = machine.host.now_ns()
+        if now - self._reached_ns > _SLOW_NS and self._semaphore is not None:
+            self._semaphore.leave(self)  # a thread that waits for a busy CPU needs no place
+        self.cpu, self._pinned, self._reached_ns = cpu, None, now
+        try:
+            machine.host.pin_this_thread((cpu,))
+        except HostError as error:
+            raise CpuGone(str(error)) from error
+        self._pinned = machine.topology
 
     def _is_open_for(self, work: ReadRequest) -> bool:
         """Whether the open readers are those of exactly these tasks."""
         return all(one is other for one, other in zip((work.tasks, work.shared, work.machine), self._open_for,
                                                       strict=True))
 
-    def _decode(self, taken: Sequence[_Taken], gone: set[int] | None = None,
+    def _decode(self, taken: Sequence[Taken], gone: set[int] | None = None,
                 failures: dict[tuple[str, int], str] | None = None, began: AbstractSet[tuple[str, int]] = frozenset(),
                 shared: Sequence[SharedReading] = (), *, rotate: bool = True, more: bool = False) -> Answer:
         """Decode readings into an answer, and let readers rotate to their next event set.
@@ -339,10 +322,11 @@ class Worker(threading.Thread):
                 continue
             if held is not None:
                 contained(held.reader.close)
-            self._readers[key] = _hold(task, reader, self._clock.now())
+            self._readers[key] = hold(task, reader, self._clock.now())
             if task.source.counts_from_open:
                 began.add(key)
-        self._momentary = [held.reader for held in self._readers.values() if isinstance(held.reader, Momentary)]
+        self._momentary = [(held.reader, key[1]) for key, held in self._readers.items()
+                           if isinstance(held.reader, Momentary)]
         return began
 
     def _open_shared(self, work: ReadRequest, failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
@@ -379,18 +363,3 @@ def why_failed(error: Exception) -> str:
     """Why a reader gives nothing; raises what is neither the machine's fault nor another package's."""
     return str(error) if isinstance(error, HostError) else failure_of(error)
 
-
-def _take(readers: Sequence[_Held], now: Callable[[], int]) -> list[_Taken]:
-    """Take the result of each reader, with the host's time around it."""
-    taken: list[_Taken] = []
-    for held in readers:
-        try:
-            started, found, ended = undisturbed(held.take, held.quickest, now)
-        except Exception as error:  # noqa: BLE001 - raised again by `_decode`
-            started = ended = now()
-            found, interrupted = error, False
-        else:
-            interrupted = not held.momentary and is_interrupted(ended - started, held.quickest)
-            held.quickest = 0 if held.momentary else min(held.quickest or ended - started, ended - started)
-        taken.append((held, started, found, ended, interrupted))
-    return taken

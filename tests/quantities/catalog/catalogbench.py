@@ -117,7 +117,7 @@ def measure(model: CpuModel, given: Given, places: Sequence[CpuPlace] = ()) -> M
     plan = make_plan(here, capabilities, signals_of(catalog.columns, capabilities))
     assert not plan.dropped
     assembler = Assembler(here.topology, capabilities, plan, WrapCounter(), Liveness())
-    worker = Worker("test", ())
+    worker = Worker("test")
     work = ReadRequest(tuple(task for tasks in plan.tasks.values() for task in tasks), plan.shared, here, print)
     snapshots = []
     for seq in range(2):
