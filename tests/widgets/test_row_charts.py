@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
 from turbotui.quantities.columns import Column
-from turbotui.quantities.tables import RowTable
+from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.history import HistoryRing
+from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.row_charts import ChartedRow, RowCharts, grid_of, past_of
 from turbotui.widgets.row_content import Naming, RowContent
 from turbotui.widgets.table_view import TableView
@@ -79,6 +82,21 @@ def test_shares_that_add_up_to_slightly_more_than_the_whole_keep_its_scale() -> 
         lines = _texts(_charts(pasts), _room("Sum%", pasts=pasts))
         [heading] = [line for line in lines if line.startswith(" Sum%")]
         assert heading.endswith(f" {end}")
+
+
+def test_of_a_row_of_which_nothing_is_known_the_reasons_are_whole_and_the_rest_is_for_others() -> None:
+    why = Unavailable(Reason.NO_HARDWARE, "no meter of " + "this long kind " * 10)
+    pasts = {"Watt": [math.nan], "Joule": [math.nan]}
+    columns = tuple(Column[str](name, "", 0, (), lambda _row: None) for name in pasts)
+    table = RowTable("made", "row", columns, (ROW,), lambda _column, _row, _value: Cell(None, why))
+    room = replace(_room(pasts=PASTS), content=RowContent(table, NAMING), columns=columns, chosen=columns[1])
+    charts: RowCharts[RowContent[str], Column[str], Hashable] = RowCharts(
+        lambda column, _row, _count: pasts[column.id],
+        lambda width, height: [[(f"{width} x {height}", StyleRole.PLAIN)]])
+    _blank, name, *reasons, below = _texts(charts, room)
+    assert name == " row machine"
+    assert " ".join(line.strip() for line in reasons) == f"Joule, Watt: {why.sentence()}".strip()
+    assert below == f"100 x {20 - 2 - len(reasons)}"
 
 
 def test_without_room_nothing_is_drawn() -> None:

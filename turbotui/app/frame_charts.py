@@ -1,17 +1,22 @@
-"""Charts of a row of frames, for screens without a table that leave room."""
+"""Charts of a row of frames, for screens without a table that leave room, and for those with nothing to show."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from turbotui.app import scales
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.scope import RowId
+from turbotui.quantities.scope import SYSTEM_ROW, RowId
+from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_charts import LEAST, ChartedRow, RowCharts
 from turbotui.widgets.table_view import TableView
+
+_KERNEL: Final = ("Load%", "user%", "sys%", "iowait%", "steal%", "CSW/s", "IRQ")
+"""Columns that need no counter, and whose files are read anyway: the kernel tells them to everybody."""
 
 
 class FrameCharts:
@@ -28,6 +33,13 @@ class FrameCharts:
         """Release the frame that was drawn last."""
         self._content = None
         self._charts.let_go()
+
+    def machine_lines(self, width: int, height: int) -> Sequence[list[TextSegment]]:
+        """Charts of what the kernel tells of the whole machine; none where there is no room for two."""
+        found = (self._watch.session.catalog.get(name) for name in _KERNEL)
+        columns = tuple(one for one in found if one is not None and self._watch.why_absent(one) is None)
+        drawn = self.lines((columns[0], SYSTEM_ROW), columns, width, height - 2) if columns else ()
+        return [[], [("  Meanwhile, of the whole machine, by the kernel", StyleRole.DIM)], *drawn] if drawn else ()
 
     def lines(self, chosen: tuple[CounterColumn, RowId], columns: tuple[CounterColumn, ...], width: int,
               height: int) -> Sequence[list[TextSegment]]:

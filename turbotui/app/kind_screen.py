@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import cast
+from collections.abc import Hashable, Iterable
+from typing import Final, cast
 
 from textual.binding import BindingsMap
+from textual.widget import Widget
 
 from turbotui.app.actions import bindings_for
 from turbotui.app.row_table import RowTableScreen
@@ -17,9 +18,14 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_differences import RowDifferences
 from turbotui.sampling.row_tables import KindDefinition, KindRow, omitted_rows, row_table
+from turbotui.widgets.absence import absence_lines
 from turbotui.widgets.kind_rows import NAMING, KindMoment, KindPainter
 from turbotui.widgets.row_content import RowContent, RowView
+from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_view import TableView
+
+_WAITS: Final = frozenset({Reason.FIRST_TICK, Reason.NOT_READ})
+"""Reasons that pass, or of which the status line says what to do."""
 
 
 class KindScreen(RowTableScreen[KindRow]):
@@ -43,6 +49,7 @@ class KindScreen(RowTableScreen[KindRow]):
         super().__init__(watch)
         if spec is not None:
             self._bindings = BindingsMap.merge((self._bindings, BindingsMap(bindings_for(spec.place))))
+        self._nothing = SegmentLines(id="nothing")
         self._shown: Frame | None = None
         self._known_outer: frozenset[Hashable] = frozenset()
 
@@ -56,6 +63,11 @@ class KindScreen(RowTableScreen[KindRow]):
         """Read the rows from now on, and not only from the end of this interval."""
         self.watch_state.read_also(self, (), frozenset(), rows=(self.definition.source,))
         self.watch_state.session.end_interval()
+
+    def body(self) -> Iterable[Widget]:
+        """Lay out the table, and what stands below its titles where there are no rows."""
+        yield from super().body()
+        yield self._nothing
 
     # Drawing
 
@@ -86,6 +98,17 @@ class KindScreen(RowTableScreen[KindRow]):
             self._change(folded=self._table.view.folded | (outer - self._known_outer))
             self._known_outer |= outer
         self.show_content(self._content(rows, 0 if frame is None else frame.seq))
+        self._show_nothing(found if isinstance(found, Unavailable) and found.reason not in _WAITS else None)
+
+    def _show_nothing(self, why: Unavailable | None) -> None:
+        """Say below the titles why there are no rows, and draw what the kernel tells."""
+        if why is None:
+            self._nothing.styles.height, self._table.styles.height = 0, "1fr"
+            return
+        self._nothing.styles.height, self._table.styles.height = "1fr", 1
+        width, height = self.size.width, self._nothing.size.height
+        lines = absence_lines(f"No {self.definition.source.kind.title} here", why, width)
+        self._nothing.show([*lines, *self.charts.machine_lines(width, height - len(lines))])
 
     @staticmethod
     def _outer(rows: RowDifferences) -> frozenset[Hashable]:

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias
 
+from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.graph import Graph
 from turbotui.app.one_cell import OneCell
 from turbotui.app.row_past import RowMoment, RowPast
@@ -44,6 +45,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     painter_kind: type[RowPainter[R]] = RowPainter
 
     def __init__(self, watch: Watch) -> None:
+        self.charts = FrameCharts(watch)
         super().__init__(watch)
         self._pasts: dict[str, RowPast[R]] = {}
         self._marked: MarkedMoment | None = None
@@ -51,7 +53,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def new_table(self) -> RowWidget[R]:
         return TableWidget(self.first_view(), self.row_list(), self.painter, seconds=self.watch_state.interval,
-                           charts=RowCharts(self.recent), id="table")
+                           charts=RowCharts(self.recent, self.charts.machine_lines), id="table")
 
     def first_view(self) -> RowView[R]:
         """The table's settings before the user changes them."""
@@ -83,6 +85,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     def let_go(self) -> None:
         """Close the reader, too."""
         super().let_go()
+        self.charts.let_go()
         for past in self._pasts.values():
             past.stop()
         self.close()

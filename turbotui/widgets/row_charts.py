@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeAlias
 
@@ -10,6 +11,7 @@ from turbotui.cell_widths import cut, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import C, K
+from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.history import HistoryRing
 from turbotui.widgets.cells import StyleRole, cell_text
 from turbotui.widgets.content import F
@@ -19,6 +21,8 @@ from turbotui.widgets.table_view import TableView
 
 LEAST: Final = 8
 """Empty lines below which no chart is drawn."""
+_WIDEST: Final = 120
+"""Characters of a line of reasons that is still read easily."""
 _GAP: Final = "  "
 _NARROWEST: Final = 22
 _LOWEST, _HIGHEST = 4, 24
@@ -100,10 +104,15 @@ class RowCharts(Generic[F, C, K]):
 
     A column has a chart as soon as it has something to show, and keeps it while the cursor stays on the row: charts
     that come and go cannot be read.
+
+    Args:
+        past: the last values of a cell.
+        otherwise: draws into the room of a row of which nothing is known, below the reasons.
     """
 
-    def __init__(self, past: Past[C, K]) -> None:
+    def __init__(self, past: Past[C, K], otherwise: DrawBelow | None = None) -> None:
         self._past = past
+        self._otherwise = otherwise
         self._row: K | None = None
         self._lively: set[str] = set()
         self._known: ChartedRow[F, C, K] | None = None
@@ -126,16 +135,21 @@ class RowCharts(Generic[F, C, K]):
             self._lively.clear()
         numbers = [column for column in room.columns if _is_number(column)]
         pasts = {column.id: self._past(column, room.row, room.width) for column in numbers}
-        charted = [column for column in numbers if self._is_shown(column, room.chosen, pasts[column.id])]
+        why = [] if _is_known(pasts.get(room.chosen.id, (0.0,))) else _reasons(room, numbers)
+        known = [column for column in numbers if not why or _is_known(pasts[column.id])]
+        charted = [column for column in known if self._is_shown(column, room.chosen, pasts[column.id])]
+        name = (f" {room.content.name(room.chosen, room.row)}", StyleRole.SUMMARY)
         grid = None
-        while charted and (grid := grid_of(len(charted), room.width, room.height - 2)) is None:
+        while charted and (grid := grid_of(len(charted), room.width, room.height - 2 - len(why))) is None:
             charted.remove(max(charted, key=lambda column: (column.id != room.chosen.id, column.priority)))
         if grid is None:
-            return []
+            if not why:
+                return []
+            below = () if self._otherwise is None else self._otherwise(room.width, room.height - 2 - len(why))
+            return [[], [name], *why, *below]
         long = max((len(begun(pasts[column.id][-grid.width:])) for column in charted), default=0) * room.seconds
         span = f"{long / 60:.0f} min" if long >= _MINUTES else f"{long:.0f} s"
-        head = [(f" {room.content.name(room.chosen, room.row)}", StyleRole.SUMMARY), (f" over {span}", StyleRole.DIM)]
-        found: list[list[TextSegment]] = [[], head]
+        found: list[list[TextSegment]] = [[], [name, (f" over {span}", StyleRole.DIM)], *why]
         for first in range(0, len(charted), grid.across):
             found += _beside(room, {column: pasts[column.id] for column in charted[first:first + grid.across]}, grid)
         return found
@@ -146,6 +160,23 @@ class RowCharts(Generic[F, C, K]):
         if column.id not in self._lively and _has_something(column, past):
             self._lively.add(column.id)
         return column.id in self._lively
+
+
+def _is_known(past: Sequence[float]) -> bool:
+    return any(value == value for value in past)  # noqa: PLR0124 - no NaN
+
+
+def _reasons(room: ChartedRow[Any, Any, Any], columns: Sequence[Column[Any]]) -> list[list[TextSegment]]:
+    """Why the value under the cursor is unknown, whole, with all others that are unknown; as many lines as fit."""
+    whys: dict[str, list[str]] = {}
+    for column in sorted(columns, key=lambda column: column.id != room.chosen.id):
+        why = room.content.why(column, room.row)
+        if why is not None and why.reason is not Reason.FIRST_TICK:
+            whys.setdefault(why.sentence(), []).append(column.title)
+    texts = (f"{', '.join(names)}: {sentence}" for sentence, names in whys.items())
+    wide = max(20, min(_WIDEST, room.width - 2))
+    return [[(f" {line}", StyleRole.DIM)] for text in texts
+            for line in textwrap.wrap(text, wide, subsequent_indent="  ")][:max(0, room.height - 2)]
 
 
 def _is_number(column: Column[Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
@@ -32,6 +33,7 @@ from turbotui.widgets.panel import Panel, Target, inner_width, plan
 from turbotui.widgets.panel_grid import PanelGrid
 from turbotui.widgets.row_charts import LEAST
 from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.slots import HISTORY
 
 _LEAST = 58
 """The least characters of a panel with useful bars."""
@@ -127,6 +129,9 @@ class PowerScreen(CellCursorScreen):
         if height < LEAST or target is None or target[0].decimals < 0:
             self._charted = (), ()
             return ()
+        if all(math.isnan(value) for value in self.watch_state.recent(*target, HISTORY)):
+            self._charted = (), ()
+            return self._charts.machine_lines(width, height)
         columns = {column.id: column for column, row in self.grid.panels[self.grid.at].targets
                    if row == target[1] and column.decimals >= 0}
         self._charted = tuple(columns.values()), (target[1],)

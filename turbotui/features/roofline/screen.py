@@ -257,7 +257,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         why = self.watch_state.session.capabilities.why_missing(NO_FLOPS)
         choice = self.view.roofs(SYSTEM_ROW)
         lines = missing_lines(why, "" if choice.roofs is None else choice.source, self.size.width)
-        self.query_one("#missing", SegmentLines).show(lines)
+        missing = self.query_one("#missing", SegmentLines)
+        missing.show([*lines, *self.charts.machine_lines(self.size.width, missing.size.height - len(lines))])
 
     def _draw(self) -> None:
         picture = self.view.picture()

@@ -225,6 +225,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         why = self._why
         if why is not None:
             lines = absence_lines("No top-down analysis here", why, self.size.width)
+            lines += self.charts.machine_lines(self.size.width, self._absent.size.height - len(lines))
             self._absent.show([Item(tuple(line)) for line in lines])
             return
         self.show_content(self._content(self.watch_state.frame))

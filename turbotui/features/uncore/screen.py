@@ -165,7 +165,9 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         if not self._tables:
             why = NOT_RECORDED if self._played else why_none(self.watch_state.session.machine)
             title = "No uncore counters" if self._played else "No uncore PMU here"
-            self._absent.show([Item(tuple(line)) for line in absence_lines(title, why, self.size.width)])
+            lines = absence_lines(title, why, self.size.width)
+            lines += self.charts.machine_lines(self.size.width, self._absent.size.height - len(lines))
+            self._absent.show([Item(tuple(line)) for line in lines])
             return
         if self._mapped:
             frame = self.watch_state.frame
