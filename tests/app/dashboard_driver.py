@@ -49,7 +49,8 @@ async def until_read(app: FramesApp, pilot: Pilot[int]) -> None:
         rows = [past for screen in app.screen_stack if isinstance(screen, RowTableScreen)
                 for past in screen._pasts.values()]
         is_read = (not app.watched.history.wanted and app._histories._work is None
-                   and not any(past.reads for past in rows))
+                   and not any(past.reads for past in rows) and not (
+                       "judge" in app.watched.__dict__ and app.watched.judge.is_at_work))
         if is_read and all(one.is_finished for one in app.workers):
             return
 

@@ -82,6 +82,7 @@ class FramesApp(App[int]):
         self.keeps_whole = False
         self._histories = HistoryReader(watched, self._history_read)
         watched.live_history.wanting = self._histories.begin
+        watched.past_read = self._history_read
         self._laid_out: tuple[object, ...] = ()  # the columns and rows for which the screen was last laid out
         self.left_by = 0
         self._left_at = 0.0

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
+from turbotui.app.past import AFTER, Portions
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.moments import NS
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.history import History
 
-_AFTER: Final = 0.1
-"""Seconds without a key, or on a screen, after which reading begins: nobody looks at pictures on the way."""
-_PART: Final = 0.004
-"""Seconds of work, and of rest after it."""
 _MOST: Final = 120
 """Intervals that are read: a chart of the widest terminals is not much wider."""
 
@@ -51,8 +47,8 @@ class HistoryReader:
             self._work = None
 
     async def _read_wanted(self) -> None:
-        await asyncio.sleep(_AFTER)
-        history, began = self._watch.history, time.monotonic()
+        await asyncio.sleep(AFTER)
+        history, portions = self._watch.history, Portions()
         while history.wanted:
             cells = {cell: ring.unread for cell, ring in history.wanted.items()}
             columns = _columns(history, cells)
@@ -61,9 +57,7 @@ class HistoryReader:
                 if frame is not None:
                     for column, rows in columns:
                         history.fill(frame, column, rows)
-                if time.monotonic() - began > _PART:
-                    await asyncio.sleep(_PART)
-                    began = time.monotonic()
+                await portions.rest()
             history.filled(cells)
         self._work = None
         self._read()

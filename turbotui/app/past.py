@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import CounterColumn, Value
@@ -19,6 +21,25 @@ from turbotui.widgets.rows import row_words
 if TYPE_CHECKING:  # loaded with the first frame, after the screen
     from turbotui.recording.ring import PastRing
     from turbotui.recording.stream_writer import Event, Gap
+
+AFTER: Final = 0.1
+"""Seconds without a key, or on a screen, after which the past is read: nobody looks at pictures on the way."""
+_PART: Final = 0.004
+"""Seconds of work on the past, and of rest after it."""
+
+
+class Portions:
+    """Parts of work on the past, between which keys are handled."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    async def rest(self) -> None:
+        """Rest, if there was work enough."""
+        if time.monotonic() - self._began > _PART:
+            await asyncio.sleep(_PART)
+            self._began = time.monotonic()
+
 
 @dataclass(frozen=True, slots=True)
 class PastEvent:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final, Generic, Protocol, TypeAlias
 
+from turbotui.app.past import AFTER, Portions
 from turbotui.app.watch import Watch
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, ColumnId, R, Value
 from turbotui.quantities.moments import NS
 from turbotui.sampling.frame import Frame
 
-_AFTER: Final = 0.1
-"""Seconds on a row without a key after which its past is read."""
-_PART: Final = 0.004
-"""Seconds of work on the past, and of rest after it."""
 MOST: Final = 120
 """Intervals of a chart; a chart of the widest terminals is not much wider."""
 _SLOTS: Final = MOST + 8
@@ -162,16 +158,14 @@ class RowPast(Generic[R]):
 
     async def _read_wanted(self) -> None:
         """Read the kept frames that lack wanted cells, the newest first and a few ms at a time."""
-        await asyncio.sleep(_AFTER)
-        began = time.monotonic()
+        await asyncio.sleep(AFTER)
+        portions = Portions()
         while self._missing:
             wanted, moments = self._wanted, sorted(self._missing, reverse=True)
             self._wanted, self._missing = {}, set()
             for end_ns in moments[:MOST]:
                 self._read_moment(end_ns, wanted)
-                if time.monotonic() - began > _PART:
-                    await asyncio.sleep(_PART)
-                    began = time.monotonic()
+                await portions.rest()
         self._work = None
         self._read()
 

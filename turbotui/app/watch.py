@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -94,6 +94,7 @@ class Watch:
         charted: cells with a long history for charts, as long as they are read.
         recorder: the recording that the user began; None for none.
         keeper: keeps this run for later; None if nothing does.
+        past_read: called when the minute before the shown moment has been judged; None for nobody.
         beside: the command that runs beside the dashboard; None for none.
         marked: that command, or other programs, whose region marks are read; None for none.
         arrangements: order and widths of columns that the user changed, by the table's name.
@@ -122,6 +123,7 @@ class Watch:
         self.player = player
         self.recorder: LiveRecorder | None = None
         self.keeper: RowRecording | None = None
+        self.past_read: Callable[[], None] | None = None
         self.cursor: TimeCursor | None = None if player is None else player.cursor
         self.frame: Frame | None = None
         self.beside: BesideCommand | None = None
@@ -173,8 +175,9 @@ class Watch:
         """The diagnosis that all screens share."""
         from turbotui.app.judge import Judge  # noqa: PLC0415 - not every screen judges
 
-        judge = Judge(self.session, self.rules, self.why_absent, lambda: self.frame if self.in_past else None)
-        judge.on_noted = self._keep_finding
+        judge = Judge(self.session, self.rules, self.why_absent, lambda: self.cursor,
+                      lambda: self.frame if self.in_past else None)
+        judge.on_noted, judge.on_read = self._keep_finding, self.past_read
         return judge
 
     def _keep_finding(self, event: PastEvent) -> None:

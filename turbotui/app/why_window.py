@@ -14,7 +14,6 @@ from turbotui.app.list_window import MenuWindow
 from turbotui.app.screen_table import SCREENS
 from turbotui.app.watch import Watch
 from turbotui.diagnosis.findings import Finding
-from turbotui.diagnosis.limit_history import KEPT
 from turbotui.diagnosis.rules import Certainty
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.row_kinds import KindId
@@ -121,24 +120,14 @@ class WhyWindow(MenuWindow[str]):
             task.cancel()
 
     async def _fill(self) -> None:
-        """Judge the minute before in portions, so that keys are handled in between, unless it was judged already."""
-        watch, cursor = self._watch, self._watch.cursor
-        if cursor is not None and (watch.in_past or not self._is_judged()):
-            diagnosis = self._judge.fresh()
-            for time_ns in cursor.before(KEPT):
-                frame = cursor.timeline.frame(time_ns)
-                if frame is not None:
-                    self._judge.push(frame, diagnosis)
-                await asyncio.sleep(0)
-            shown = watch.frame if watch.in_past else None
-            self._judge.take(diagnosis, None if shown is None else shown.newer.wall_ns)
+        """Wait until the minute before is judged, unless it was already."""
+        frame = self._watch.frame
+        if self._watch.in_past or frame is None or self._judge.lacks_before(frame):
+            work = self._judge.judge_before(after=0.0)
+            if work is not None:
+                await asyncio.wait((work,))
         self._is_filled = True
         self.show_frame()
-
-    def _is_judged(self) -> bool:
-        """Whether another screen had the newest frames judged."""
-        frame, newest = self._watch.frame, self._judge.diagnosis.newest
-        return frame is not None and newest is not None and newest >= frame.seq - 1
 
     def _look(self) -> None:
         """Read tasks and groups on a thread, unless another machine or time is shown, or a reading is in progress."""

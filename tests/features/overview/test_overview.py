@@ -202,7 +202,7 @@ def test_pictures(snap_compare: SnapCompare, machines: dict[str, Recording], nam
         await pilot.pause()  # type: ignore[attr-defined]  # a Pilot
         session.tick(5)
         async with asyncio.timeout(PATIENCE):  # a thread looks at the machine around the CPUs
-            while not any(line.startswith(" load ") for line in drawn(app)):
+            while app.watched.judge.is_at_work or not any(line.startswith(" load ") for line in drawn(app)):
                 await pilot.pause()  # type: ignore[attr-defined]  # as above
 
     assert snap_compare(app, terminal_size=size, run_before=before)
