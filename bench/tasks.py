@@ -19,6 +19,8 @@ from typing import Final
 
 from bench.ping_pong import Rally
 from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.watched_application import WatchedApplication
 from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.machine.launching import HeldCommand
 from turbotui.machine.linux import LinuxHost
@@ -39,7 +41,7 @@ class SwitchCost:
         plain, sampled: medians of the rounds.
         added: median of the differences of neighbouring rounds.
         lost: samples that found no room, of all rounds.
-        reader: microseconds of the reader for each sample that it booked.
+        reader: microseconds of the reader for each sample.
     """
 
     name: str
@@ -75,24 +77,74 @@ def switch_cost(name: str, application: Application, rounds: int, trips: int) ->
                       1e6 * used / booked if booked else 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class TokenAccount:
+    """What rows have of processes that do little but switch.
+
+    Attributes:
+        hops: a second, of all processes: each is a switch.
+        lost: share of the samples that found no room.
+        reader: microseconds of the reader for each hop.
+        shares: the least and the greatest ratio of a row's CPU time to what wait4(2) reports of its process.
+    """
+
+    hops: float
+    lost: float
+    reader: float
+    shares: tuple[float, float]
+
+
+def token_account(application: Application, processes: int, hops: int) -> TokenAccount:
+    """Watch processes that pass tokens over pipes until they end, and compare their rows with wait4(2)."""
+    words = [sys.executable, "-S", "-m", "bench.token_ring", "--processes", str(processes), "--hops", str(hops)]
+    answer, put = os.pipe()
+    os.set_inheritable(put, True)
+    held = HeldCommand(["sh", "-c", f'exec "$@" >&{put}', "sh", *words])
+    os.close(put)
+    watching = WatchedApplications(read_machine(LinuxHost()), live=True)
+    try:
+        one = watching.add(application, child=None if application.everything else held.pid)
+        watching.waiting.add(held.descriptor)
+        began, used = time.monotonic(), time.thread_time()
+        held.go()
+        while held.status is None:
+            watching.round(watching.pause)
+        passed = time.monotonic() - began
+        watching.finish()
+        used = time.thread_time() - used
+        rows = {row.pid: row.run_seconds for row in watching.report(one, Grouping.PROCESS, whole=True).rows}
+        lost = one.aggregate.lost / (_taken(one) + one.aggregate.lost)
+    finally:
+        watching.close()
+    with os.fdopen(answer) as told:
+        truth = {int(pid): float(seconds) for pid, seconds in (line.split() for line in told)}
+    shares = [rows.get(pid, 0.0) / seconds for pid, seconds in truth.items()]
+    return TokenAccount(hops * len(truth) / passed, lost, 1e6 * used / (hops * len(truth)), (min(shares), max(shares)))
+
+
 def reader_cost(seconds: float, events: Sequence[str] = EIGHT) -> tuple[float, float]:
     """Watch all CPUs with eight events, sampled at each switch and every 50 ms, as the screen does.
 
     Returns:
-        Share of one CPU that the reader used, and samples a second that it booked.
+        Share of one CPU that the reader used, and samples a second.
     """
     watching = WatchedApplications(read_machine(LinuxHost()), live=True)
     try:
         one = watching.add(Application("all", everything=True, events=",".join(events)))
         watching.round(watching.pause)
-        before = one.aggregate.samples
+        before = _taken(one)
         began, used = time.monotonic(), time.thread_time()
         while time.monotonic() < began + seconds:
             watching.round(watching.pause)
         passed, used = time.monotonic() - began, time.thread_time() - used
-        return used / passed, (one.aggregate.samples - before) / passed
+        return used / passed, (_taken(one) - before) / passed
     finally:
         watching.close()
+
+
+def _taken(one: WatchedApplication) -> int:
+    """The samples that were taken so far, those that were merged with others too."""
+    return one.aggregate.samples + sum(reader.merged for reader in one.readers)
 
 
 def _words(trips: int, cpu: int) -> list[str]:
@@ -130,7 +182,7 @@ def _watched(application: Application, trips: int, cpus: Sequence[int]) -> tuple
         while held.status is None:
             watching.round(watching.pause)
         used = time.thread_time() - began
-        samples = one.aggregate.samples
+        samples = _taken(one)
         watching.finish()
         lost = one.aggregate.lost
     finally:
@@ -154,6 +206,11 @@ def print_costs(rounds: int, trips: int, seconds: float) -> None:
         one = switch_cost(name, application, rounds, trips)
         print(f"  {one.name:<34} {one.plain:5.2f} without, {one.sampled:5.2f} with: {one.added:+5.2f} us, "
               f"x {one.sampled / one.plain:4.2f}; {one.lost} lost; reader {one.reader:4.1f} us a sample")
+    print("eight processes that pass tokens (to reach: 5 us, and 0.99 of what wait4 reports)")
+    for name, application in ways[::2]:
+        account = token_account(application, 8, 5 * trips)
+        print(f"  {name:<34} {account.hops:9,.0f} hops/s, {account.lost:6.2%} lost, reader {account.reader:4.2f} us "
+              f"a hop; rows {account.shares[0]:.3f} to {account.shares[1]:.3f}")
     share, rate = reader_cost(seconds)
     print(f"all CPUs, eight events, every 50 ms  {share:6.2%} of one CPU at {rate:,.0f} samples a second "
           "(to reach: 2 %)")

@@ -12,8 +12,10 @@ that follows a sample says whose it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
+from itertools import compress
+from operator import ne
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -41,20 +43,24 @@ class SampleNumbers:
         self.doubted |= bool(found)
         return found
 
-    def compare(self, event: int, given: tuple[int, int], named: tuple[int, int]) -> None:
-        """Learn from a sample whose thread a record of its switch has named whether an event has our numbers.
+    def compare(self, events: Sequence[int], given: Sequence[int], named: Sequence[int]) -> None:
+        """Learn from samples whose threads records of their switches have named whether events have our numbers.
 
         Args:
-            event: the identifier in the sample.
-            given: the process and the thread that the sample has.
-            named: those that the record has.
+            events: the identifiers in the samples.
+            given: the process and, in the upper half of the word, the thread that each sample has.
+            named: those that its record has.
         """
-        if given != named:
-            self._agreed[event] = -1  # its own event too, where the other program's samples have no identifier
-            self.doubted = True
-            return
-        self.doubted |= event not in self.own and event not in self._trusted
-        if (times := self._agreed.get(event, 0)) >= 0 and named[1] not in (0, NOBODY):
-            self._agreed[event] = times + 1
-            if times + 1 >= _ENOUGH:
-                self._trusted.add(event)
+        others = set(compress(events, map(ne, given, named)))
+        for event in set(events):
+            if event in others:
+                self._agreed[event] = -1  # its own event too, where the other program's samples have no identifier
+                self.doubted = True
+            elif event not in self.own:
+                self.doubted |= event not in self._trusted
+                right = sum(1 for other, word in zip(events, named, strict=True)
+                            if other == event and word >> 32 not in (0, NOBODY))
+                if right and (times := self._agreed.get(event, 0)) >= 0:
+                    self._agreed[event] = times + right
+                    if times + right >= _ENOUGH:
+                        self._trusted.add(event)

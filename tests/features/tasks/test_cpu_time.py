@@ -109,6 +109,15 @@ def test_where_their_records_were_lost_the_task_clock_stands_in() -> None:
     assert (row(aggregate, ROOT).cpu_ns, row(aggregate, ROOT).guessed) == (300, True)
 
 
+def test_slices_that_are_known_as_one_sample_lie_between_it_and_the_one_before() -> None:
+    """Two threads take turns on a CPU; of the second half of their time nobody knows who ran."""
+    aggregate = aggregator()
+    feed(aggregate, sample(ROOT, ROOT, 1_000, (1, 100)), ran=RunTimes({ROOT: 100}, {}, CPUS, 1_000))
+    ran = RunTimes({ROOT: 250}, {0: ((1_500, 2_000),)}, CPUS, 2_000)
+    feed(aggregate, sample(ROOT, ROOT, 2_000, (51, 600)), ran=ran)
+    assert (row(aggregate, ROOT).cpu_ns, row(aggregate, ROOT).guessed) == (600, True)
+
+
 def test_times_of_a_thread_without_samples_wait_for_its_entry() -> None:
     aggregate = aggregator()
     feed(aggregate, fork(ROOT, ROOT, CHILD, ROOT, 10), ran=RunTimes({CHILD: 70}, {}, CPUS, 500))

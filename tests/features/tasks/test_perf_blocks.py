@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
-from ringbytes import FORMAT, ended, lost, sample
+from ringbytes import FORMAT, cpu_switch, ended, group, last_counts, lost, record, sample, switch
 
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.machine.perf_blocks import Decoder
-from turbotui.machine.perf_records import NOBODY, Lost, Sample
+from turbotui.machine.perf_merging import by_thread
+from turbotui.machine.perf_records import NOBODY, Lost, Record, RecordError, Sample, Switched, parse_record
+from turbotui.machine.perf_ring import unrolled
+from turbotui.machine.sample_numbers import SampleNumbers
 from turbotui.machine.tasks.draining import RingRecords
 from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
 
@@ -78,3 +83,107 @@ def test_after_a_loss_nothing_is_put_together_with_what_came_before() -> None:
     kinds = [type(one) for one in Decoder(FORMAT, 2, shared=True, behind=0).records(block)]
     assert kinds == [Sample, Lost, Sample, Sample]
     assert booked(Mode.CPUS, [block], behind=0) == {5: [2, 20], -2: [8, 90]}
+
+
+def reference(block: bytes) -> tuple[list[Record], int]:
+    """The records of a block, parsed each by itself, and how many are damaged."""
+    found, damaged, at = list[Record](), 0, 0
+    while at < len(block):
+        size = struct.unpack_from("H", block, at + 6)[0] if len(block) - at >= 8 else 0
+        if size < 8 or size > len(block) - at:
+            return found, damaged + 1
+        try:
+            found.append(parse_record(block[at : at + size], FORMAT))
+        except RecordError:
+            damaged += 1
+        at += size
+    return found, damaged
+
+
+def spent(records: Sequence[Record]) -> dict[int, list[int]]:
+    """What each thread of a CPU counted by the differences of successive samples, and under -1 the last sample."""
+    found: dict[int, list[int]] = {}
+    before: list[int] | None = None
+    for one in records:
+        if isinstance(one, Lost):
+            before = None
+        elif isinstance(one, Sample):
+            counts = [one.reading.enabled, one.reading.running, *one.reading.values]
+            if before is not None:
+                sums = found.setdefault(one.tid, [0] * len(counts))
+                found[one.tid] = [had + new - old for had, new, old in zip(sums, counts, before, strict=True)]
+            before = counts
+    return found | {-1: before or []}
+
+
+WORD = st.integers(0, (1 << 64) - 1) | st.integers(0, 5)
+TID = st.integers(0, 4) | st.just(NOBODY)
+RECORDS = st.one_of(
+    *[st.builds(lambda tid, time, values, enabled: record(9, struct.pack("QIIQII", 77, 1, tid, time, 0, 0)
+                                                          + group(values, enabled=enabled)),
+                TID, st.integers(0, 1 << 30), st.tuples(WORD, WORD), WORD)] * 6,
+    st.builds(lost, st.integers(1, 9), st.integers(0, 1 << 30)),
+    st.builds(ended, TID, TID, st.integers(0, 1 << 30)),
+    st.builds(lambda tid, time: last_counts(tid, tid, time, (1, 2)), TID, st.integers(0, 1 << 30)),
+    st.builds(lambda tid, time, out: switch(tid, time, out=out), TID, st.integers(0, 1 << 30), st.booleans()),
+    st.builds(lambda tid, time, out: cpu_switch(tid, time, out=out), TID, st.integers(0, 1 << 30), st.booleans()))
+DAMAGE = st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), max_size=4)
+
+
+def damaged_ring(records: Sequence[bytes], damage: Sequence[tuple[int, int]], start: int) -> bytes:
+    """The bytes of records, some of them changed, as they come out of a ring in which they wrap."""
+    block = bytearray(b"".join(records))
+    for place, byte in damage:
+        if block:
+            block[place % len(block)] = byte
+    size = 1 << (len(block).bit_length() + 1)
+    ring = bytearray(size)
+    for at, byte in enumerate(block):
+        ring[(start + at) % size] = byte
+    return unrolled(bytes(ring), 0, size, start, start + len(block))
+
+
+@given(st.lists(RECORDS, max_size=60), DAMAGE, st.integers(0, 1 << 12))
+def test_many_records_at_once_are_what_each_is_by_itself(records: list[bytes], damage: list[tuple[int, int]],
+                                                         start: int) -> None:
+    block = damaged_ring(records, damage, start)
+    decoder = Decoder(FORMAT, 2, behind=1 << 30)
+    assert (decoder.records(block), decoder.damaged) == reference(block)
+
+
+@given(st.lists(RECORDS, max_size=60), DAMAGE, st.integers(0, 1 << 12))
+def test_samples_of_a_cpu_that_are_merged_add_up_to_what_each_adds(records: list[bytes],
+                                                                   damage: list[tuple[int, int]], start: int) -> None:
+    block = damaged_ring(records, damage, start)
+    decoder = Decoder(FORMAT, 2, shared=True, behind=0)
+    found, (each, damaged) = decoder.records(block), reference(block)
+    assert decoder.damaged == damaged
+    assert spent(found) == spent(each)
+    assert decoder.merged == len(each) - len(found)
+    whole = [[one for one in some if not isinstance(one, Sample | Switched)] for some in (found, each)]
+    assert whole[0] == whole[1]
+
+
+@given(st.lists(RECORDS, max_size=60), DAMAGE, st.integers(0, 1 << 12))
+def test_of_threads_own_samples_the_last_of_each_is_left(records: list[bytes], damage: list[tuple[int, int]],
+                                                         start: int) -> None:
+    block = damaged_ring(records, damage, start)
+    decoder = Decoder(FORMAT, 2, behind=0)
+    found, (each, damaged) = decoder.records(block), reference(block)
+    assert decoder.damaged == damaged
+    last = [{(one.event, one.tid): one for one in some if isinstance(one, Sample)} for some in (found, each)]
+    assert last[0] == last[1]
+
+
+def test_a_thousand_samples_are_merged_where_they_are_of_one_moment() -> None:
+    for apart, most in ((1_000, 11), (1_000_000, 65)):  # ns between two switches
+        plain = [sample(5 + number % 2, 5 + number % 2, number * apart, (number, number)) for number in range(1, 4_001)]
+        named = [one + cpu_switch(5 + number % 2, number * apart, out=True) + cpu_switch(6, number * apart, out=False)
+                 for number, one in enumerate(plain, 1)]
+        for block in (plain, named):
+            decoder = Decoder(FORMAT, 2, shared=True, behind=0, numbers=SampleNumbers({77: -1}))
+            assert len(decoder.records(b"".join(block))) <= most
+
+
+def test_slices_of_threads_that_have_given_back_their_numbers_are_not_merged() -> None:
+    assert by_thread([NOBODY, 5, NOBODY, 5], [[10, 20, 30, 40]], [0]) == [(0, [10]), (2, [20]), (3, [40])]

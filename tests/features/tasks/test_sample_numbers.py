@@ -16,7 +16,7 @@ from watchedtasks import busy_loops, in_namespaces, intervals
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.totals_table import IDLE_PART, MISNUMBERED_PART, OUTSIDE_PART
 from turbotui.machine.perf_blocks import Decoder
-from turbotui.machine.perf_records import GroupReading
+from turbotui.machine.perf_records import GroupReading, Sample
 from turbotui.machine.sample_numbers import SampleNumbers
 from turbotui.machine.tasks.draining import RingRecords
 from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
@@ -52,7 +52,8 @@ def test_the_record_of_its_switch_names_the_thread() -> None:
     assert numbers.doubted, "records of switches are asked for as long as they name others than samples do"
 
 
-SLICES = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 1000), st.booleans(), st.booleans()), min_size=1,
+OFTEN = st.sampled_from([True] * 9 + [False])
+SLICES = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 1000), st.booleans() | st.just(False), OFTEN), min_size=1,
                   max_size=300)
 
 
@@ -79,23 +80,52 @@ def test_threads_have_the_same_whoever_numbers_their_samples(
     assert not aggregate.misnumbered
 
 
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 1000), OFTEN), min_size=1, max_size=300), st.integers(0, 1))
+def test_a_ring_goes_on_with_the_records_that_it_had_when_they_ended(
+        slices: list[tuple[int, int, bool]], behind: int) -> None:
+    block, plain, run = b"", b"", 0
+    for number, (tid, ran, coming) in enumerate(slices, 1):
+        run += ran
+        plain += sample(tid, tid, 10 * number, (number, run))
+        block += sample(tid, tid, 10 * number, (number, run))
+        block += cpu_switch(tid, 10 * number + 1, out=True) + cpu_switch(7, 10 * number + 2, out=False) * coming
+    assert booked(block, named=False, behind=behind << 30) == booked(plain, named=False)
+    decoder = Decoder(FORMAT, 2, shared=True, behind=behind << 30, numbers=SampleNumbers({OWN: -1}))
+    assert all(isinstance(one, Sample) for one in decoder.records(block))
+    assert decoder.checked == len(slices)
+
+
+@pytest.mark.parametrize("event", [OWN, THEIRS])
+def test_among_many_samples_the_one_of_another_is_named_and_noticed(event: int) -> None:
+    """Its identifier is another's, or only its thread is."""
+    block, numbers = b"", SampleNumbers({OWN: -1})
+    for number in range(1, 41):
+        strange = number == 17
+        given = 90 if strange and event == OWN else 5
+        block += sample(given, given, 10 * number, (number, number * 7), event=event if strange else OWN)
+        block += cpu_switch(5, 10 * number + 1, out=True) + cpu_switch(5, 10 * number + 2, out=False)
+    assert booked(block, named=True, behind=0) == ({5: [40, 280]}, {})
+    Decoder(FORMAT, 2, shared=True, behind=0, numbers=numbers, named=True).records(block)
+    assert numbers.doubted
+
+
 def test_a_program_in_the_same_namespace_is_trusted_after_some_samples() -> None:
     numbers = SampleNumbers({OWN: -1})
     for _ in range(20):
-        numbers.compare(THEIRS, (5, 5), (5, 5))
-        numbers.compare(THEIRS + 1, (0, 0), (5, 5))
-        numbers.compare(THEIRS + 2, (0, 0), (0, 0))
+        numbers.compare([THEIRS], [5 << 32], [5 << 32])
+        numbers.compare([THEIRS + 1], [0 << 32], [5 << 32])
+        numbers.compare([THEIRS + 2], [0 << 32], [0 << 32])
     assert numbers.strange({OWN, THEIRS, THEIRS + 1, THEIRS + 2}) == {THEIRS + 1, THEIRS + 2}
     assert numbers.doubted
     numbers.doubted = False
-    numbers.compare(THEIRS, (6, 6), (6, 6))
+    numbers.compare([THEIRS], [6 << 32], [6 << 32])
     assert not numbers.strange({OWN, THEIRS})
     assert not numbers.doubted
     for _ in range(20):
-        numbers.compare(THEIRS + 1, (8, 8), (8, 8))
+        numbers.compare([THEIRS + 1], [8 << 32], [8 << 32])
     assert numbers.strange({THEIRS + 1}), "it has the same number in both namespaces by chance"
     numbers.doubted = False
-    numbers.compare(OWN, (5, 5), (6, 6))
+    numbers.compare([OWN], [5 << 32], [6 << 32])
     assert numbers.doubted, "the other program's samples have no identifier"
 
 

@@ -81,6 +81,20 @@ def test_every_slice_is_its_threads_however_blocks_are_cut(
     assert read(records, places) == (expected, unknown)
 
 
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 10_000)), min_size=1, max_size=300),
+       st.sets(st.integers(1, 300), max_size=5), st.integers(0, 300_000))
+def test_slices_of_a_cpu_that_never_idles_add_up_too(slices: list[tuple[int, int]], places: set[int],
+                                                     known_for: int) -> None:
+    threads, time, until = [*(tid for tid, _length in slices), 1], START, START + known_for
+    records, expected, known = list[bytes](), dict[int, int](), KnownTimes()
+    known.known(1, until)
+    for number, (tid, length) in enumerate(slices):
+        begin, time, following = time, time + length, threads[number + 1]
+        records += [leaves(tid, following, time), comes(following, tid, time + 3)]
+        expected[tid] = expected.get(tid, 0) + (max(0, time - max(begin, until)) if tid == 1 else length)
+    assert read(records, places, known) == ({tid: spent for tid, spent in expected.items() if spent}, 0)
+
+
 @given(SLICES, st.integers(START, START + 1_000_000), st.integers(1, 5))
 def test_what_is_known_otherwise_is_left_out_to_the_nanosecond(
         slices: list[tuple[int, int, str]], until: int, tid: int) -> None:

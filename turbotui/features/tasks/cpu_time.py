@@ -55,12 +55,20 @@ class CpuTime:
         """Account for the context switches of a time span; call it before the samples of that span."""
         self._ran = ran
 
-    def book(self, entry: ThreadTotals, cpu: int, ran: int, time: int) -> None:
-        """Add run time by perf's task clock, for threads whose run time is not known more precisely."""
-        begin = max(time - ran, min(entry.read_ns, time))
-        spent = time - begin if self._ran is None else self._ran.uncovered(cpu, begin, time)
-        if spent > 0:
-            entry.totals[self.place] += spent
+    def book(self, entry: ThreadTotals, cpu: int, ran: int, time: int, slices: int = 1) -> None:
+        """Add run time by perf's task clock, for threads whose run time is not known more precisely.
+
+        Args:
+            ran: ns up to `time`.
+            slices: number of slices; of several since the thread was seen last, each ns in between has the same share.
+        """
+        since = time - ran
+        if slices > 1 and 0 < entry.seen_ns < since:
+            since = entry.seen_ns
+        begin = max(since, min(entry.read_ns, time))
+        unknown = time - begin if self._ran is None else self._ran.uncovered(cpu, begin, time)
+        if unknown > 0 and ran > 0:
+            entry.totals[self.place] += ran * unknown // (time - since)
             entry.guessed = True
 
     def claim_later(self, tid: int, spent: int) -> None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from operator import add, itemgetter
+from operator import add, itemgetter, sub
 from sys import intern
 from typing import Final
 
 from turbotui.features.tasks.task_regions import TaskRegions
-from turbotui.features.tasks.thread_totals import ThreadTotals
+from turbotui.features.tasks.thread_totals import SWITCHES, ThreadTotals
 from turbotui.features.tasks.timeline import Timeline
 from turbotui.features.tasks.totals_table import (
     ALIVE,
@@ -136,6 +136,7 @@ class SampleAggregator(TotalsTable):
         self._width = choice.width
         self._named = len(choice.names)
         self._zero = (0,) * len(self.names)
+        self._switches = self.names.index(SWITCHES) if SWITCHES in self.names else None
         self._load = self.names.index("cycles") if "cycles" in self.names else self._run
         if multiplexed is not None:
             multiplexed.listeners.append(self.book)
@@ -357,11 +358,11 @@ class SampleAggregator(TotalsTable):
         entry = self._entries.get((root, tid)) or self._entry(root, pid, tid)
         entry.pid = pid
         entry.samples += 1
-        entry.seen_ns = sample.time
         if entry.samples == 1 and tid > 0 and (pid, tid) in self._dying.get(ring_cpu, ()):
             entry.ended_ns = sample.time  # its only slice ended with it
         self._place(entry, cpu)
         ran = self._add(entry, key, reading, cpu, sample.time)
+        entry.seen_ns = sample.time
         if self._slices is not None:
             self._slices.booked((root, tid), sample.time)
         if ran > 0 and tid not in IN_NO_ROW:
@@ -421,12 +422,13 @@ class SampleAggregator(TotalsTable):
 
     def _add(self, entry: ThreadTotals, key: tuple[int, int, int], reading: GroupReading, cpu: int, time: int) -> int:
         """Book the difference to the reading before, up to a time; returns the run time in it."""
-        before = list(entry.totals) if self.began else []
+        totals = entry.totals
+        before = totals[:]
         ran = self._book(entry, key, self._values(reading), cpu, time)
         self._note_window(entry, key[2], reading)
         if self.began and (over := ran - max(0, time - self.began)) > _CARRIED_NS:
             early = self._early.setdefault(entry.serial, [0] * len(self.names))
-            for number, (new, old) in enumerate(zip(entry.totals, before, strict=True)):
+            for number, (new, old) in enumerate(zip(totals, before, strict=True)):
                 early[number] += (new - old) * over // ran
         return ran
 
@@ -451,11 +453,12 @@ class SampleAggregator(TotalsTable):
         older reading has nothing to add. What is a thread's own after its heirs' is taken away begins at zero too.
         """
         old = self._last.get(key) or self._zero
-        more = tuple([value - before if value > before else 0 for value, before in zip(new, old, strict=True)])
-        self._last[key] = tuple(map(add, old, more))
-        totals = entry.totals
-        for number, value in enumerate(more):
-            totals[number] += value
+        more: tuple[int, ...] = tuple(map(sub, new, old))
+        if min(more) < 0:
+            more = tuple([max(0, value) for value in more])
+            new = tuple(map(add, old, more))
+        self._last[key] = new
+        entry.totals[:] = map(add, entry.totals, more)
         if entry.tid != key[0] >= 0:
             heirs = self._heirs.setdefault((key[0], key[2]), [0] * len(self.names))
             for number, value in enumerate(more):
@@ -464,7 +467,8 @@ class SampleAggregator(TotalsTable):
             entry.places |= 1 << cpu
         entry.add_load(cpu, more[self._load])
         if self.time is not None:
-            self.time.book(entry, cpu, more[self._run], time)
+            slices = 1 if self._switches is None else more[self._switches]
+            self.time.book(entry, cpu, more[self._run], time, slices)
         if self.regions is not None and entry.tid > 0 and any(more):
             self.regions.add(time - more[self._run], time, more)
         return more[self._run]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from turbotui.cell_widths import flush_right
@@ -113,7 +114,7 @@ class Timeline:
         limit = (self.end - self._horizon) // self.bin_ns
         for thread in list(self._lines):
             bins = self._lines[thread]
-            old = [key for key in bins if key[0] < limit]
+            old = list(takewhile(lambda key: key[0] < limit, bins))  # in the order in which they came
             self._entries -= len(old)
             for key in old:
                 del bins[key]

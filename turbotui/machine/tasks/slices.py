@@ -14,7 +14,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import field
-from itertools import chain
+from itertools import chain, compress
+from operator import sub
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -158,6 +159,33 @@ class CpuSlices:
 
     def _book(self, heads: list[int], others: list[int], keys: list[int], times: list[int]) -> None:
         self._begin_anew(times[0])
+        if 0 in keys or 0 in others or max(keys) >= NOBODY << _TID_SHIFT or not self._add_up(heads, keys, times):
+            self._book_each(heads, others, keys, times)
+        elif heads[-1] & _OUT:
+            self._current, self._left = others[-1] >> _TID_SHIFT, keys[-1] >> _TID_SHIFT
+        else:
+            self._current, self._left = keys[-1] >> _TID_SHIFT, None
+
+    def _add_up(self, heads: list[int], keys: list[int], times: list[int]) -> bool:
+        """Add the slices of a CPU that does not idle; False, and nothing added, if a thread's time is known otherwise.
+
+        Each slice ends where its thread leaves the CPU, and begins where the one before ended.
+        """
+        leaves = [head & _OUT for head in heads]
+        ends = list(compress(times, leaves))
+        lengths = list(map(sub, ends, [self.last, *ends]))
+        if min(lengths, default=0) < 0 or max(self._known_until.at.values(), default=0) > self.last:
+            return False
+        ran: dict[int, int] = {}
+        for key, length in zip(compress(keys, leaves), lengths, strict=True):
+            if length:
+                ran[key] = ran.get(key, 0) + length
+        for key, spent in ran.items():
+            self._ran[key >> _TID_SHIFT] = self._ran.get(key >> _TID_SHIFT, 0) + spent
+        self.last = ends[-1] if ends else self.last
+        return True
+
+    def _book_each(self, heads: list[int], others: list[int], keys: list[int], times: list[int]) -> None:
         current, left = self._current, self._left
         for head, other, key, time in zip(heads, others, keys, times, strict=True):
             tid = key >> _TID_SHIFT

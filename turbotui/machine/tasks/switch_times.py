@@ -20,7 +20,7 @@ from turbotui.machine.tasks.sets import timed
 from turbotui.machine.tasks.slices import SAMPLE_TYPE, CpuSlices, IdleExitTimes, KnownTimes, RunTimes, Span, added
 from turbotui.machine.tasks.wait_set import WaitSet
 
-_SHARE: Final = 8  # by this factor, the rings of samples are larger
+_SHARE: Final = 2  # by this factor, the rings of samples are larger
 _TICK_NS: Final = 50_000_000  # ns between two records of a CPU that does not switch
 _SILENT_NS: Final = 1_000_000_000  # ns without records after which a CPU was offline, and lost its counters
 _LOOK_NS: Final = 1_000_000_000  # ns between two readings of the list of online CPUs

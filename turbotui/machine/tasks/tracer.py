@@ -27,7 +27,8 @@ _SEARCH: Final = 0.05  # seconds between two polls for new threads in /proc (mod
 _TAKE: Final = 0.2  # seconds between two polls of rings that wake their reader when they are half full
 _REPLUG_NS: Final = 1_000_000_000  # ns between two readings of the list of online CPUs
 _ONLINE: Final = "/sys/devices/system/cpu/online"
-_UNDOUBTED: Final = 3  # calls of `take` after which no other program numbers samples
+_UNDOUBTED_NS: Final = 600_000_000  # ns without doubt after which no other program numbers samples
+_CHECKED: Final = 256  # samples of a CPU's threads, each named by its switch, after which none does on that CPU
 _SCANS: Final = 20  # at most so many listings of a process that creates threads faster than they can be listed
 
 
@@ -76,7 +77,7 @@ class TaskTracer:
         self.roots: dict[int, int] = {}
         """By the identifier that a sample carries: the thread whose set took it."""
         self._numbers = SampleNumbers(self.roots)
-        self._undoubted = 0  # calls of `take` since a sample had another program's numbers
+        self._began_ns = self._doubted_ns = 0  # when CPUs were added; when a sample last had another program's numbers
         self._namers: dict[int, int] = {}  # events that name who is switched out, by the descriptor of the ring
 
     @property
@@ -103,7 +104,8 @@ class TaskTracer:
     @property
     def pause(self) -> float:
         """Seconds that may pass before the next `take`, while the rings keep the samples."""
-        if any(throttle.close for throttle in self._throttles.values()):
+        if any(throttle.close for throttle in self._throttles.values()) or (
+                self._namers and self._doubted_ns == self._began_ns):  # nobody has doubted yet
             return POLL_NS / 1e9
         return _SEARCH if self.choice.mode is Mode.THREADS else _TAKE
 
@@ -146,10 +148,11 @@ class TaskTracer:
             self._cgroup = None if cgroup is None else self._host.open_file(cgroup)
         except HostError as error:
             raise MachineError(f"the control group {cgroup} cannot be watched: {error.strerror}") from error
-        self._replug_ns = self._host.now_ns() + _REPLUG_NS
+        self._began_ns = self._doubted_ns = self._host.now_ns()
+        self._replug_ns = self._began_ns + _REPLUG_NS
         for cpu in self._cpus:
             self._add_cpu(cpu, enable=False)
-        self._name_switches()
+        self._name_switches(self._began_ns)
         self._enable(self._sets)  # all at one instant: it takes a millisecond a CPU to open them
 
     def _add_cpu(self, cpu: int, *, enable: bool) -> None:
@@ -202,25 +205,30 @@ class TaskTracer:
         yield from in_order([*ends, *samples.values()])
         self._release()
         if self.choice.mode is Mode.CPUS:
-            self._name_switches()
+            self._name_switches(now)
         if self.choice.mode is Mode.CPUS and now >= self._replug_ns:
             yield self._replug(now)
 
-    def _name_switches(self) -> None:
+    def _name_switches(self, now: int) -> None:
         """Have each CPU's ring name who is switched out while another program may number samples.
 
         At first, because another may be there already; later from the first sample on that shows it. A switch then
-        takes three times the bytes.
+        takes three times the bytes, so a CPU that has named enough threads right goes on without.
         """
-        self._undoubted = 0 if self._numbers.doubted else self._undoubted + 1
-        self._numbers.doubted = False
-        if self._undoubted > _UNDOUBTED:
+        doubted, self._numbers.doubted = self._numbers.doubted, False
+        if doubted:
+            self._doubted_ns = now
+            for decoder in self._decoders.values():
+                decoder.checked = 0
+        elif now - self._doubted_ns >= _UNDOUBTED_NS:
             self._unname()
             return
         cgroup = self._cgroup
         try:
             for counters in self._sets:
-                if counters.leader not in self._namers:
+                if self._decoders[counters.leader].checked >= _CHECKED:
+                    self._unname(counters.leader)
+                elif counters.leader not in self._namers:
                     self._namers[counters.leader] = namer = self._host.perf_event_open(
                         switch_namer(cgroup=cgroup is not None), -1 if cgroup is None else cgroup, counters.cpu, -1)
                     control(namer, SET_OUTPUT, counters.leader, "sending records of switches to the ring of samples")
