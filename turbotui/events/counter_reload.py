@@ -33,12 +33,12 @@ def reloaded(text: str, events: Sequence[EncodedEvent], devices: Devices) -> lis
         UnknownTermError: the PMU cannot reload counters.
         ConflictError: neither of the two has a period, or the one before has a mask of its own.
     """
-    found = list(events)
-    for at, event in enumerate(found):
+    encoded_events = list(events)
+    for at, event in enumerate(encoded_events):
         ratio = next((value for name, value in event.options if name == RATIO), "")
         if ratio:
-            found[at - 1 : at + 1] = _pair(text, found, at, float(ratio), devices)
-    return found
+            encoded_events[at - 1 : at + 1] = _pair(text, encoded_events, at, float(ratio), devices)
+    return encoded_events
 
 
 def _pair(

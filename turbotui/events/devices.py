@@ -130,13 +130,13 @@ class Devices:
             return (pmus,)
         words = tuple(word for term in terms if (word := term.value if term.name == "event" else term.name))
         key = (tuple([pmu.name for pmu in pmus]), *map(self.owners, words))
-        found = self._alike.get(key)
-        if found is None:
+        same_units = self._alike.get(key)
+        if same_units is None:
             groups: dict[object, list[Pmu]] = {}
             for pmu in pmus:
                 groups.setdefault(self._meaning(pmu, words), []).append(pmu)
-            found = self._alike[key] = tuple(map(tuple, groups.values()))
-        return found
+            same_units = self._alike[key] = tuple(map(tuple, groups.values()))
+        return same_units
 
     def owners(self, word: str) -> object:
         """Return a key of the PMUs that have the event by a source other than sysfs; equal keys mean equal PMUs."""
@@ -150,7 +150,7 @@ class Devices:
             return pmu.name
         if pmu.name not in self._content_of:
             own = pmu.formats, pmu.events
-            same = (at for at, one in enumerate(self._contents) if (one.formats, one.events) == own)
+            same = (at for at, pmu in enumerate(self._contents) if (pmu.formats, pmu.events) == own)
             at = self._content_of[pmu.name] = next(same, len(self._contents))
             self._contents += [pmu] if at == len(self._contents) else []
         return self._content_of[pmu.name]

@@ -74,14 +74,14 @@ class EventEncoder:
         groups = 0
         for item in parse(text):
             if isinstance(item, WrittenGroup):
-                alone = [one for member in item.members for one in self._alike(member)]
+                alone = [written for member in item.members for written in self._alike(member)]
                 members = [self._event(member, item.modifiers) for member in alone]
                 grouped = reloaded(item.text, regroup(item, members, groups), self.devices)
                 self._check_filters(grouped)
                 groups += len({event.group for event in grouped})
                 events += grouped
             else:
-                events += reloaded(item.text, self._each(self._alike(item), lambda one: self._event(one, ""),
+                events += reloaded(item.text, self._each(self._alike(item), lambda written: self._event(written, ""),
                                                           some=is_pattern(item.head)), self.devices)
         return tuple(events)
 

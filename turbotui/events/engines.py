@@ -149,12 +149,12 @@ class LibpfmEngine:
         Raises:
             PfmError: one of its classes.
         """
-        found = []
+        codes = []
         for string in self._named(text):
             raw = self.library.raw_encoding(string, self._plm)
             model = self.library.pmu_of(raw.idx)
-            found.append(BareCodes(string, raw.fstr, model.name, raw.codes, "libpfm", raw.idx))
-        return tuple(found)
+            codes.append(BareCodes(string, raw.fstr, model.name, raw.codes, "libpfm", raw.idx))
+        return tuple(codes)
 
 
 def _with_unit(event: EncodedEvent, pmu: Pmu) -> EncodedEvent:

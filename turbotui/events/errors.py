@@ -90,5 +90,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
     import difflib  # noqa: PLC0415 - where a word is wrong
 
     lower = {item.lower(): item for item in known}
-    found = difflib.get_close_matches(name.lower(), lower, n=_NEAREST)
-    return f"; did you mean {', '.join(lower[item] for item in found)}?" if found else ""
+    close = difflib.get_close_matches(name.lower(), lower, n=_NEAREST)
+    return f"; did you mean {', '.join(lower[item] for item in close)}?" if close else ""

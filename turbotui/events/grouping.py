@@ -40,12 +40,12 @@ def regroup(written: WrittenGroup, members: Sequence[Sequence[EncodedEvent]], fi
         )
     alike = all([event.pmu for event in events] == pmus for events in hardware[1:])
     units = list(zip(*hardware, strict=True)) if alike else _by_pmu(hardware)
-    found: list[EncodedEvent] = []
+    encoded_events: list[EncodedEvent] = []
     for index, own in enumerate(units):
         with_free = alike or own[0].pmu in pmus
         joined = [replace(event, cpus=own[0].cpus) for event in free] if with_free else []
-        found += _numbered([event for event in leader_first([*own, *joined]) if event.string], first + index)
-    return found
+        encoded_events += _numbered([event for event in leader_first([*own, *joined]) if event.string], first + index)
+    return encoded_events
 
 
 def _by_pmu(hardware: Sequence[Sequence[EncodedEvent]]) -> list[tuple[EncodedEvent, ...]]:
@@ -57,8 +57,8 @@ def _by_pmu(hardware: Sequence[Sequence[EncodedEvent]]) -> list[tuple[EncodedEve
 
 
 def _numbered(events: Sequence[EncodedEvent], number: int) -> list[EncodedEvent]:
-    found = []
+    numbered = []
     for index, event in enumerate(events):
         attr = event.attr if index == 0 else replace(event.attr, flags=event.attr.flags & ~_LEADER_ONLY)
-        found.append(replace(event, attr=attr, group=number, leader=index == 0))
-    return found
+        numbered.append(replace(event, attr=attr, group=number, leader=index == 0))
+    return numbered

@@ -47,5 +47,6 @@ def leader_first(events: Sequence[EncodedEvent]) -> tuple[EncodedEvent, ...]:
     return (unasked, *events)
 
 
-def _same(one: PerfAttr, other: PerfAttr) -> bool:
-    return (one.type, one.config, one.config1, one.config2) == (other.type, other.config, other.config1, other.config2)
+def _same(attr: PerfAttr, other: PerfAttr) -> bool:
+    return (attr.type, attr.config, attr.config1, attr.config2) == (other.type, other.config, other.config1,
+                                                                    other.config2)

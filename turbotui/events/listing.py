@@ -93,10 +93,10 @@ def tracepoint_listing(engine: OwnEngine, pattern: str) -> Iterator[ListedEvent]
     if not colon:
         return
     try:
-        found = engine.encoder.tracepoints.find(system or "*", name or "*")
+        tracepoints = engine.encoder.tracepoints.find(system or "*", name or "*")
     except TracepointError:
         return
-    for folder, each, number in found:
+    for folder, each, number in tracepoints:
         yield ListedEvent(f"{folder}:{each}", "tracepoint", f"tracepoint {number}", "", "own", "tracepoint")
 
 
@@ -156,7 +156,7 @@ def try_open(host: Host, event: EncodedEvent, facts: Circumstances, cpus: tuple[
     if not usable:
         return Unavailable(Reason.OFFLINE, f"{event.string}: no CPU of its PMU {event.pmu} is online")
     try:
-        close_all(host, open_group(host, [one.attr for one in leader_first((event,))], -1, usable[0]))
+        close_all(host, open_group(host, [member.attr for member in leader_first((event,))], -1, usable[0]))
     except HostError as error:
         return explain_perf(error, f"perf {event.string}", facts, event.attr.type)
     return None

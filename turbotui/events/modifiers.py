@@ -70,36 +70,36 @@ def parse_modifiers(letters: str, group: str = "") -> Modifiers:
     return modifiers
 
 
-def _add(found: Modifiers, letters: str) -> Modifiers:
+def _add(modifiers: Modifiers, letters: str) -> Modifiers:
     if len(letters) > _MOST_LETTERS:
         raise ModifierError(f"The modifiers {letters!r} are more than {_MOST_LETTERS} letters.")
-    precise = found.precise
+    precise = modifiers.precise
     for index, letter in enumerate(letters):
         if letter not in LETTERS:
             raise ModifierError(f"{letter!r} of {letters!r} is no event modifier; there are {' '.join(LETTERS)}.")
         if letter != "p" and letter in letters[:index]:
             raise ModifierError(f"The event modifier {letter!r} is given twice in {letters!r}.")
         if letter in "ukh":
-            found = replace(found, rings=(found.rings or frozenset()) | {letter})
+            modifiers = replace(modifiers, rings=(modifiers.rings or frozenset()) | {letter})
         elif letter in "GH":
-            found = replace(found, sides=(found.sides or frozenset()) | {letter})
+            modifiers = replace(modifiers, sides=(modifiers.sides or frozenset()) | {letter})
         elif letter == "p":
             precise += 1
         else:
-            found = _SWITCHES[letter](found)
+            modifiers = _SWITCHES[letter](modifiers)
     if precise > _MOST_PRECISE:
         raise ModifierError(f"The modifiers ask for precision {precise}; ppp ({_MOST_PRECISE}) is the most there is.")
-    return replace(found, precise=precise)
+    return replace(modifiers, precise=precise)
 
 
 _SWITCHES: Mapping[str, Callable[[Modifiers], Modifiers]] = {
-    "P": lambda found: replace(found, most_precise=True),
-    "S": lambda found: replace(found, sample_read=True),
-    "D": lambda found: replace(found, pinned=True),
-    "e": lambda found: replace(found, exclusive=True),
-    "I": lambda found: replace(found, idle_excluded=True),
-    "W": lambda found: replace(found, weak=True),
-    "b": lambda found: replace(found, bpf=True),
-    "R": lambda found: replace(found, retire_latency=True),
-    "X": lambda found: found,  # forbids perf to regroup by PMU, which turbotui never does
+    "P": lambda modifiers: replace(modifiers, most_precise=True),
+    "S": lambda modifiers: replace(modifiers, sample_read=True),
+    "D": lambda modifiers: replace(modifiers, pinned=True),
+    "e": lambda modifiers: replace(modifiers, exclusive=True),
+    "I": lambda modifiers: replace(modifiers, idle_excluded=True),
+    "W": lambda modifiers: replace(modifiers, weak=True),
+    "b": lambda modifiers: replace(modifiers, bpf=True),
+    "R": lambda modifiers: replace(modifiers, retire_latency=True),
+    "X": lambda modifiers: modifiers,  # forbids perf to regroup by PMU, which turbotui never does
 }

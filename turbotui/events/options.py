@@ -149,13 +149,13 @@ def _field(name: str, bits: int) -> OptionTaker:
 def _cpu(settings: Settings, term: EventTerm) -> None:
     text = term.value or ""
     try:
-        found = tuple(sorted(parse_cpulist(text)))
+        cpus = tuple(sorted(parse_cpulist(text)))
     except ValueError:
-        found = ()
-    if not found and re.fullmatch(_PMU, text) is None:
+        cpus = ()
+    if not cpus and re.fullmatch(_PMU, text) is None:
         raise TermValueError(f"The value {text[:80]!r} of the term 'cpu' is neither a list of CPUs nor the name of a "
                              "PMU: write cpu=0-3 or cpu=cpu_core.")
-    settings.cpus, settings.cpus_of = found, "" if found else text
+    settings.cpus, settings.cpus_of = cpus, "" if cpus else text
 
 
 def _aux_action(settings: Settings, term: EventTerm) -> None:

@@ -45,7 +45,7 @@ def alike(written: Written, devices: Devices, tracepoints: Tracepoints) -> list[
     if written.kind != "name":
         return [written]
     if written.terms is not None:
-        return [each for one in _by_kind(written, devices) for each in _by_event(one, devices)]
+        return [each for kind in _by_kind(written, devices) for each in _by_event(kind, devices)]
     if _is_tracepoint(written, devices):
         return _by_tracepoint(written, tracepoints)
     return _by_kind(written, devices)

@@ -75,8 +75,8 @@ class PerfEncoder:
         """
         tables = self._with_tables()
         devices = (tables if isinstance(tables, EventEncoder) else self.own).devices
-        found = devices.exactly(pmu)
-        return found if found is not None and find_event(found, event) is not None else None
+        device = devices.exactly(pmu)
+        return device if device is not None and find_event(device, event) is not None else None
 
     def _with_tables(self) -> EventEncoder | NoTablesError:
         if self._tables is None:

@@ -70,10 +70,10 @@ def _of_chip(host: Host, written: Written) -> str:
         known.append(f"{_HWMON}{name}")
         if name != wanted.lower():
             continue
-        found = next((file for file in names_in(host, chip) if _is_event(host, f"{chip}/{file}", event)), "")
-        if found:
-            return (f"{written.text} is no counter: perf reads the file {chip}/{found}; add it as a level with "
-                    f"--add {chip}/{found},raw, or see turbotui columns for those of known sensors.")
+        file_name = next((file for file in names_in(host, chip) if _is_event(host, f"{chip}/{file}", event)), "")
+        if file_name:
+            return (f"{written.text} is no counter: perf reads the file {chip}/{file_name}; add it as a level with "
+                    f"--add {chip}/{file_name},raw, or see turbotui columns for those of known sensors.")
         return f"The sensor chip {chip} of {written.text} has no value {event!r} that can be read."
     chips = f"; there are {', '.join(sorted(set(known)))}" if known else ""
     return f"This machine has no sensor chip {wanted!r}, which {written.text} would read{chips}."

@@ -47,8 +47,8 @@ class Alternative:
 
     def suits(self, model: CpuModel) -> bool:
         """Tell whether the alternative is meant for this processor."""
-        found = model_id(model)
-        return not self.models or any(re.fullmatch(pattern, found) for pattern in self.models)
+        known_id = model_id(model)
+        return not self.models or any(re.fullmatch(pattern, known_id) for pattern in self.models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,21 +170,23 @@ def _read_set(name: str, table: object) -> tuple[str, tuple[SetColumn, ...]]:
         raise RowError(name, f"{name!r} is no set: write [NAME] and [[NAME.column]]")
     if not table.get("column"):
         raise RowError(f"[{name}", f"the set {name} has no [[{name}.column]]")
-    found = make_row(_Set, table, column=tables(f"[[{name}.column]]", lambda one: _read_column(name, one)))
-    names = [column.name for column in found.column]
-    twice = next((one for one in names if names.count(one) > 1), None)
+    event_set = make_row(_Set, table, column=tables(f"[[{name}.column]]", lambda row: _read_column(name, row)))
+    names = [column.name for column in event_set.column]
+    twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise RowError(f'"{twice}"', f"the set {name} has two columns {twice}")
-    return found.title or name, found.column
+    return event_set.title or name, event_set.column
 
 
 def _read_column(owner: str, table: Mapping[str, object]) -> SetColumn:
-    found = make_row(_Column, table, name=_named, decimals=_decimals, formula=_formula,
+    made_column = make_row(_Column, table, name=_named, decimals=_decimals, formula=_formula,
         alternative=tables(f"[[{owner}.column.alternative]]", _read_alternative))
-    if found.formula and found.alternative:
-        raise RowError(f'"{found.name}"', f"the column {found.name} has a formula and alternatives: write one of them")
-    alone = (Alternative(found.formula, (), found.document),) if found.formula else found.alternative
-    return SetColumn(found.name, alone, found.unit, found.decimals, found.help)
+    if made_column.formula and made_column.alternative:
+        raise RowError(f'"{made_column.name}"',
+                       f"the column {made_column.name} has a formula and alternatives: write one of them")
+    alone = (Alternative(made_column.formula, (), made_column.document),
+             ) if made_column.formula else made_column.alternative
+    return SetColumn(made_column.name, alone, made_column.unit, made_column.decimals, made_column.help)
 
 
 def _read_alternative(table: Mapping[str, object]) -> Alternative:
@@ -204,14 +206,14 @@ def _decimals(value: object) -> int:
 
 
 def _formula(value: object) -> str:
-    found = rows.text(value)
-    if not found:
+    formula = rows.text(value)
+    if not formula:
         raise WrongKindError("a formula")
     try:
-        parse_expression(found)
+        parse_expression(formula)
     except ExpressionError as error:
-        raise RowError(found, str(error)) from error
-    return found
+        raise RowError(formula, str(error)) from error
+    return formula
 
 
 def _models(value: object) -> tuple[str, ...]:

@@ -225,8 +225,8 @@ class _Parser:
             value = self._text[self._at + 1 : end]
             self._at = end + 1
             return EventTerm(match.group(), value, start)
-        found = _BARE_VALUE.match(self._text, self._at)
-        if found is None:
+        number_match = _BARE_VALUE.match(self._text, self._at)
+        if number_match is None:
             raise self._fail(f"a value is expected after {match.group()}=")
-        self._at = found.end()
-        return EventTerm(match.group(), found.group(), start)
+        self._at = number_match.end()
+        return EventTerm(match.group(), number_match.group(), start)

@@ -185,7 +185,7 @@ def _under(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: Setting
 
 
 def _alias_terms(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: Settings) -> dict[str, int]:
-    found: dict[str, int] = {}
+    terms: dict[str, int] = {}
     for part in alias.text.split(","):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if value == "?":
@@ -201,7 +201,7 @@ def _alias_terms(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: S
             whose = f"{alias.table} of {alias.name}" if alias.table else f"PMU {pmu.name}"
             raise DescriptionError(f"The description of the {whose} is wrong: {error}") from error
         if name in pmu.formats:
-            found[name] = number
+            terms[name] = number
         elif name in WORDS:
             settings.words[WORDS.index(name)] |= number
             settings.shown.append(f"{name}={number:#x}")
@@ -212,7 +212,7 @@ def _alias_terms(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: S
                 f"The event {alias.name} of the PMU {pmu.name} uses the term {name!r}, which the PMU does not have"
                 f"{f': {alias.table} has it for a newer kernel' if alias.table else ''}."
             )
-    return found
+    return terms
 
 
 def _generic(pmu: Pmu, term: EventTerm, settings: Settings, *, core: bool, extended: bool) -> None:

@@ -35,12 +35,12 @@ class Tracepoints:
         """
         written = f"{system}:{name}"
         systems = self.systems(written)
-        found = []
+        tracepoints = []
         names: list[str] = []
         for folder in _fitting(system, systems):
             names = self._list(f"{self._root}/{folder}")
-            found += [(folder, each, self._id(folder, each)) for each in _fitting(name, names)]
-        kept = tuple((folder, each, number) for folder, each, number in found if number is not None)
+            tracepoints += [(folder, each, self._id(folder, each)) for each in _fitting(name, names)]
+        kept = tuple((folder, each, number) for folder, each, number in tracepoints if number is not None)
         if not kept:
             if _VENDORS.fullmatch(written):
                 raise _vendors_spelling(written)

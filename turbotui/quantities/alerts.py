@@ -87,7 +87,8 @@ def parse_alert(request: AlertRequest, find: Callable[[str], Column[Any] | None]
         raise UsageError("the condition compares no column with anything: write PkgTmp>95 for 10s")
     scopes = [Scope.SYSTEM if column.whole_only else column.scope for column in parsed.columns
               if isinstance(column, CounterColumn)]
-    scope = None if request.table else Scope(request.rows) if request.rows else min(scopes, key=lambda one: one.rank)
+    scope = None if request.table else Scope(request.rows) if request.rows else min(scopes,
+                                                                                    key=lambda scope: scope.rank)
     column = next(iter(first.columns.values()), parsed.columns[0])
     return AlertRule(request, replace(parsed, text=condition), seconds, scope, column, first.sign in _LEAST)
 

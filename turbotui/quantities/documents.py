@@ -65,15 +65,15 @@ def parse_toml(text: str) -> dict[str, object]:
     if _long_key().search(text):
         raise DocumentError(_TOO_DEEP)
     try:
-        found = tomllib.loads(text, parse_float=_finite)
-        _check(found)
+        document = tomllib.loads(text, parse_float=_finite)
+        _check(document)
     except RecursionError:
         raise DocumentError(_TOO_DEEP) from None
     except DocumentError:
         raise
     except ValueError as error:
         raise _not_toml(str(error)) from error
-    return visible_in(found)
+    return visible_in(document)
 
 
 def toml_of(value: TomlValue) -> str:
@@ -118,11 +118,11 @@ def parse_json(text: str | bytes, most_values: int = MOST_VALUES) -> object:
     try:
         plain = is_plain_json(text)  # most strings contain neither, and are long
         if plain and not _has_extremes(text):
-            found: object = json.loads(text, parse_constant=_finite)
+            document: object = json.loads(text, parse_constant=_finite)
         else:
-            found = json.loads(text, parse_float=_finite, parse_int=_bounded, parse_constant=_finite)
+            document = json.loads(text, parse_float=_finite, parse_int=_bounded, parse_constant=_finite)
         if not plain:
-            _check(found)
+            _check(document)
     except RecursionError:
         raise DocumentError(_TOO_DEEP) from None
     except DocumentError:
@@ -131,7 +131,7 @@ def parse_json(text: str | bytes, most_values: int = MOST_VALUES) -> object:
         raise DocumentError(f"it is not UTF-8, at byte {error.start + 1}") from error
     except ValueError as error:
         raise DocumentError(f"it is not JSON: {error}") from error
-    return found if plain else visible_in(found)
+    return document if plain else visible_in(document)
 
 
 def values_in(data: bytes) -> int:

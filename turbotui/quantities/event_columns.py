@@ -107,16 +107,16 @@ class EventColumn:
         """1 where the rule holds, 0 where it does not; None where that is unknown."""
         if self.rule is None:
             return None
-        found = self.rule.evaluate(_with_parts(values, (*self.parts, *self.rule_parts)))
-        return None if found is None else float(found != 0.0)
+        value = self.rule.evaluate(_with_parts(values, (*self.parts, *self.rule_parts)))
+        return None if value is None else float(value != 0.0)
 
     def fault(self, values: Mapping[str, float | None]) -> str:
         """The reason why there is no value, as a clause; "" where no divisor is zero."""
         if self.formula is None:
             return ""
-        found = _with_parts(values, self.parts)
-        faults = (part.fault(found, name) for name, part in self.parts if found[name] is None)
-        return self.formula.fault(found, self.name if self.parts else "") or next(filter(None, faults), "")
+        parts = _with_parts(values, self.parts)
+        faults = (part.fault(parts, name) for name, part in self.parts if parts[name] is None)
+        return self.formula.fault(parts, self.name if self.parts else "") or next(filter(None, faults), "")
 
 
 def _leaves(expressions: Iterable[Expression], parts: Collection[str]) -> tuple[str, ...]:
@@ -126,10 +126,10 @@ def _leaves(expressions: Iterable[Expression], parts: Collection[str]) -> tuple[
 def _with_parts(values: Mapping[str, float | None], parts: Parts) -> Mapping[str, float | None]:
     if not parts:
         return values
-    found = dict(values)
+    joined = dict(values)
     for name, part in parts:
-        found[name] = part.evaluate(found)
-    return found
+        joined[name] = part.evaluate(joined)
+    return joined
 
 
 @dataclass(frozen=True, slots=True)

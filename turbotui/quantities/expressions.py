@@ -67,8 +67,8 @@ class Expression:
                 operands = stack[-step.count :]
                 del stack[-step.count :]
                 stack.append(result_of(step.kind, operands))
-        found = stack[0]
-        return None if found is None or not math.isfinite(found) else found
+        result = stack[0]
+        return None if result is None or not math.isfinite(result) else result
 
     def fault(self, values: Mapping[str, float | None], title: str = "") -> str:
         """The reason why `evaluate` has no value, as a clause; "" where no divisor is zero.
@@ -88,8 +88,8 @@ class Expression:
                 del stack[-step.count :]
                 value = result_of(step.kind, [operand[0] for operand in operands])
                 stack.append((value, "", "" if value is not None else _why_unknown(step.kind, operands)))
-        found, _name, why = stack[0]
-        if found is not None and not math.isfinite(found):
+        quotient, _name, why = stack[0]
+        if quotient is not None and not math.isfinite(quotient):
             why = "it is too large for a number"
         return f"{title or self.text}: {why}" if why else ""
 
@@ -133,7 +133,8 @@ class Expression:
             return {}
         if kind == "if":
             del operands[1]
-            operands = [one for one in operands if one] or operands[:1]  # a plain number is compatible with any unit
+            # A plain number is compatible with any unit.
+            operands = [operand for operand in operands if operand] or operands[:1]
         first = operands[0]
         if kind in {"*", *_DIVIDE}:
             sign = 1 if kind == "*" else -1
@@ -162,7 +163,7 @@ def result_of(kind: str, operands: Sequence[float | None]) -> float | None:
         return 0.0
     if kind in {"and", "or"}:
         decides = kind == "or"
-        if any((one != 0.0) is decides for one in known):
+        if any((value != 0.0) is decides for value in known):
             return float(decides)
         return None if len(known) < len(operands) else float(not decides)
     return None if len(known) < len(operands) else _result(kind, known)

@@ -43,8 +43,8 @@ class FactFile:
     def find(self, name: str) -> dict[str, object] | None:
         """The table `[NAME]`, parsing no other table; None if there is none."""
         header = name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else f'"{name}"'
-        _, found, rest = f"\n{self._text()}".partition(f"\n[{header}]\n")
-        return self._parsed(name, rest.partition("\n[")[0].splitlines()) if found else None
+        _, mark, rest = f"\n{self._text()}".partition(f"\n[{header}]\n")
+        return self._parsed(name, rest.partition("\n[")[0].splitlines()) if mark else None
 
     def inherited(self, name: str) -> dict[str, object]:
         """The table `[NAME]` with the keys of the table that it is `like`, and so on, but for those of its own.

@@ -134,10 +134,10 @@ class JoinedConditions(Generic[C]):
         """Whether the row passes; None if that is unknown."""
         return self.joined([part.holds(row) for part in self.parts])
 
-    def joined(self, found: Sequence[bool | None]) -> bool | None:
+    def joined(self, answers: Sequence[bool | None]) -> bool | None:
         """The answer for a row of which each part is true, false or unknown (None)."""
         decided = not self.every  # one part can decide the result
-        answer = decided if decided in found else None if None in found else self.every
+        answer = decided if decided in answers else None if None in answers else self.every
         return None if answer is None else answer is not self.turned
 
 
@@ -243,13 +243,13 @@ def _is_number(text: str) -> bool:
 
 def _joined(tokens: Sequence[Token]) -> list[Token]:
     """The tokens with `and` inserted between adjacent terms."""
-    found: list[Token] = []
+    joined: list[Token] = []
     for token in tokens:
         begins = token.kind in OPERANDS or token.kind == "function" or token.word in ("(", "not")
-        if begins and found and ends_operand(found[-1]):
-            found.append(Token("sign", "and", token.position))
-        found.append(token)
-    return found
+        if begins and joined and ends_operand(joined[-1]):
+            joined.append(Token("sign", "and", token.position))
+        joined.append(token)
+    return joined
 
 
 class _Reader(Generic[C]):

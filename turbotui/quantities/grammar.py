@@ -69,11 +69,11 @@ def ends_operand(token: Token) -> bool:
 
 def function_or_name(tokens: Sequence[Token], functions: Sequence[str] = FUNCTIONS) -> list[Token]:
     """The tokens with every name before a parenthesis marked as a function; elsewhere `min` is a name."""
-    found = list(tokens)
+    inner = list(tokens)
     for at, (token, after) in enumerate(pairwise(tokens)):
         if token.kind in {"name", "word"} and token.word in functions and (after.kind, after.word) == ("sign", "("):
-            found[at] = Token("function", token.word, token.position)
-    return found
+            inner[at] = Token("function", token.word, token.position)
+    return inner
 
 
 def syntax_of(text: str, tokens: Sequence[Token]) -> ast.expr:
@@ -118,8 +118,8 @@ def token_of(tokens: Sequence[Token], node: ast.expr) -> Token | None:
 
 def first_token(tokens: Sequence[Token], node: ast.AST) -> int:
     """Position in the text of the first operand below a node; 0 without one."""
-    places = [token.position for one in ast.walk(node)
-              if isinstance(one, ast.expr) and (token := token_of(tokens, one)) is not None]
+    places = [token.position for inner in ast.walk(node)
+              if isinstance(inner, ast.expr) and (token := token_of(tokens, inner)) is not None]
     return min(places, default=0)
 
 
@@ -176,7 +176,7 @@ def _choice(node: ast.expr) -> tuple[Step, Sequence[ast.expr]] | None:
 
 
 def _plain(given: Sequence[ast.expr]) -> bool:
-    return not any(isinstance(one, ast.Starred) for one in given)
+    return not any(isinstance(argument, ast.Starred) for argument in given)
 
 
 def _operand(text: str, tokens: Sequence[Token], node: ast.expr, *, choices: bool) -> Step:

@@ -111,17 +111,17 @@ def meter_signal(kind: str, number: int, quantity: str) -> SignalId:
 
 def meters_of(signals: Mapping[SignalId, Signal]) -> tuple[PowerMeter, ...]:
     """The meters to which a machine's signals belong, kind by kind."""
-    found: dict[tuple[str, int], dict[str, Signal]] = {}
+    meters: dict[tuple[str, int], dict[str, Signal]] = {}
     for name, signal in signals.items():
         parts = name.split(".")
         if len(parts) == 4 and parts[0] == PREFIX[:-1] and parts[1] in KINDS and parts[2].isdecimal():
-            found.setdefault((parts[1], int(parts[2])), {})[parts[3]] = signal
-    return tuple(_meter(KINDS[kind], number, found[kind, number]) for kind, number in _ordered(found))
+            meters.setdefault((parts[1], int(parts[2])), {})[parts[3]] = signal
+    return tuple(_meter(KINDS[kind], number, meters[kind, number]) for kind, number in _ordered(meters))
 
 
-def _ordered(found: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+def _ordered(keys: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     order = list(KINDS)
-    return sorted(found, key=lambda key: (order.index(key[0]), key[1]))
+    return sorted(keys, key=lambda key: (order.index(key[0]), key[1]))
 
 
 def _meter(kind: MeterKind, number: int, signals: Mapping[str, Signal]) -> PowerMeter:

@@ -175,7 +175,7 @@ def plan_sets(definition: MetricDefinition, counters: int | None = None,
             free = room
         sets[-1].append(event)
         free -= event.counters
-    return tuple(tuple(one) for one in sets)
+    return tuple(tuple(events) for events in sets)
 
 
 def plan_level_sets(definition: MetricDefinition) -> tuple[tuple[MetricEvent, ...], ...]:

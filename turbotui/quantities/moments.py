@@ -21,8 +21,8 @@ _HELP: Final = "write a time (14:03:20), a date with a time (2026-11-22 14:03), 
 
 def is_moment(text: str) -> bool:
     """Whether a text looks like a moment."""
-    found = text.strip()
-    return found.lower() in {"first", "last"} or any(form.fullmatch(found) for form in (_STEP, _TIME, _DATE))
+    stripped = text.strip()
+    return stripped.lower() in {"first", "last"} or any(form.fullmatch(stripped) for form in (_STEP, _TIME, _DATE))
 
 
 def parse_moment(text: str, here_ns: int, first_ns: int, last_ns: int) -> int:
@@ -44,17 +44,17 @@ def parse_moment(text: str, here_ns: int, first_ns: int, last_ns: int) -> int:
     Raises:
         UsageError: the text has none of these forms, or both moments of a local time are possible.
     """
-    found = text.strip()
-    if found.lower() in {"first", "last"}:
-        return first_ns if found.lower() == "first" else last_ns
-    step = _STEP.fullmatch(found)
+    stripped = text.strip()
+    if stripped.lower() in {"first", "last"}:
+        return first_ns if stripped.lower() == "first" else last_ns
+    step = _STEP.fullmatch(stripped)
     if step is not None:
         seconds = sum(float(number) * _SECONDS[unit.lower()] for number, unit in _PART.findall(step[2]))
         return here_ns + round((seconds if step[1] == "+" else -seconds) * NS)
     try:
-        if _DATE.fullmatch(found):
-            return _local(datetime.fromisoformat(found), text, first_ns, last_ns)
-        if (match := _TIME.fullmatch(found)) is not None:
+        if _DATE.fullmatch(stripped):
+            return _local(datetime.fromisoformat(stripped), text, first_ns, last_ns)
+        if (match := _TIME.fullmatch(stripped)) is not None:
             return _time(match, text, first_ns, last_ns)
     except (ValueError, OverflowError) as error:
         raise UsageError(f'"{text}" is no time: {error}; {_HELP}') from error
@@ -121,7 +121,7 @@ def parse_start(text: str, first_ns: int, last_ns: int) -> int:
 
 
 def _outside(what: str, first_ns: int, last_ns: int, *, before: bool) -> UsageError:
-    there = " to ".join(f"{local_time(one):%Y-%m-%d %H:%M:%S}" for one in (first_ns, last_ns))
+    there = " to ".join(f"{local_time(moment_ns):%Y-%m-%d %H:%M:%S}" for moment_ns in (first_ns, last_ns))
     return UsageError(f"{what} lies {'before' if before else 'after'} what was recorded: {there}")
 
 
@@ -148,9 +148,9 @@ def _time(match: re.Match[str], text: str, first_ns: int, last_ns: int) -> int:
 def _local(moment: datetime, text: str, first_ns: int, last_ns: int) -> int:
     """The moment at which local clocks show a time; of two, the one between `first_ns` and `last_ns`."""
     moments = _moments(moment)
-    there = [one for one in moments if first_ns <= one <= last_ns] or moments[:1]
+    there = [moment_ns for moment_ns in moments if first_ns <= moment_ns <= last_ns] or moments[:1]
     if len(there) > 1:
-        both = " or ".join(local_time(one).isoformat(" ") for one in there)
+        both = " or ".join(local_time(moment_ns).isoformat(" ") for moment_ns in there)
         raise UsageError(f'"{text}" came twice here, as the clocks were put back: write {both}')
     if not there:
         raise UsageError(f'"{text}" never was a time here: the clocks were put forward over it')
@@ -161,7 +161,7 @@ def _moments(moment: datetime) -> list[int]:
     """Every moment at which local clocks show a time: one, two in autumn, none in spring."""
     shown = moment.replace(microsecond=0)
     possible = {_ns(moment), _ns(moment.replace(fold=1)), _ns(moment.replace(tzinfo=UTC))}
-    return sorted(one for one in possible if local_time(one).replace(tzinfo=None, fold=0) == shown)
+    return sorted(moment_ns for moment_ns in possible if local_time(moment_ns).replace(tzinfo=None, fold=0) == shown)
 
 
 def _ns(moment: datetime) -> int:

@@ -38,9 +38,9 @@ def whole_numbers(texts: Sequence[AnyStr]) -> Sequence[int | None]:
     return [whole_number(_text(text)) for text in texts]
 
 
-def numbers_by_name(found: Iterable[tuple[str, str]]) -> dict[str, int]:
+def numbers_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, int]:
     """Whole numbers by their names, such as the pairs that a pattern finds in a file; others are left out."""
-    return {name: number for name, text in found if (number := whole_number(text)) is not None}
+    return {name: number for name, text in pairs if (number := whole_number(text)) is not None}
 
 
 def numbers_among(words: Iterable[str]) -> tuple[int, ...]:

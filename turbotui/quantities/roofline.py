@@ -108,8 +108,8 @@ def levels_together(parts: Iterable[tuple[tuple[str, float], ...]]) -> tuple[tup
     """Bytes by level of several amounts of work, each given by level, for the levels that all of them know."""
     known = [dict(part) for part in parts]
     first = known[0] if known else {}
-    return tuple((level, added(one[level] for one in known))
-                 for level in first if all(level in one for one in known))
+    return tuple((level, added(levels[level] for levels in known))
+                 for level in first if all(level in levels for levels in known))
 
 
 def _sum(terms: Iterable[Term], counts: Mapping[str, float], optional: frozenset[str], bits: int) -> float | None:
@@ -166,12 +166,12 @@ def _by_instructions(definition: MetricDefinition, counts: Mapping[str, float]) 
     together = added(number.values())
     vectors = 1.0 - scalars / together if together > 0 else 1.0
     lanes = {precision: 1.0 - vectors + vectors * VECTOR_UNIT / 8 / precision.value for precision in Precision}
-    found = dict.fromkeys(Precision, 0.0)
+    flops = dict.fromkeys(Precision, 0.0)
     for term in definition.shares:
         if term.precision is not None:
-            found[term.precision] += counts[term.event] * term.weight * lanes[term.precision]
+            flops[term.precision] += counts[term.event] * term.weight * lanes[term.precision]
     # operations but no instruction of any precision: the core knows the events' numbers but not the events
-    return (found if any(found.values()) or not _sum(definition.flops, counts, definition.optional, VECTOR_UNIT)
+    return (flops if any(flops.values()) or not _sum(definition.flops, counts, definition.optional, VECTOR_UNIT)
         else None)
 
 

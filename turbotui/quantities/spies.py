@@ -82,7 +82,7 @@ class SpyPlan:
 
     def with_spy(self, spy: Spy) -> SpyPlan:
         """The plan with one more entry, which replaces an earlier entry for exactly these CPUs."""
-        kept = tuple(one for one in self.spies if one.on.text != spy.on.text)
+        kept = tuple(other for other in self.spies if other.on.text != spy.on.text)
         return SpyPlan((*kept, spy), self.reference)
 
     def without(self, text: str) -> SpyPlan:
@@ -99,10 +99,10 @@ def parse_target(text: str) -> Target:
     words = " ".join(text.split())
     if words == "all":
         return Target(words)
-    found = dict(re.findall(_WORDS, words))
-    if found and re.sub(_WORDS, "", words).strip() == "":
-        return Target(words, package=int(found["package"]) if "package" in found else None,
-            core=int(found["core"]) if "core" in found else None)
+    parts = dict(re.findall(_WORDS, words))
+    if parts and re.sub(_WORDS, "", words).strip() == "":
+        return Target(words, package=int(parts["package"]) if "package" in parts else None,
+            core=int(parts["core"]) if "core" in parts else None)
     cpus = _cpu_list(words)
     if cpus is None:
         raise SpyError(f'"{text}" names no CPUs: write 0-3,8 or all, package 0, core 3, package 0 core 3')
@@ -138,15 +138,15 @@ def parse_events(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _split(text: str) -> list[str]:
-    found, inside = [""], False
+    pieces, inside = [""], False
     for letter in text:
         if letter == "/":
             inside = not inside
         if letter == "," and not inside:
-            found.append("")
+            pieces.append("")
         else:
-            found[-1] += letter
-    return [name.strip() for name in found if name.strip()]
+            pieces[-1] += letter
+    return [name.strip() for name in pieces if name.strip()]
 
 
 def typed_spy(on: str, events: str) -> Spy:
@@ -174,7 +174,7 @@ def parse_plan(text: str) -> SpyPlan:
     except RowError as error:
         raise SpyError(str(error)) from error
     reference = written.reference
-    return SpyPlan(tuple(_entry(number, one, reference) for number, one in enumerate(written.spy, 1)), reference)
+    return SpyPlan(tuple(_entry(number, entry, reference) for number, entry in enumerate(written.spy, 1)), reference)
 
 
 @dataclass(frozen=True, slots=True)

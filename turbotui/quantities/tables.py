@@ -48,18 +48,18 @@ def arithmetic_lines(column: Column[R], row: R) -> tuple[str, ...]:
 def _traced_fields(row: Any, numbers: dict[TracedReading, float], *, inner: bool) -> Any:
     if not is_dataclass(row) or isinstance(row, type):
         return row
-    found: dict[str, object] = {}
-    for one in fields(row):
-        value = getattr(row, one.name)
-        if not one.init:
+    traced: dict[str, object] = {}
+    for column in fields(row):
+        value = getattr(row, column.name)
+        if not column.init:
             continue
         if inner and is_dataclass(value):
-            found[one.name] = _traced_fields(value, numbers, inner=False)
+            traced[column.name] = _traced_fields(value, numbers, inner=False)
         elif isinstance(value, Mapping):
-            found[one.name] = {key: _traced(number, str(key), numbers) for key, number in value.items()}
+            traced[column.name] = {key: _traced(number, str(key), numbers) for key, number in value.items()}
         else:
-            found[one.name] = _traced(value, one.name.replace("_", " "), numbers)
-    return replace(row, **found)
+            traced[column.name] = _traced(value, column.name.replace("_", " "), numbers)
+    return replace(row, **traced)
 
 
 def _traced(value: object, label: str, numbers: dict[TracedReading, float]) -> object:
@@ -129,10 +129,10 @@ class CellColumn:
     @property
     def bare(self) -> Sequence[Value]:
         """`Cell.bare` of each row."""
-        found = list(self.values)
+        bare = list(self.values)
         for at, cell in self.noted.items():
-            found[at] = cell.bare
-        return found
+            bare[at] = cell.bare
+        return bare
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +227,8 @@ class RowTable(Generic[R]):
         return tuple(column.id.lower() for column in self.columns if column.identity)
 
     def identify(self, row: R) -> Identity:
-        found = ((column.id.lower(), column.compute(row)) for column in self.columns if column.identity)
-        return Identity(self.kind, {name: value for name, value in found if value is not None})
+        identity = ((column.id.lower(), column.compute(row)) for column in self.columns if column.identity)
+        return Identity(self.kind, {name: value for name, value in identity if value is not None})
 
     def values(self, column: Column[R], rows: Sequence[R]) -> Sequence[Value]:
         return [column.compute(row) for row in rows]

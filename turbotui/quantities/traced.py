@@ -203,8 +203,8 @@ def at_least(least: float, value: float) -> float:
     return cast("float", many.at_least(least)) if isinstance(many, BulkNumbers) else max(least, value)
 
 
-def smaller(one: float, other: float) -> float:
+def smaller(first: float, other: float) -> float:
     """`min` of two values that, unlike Python's, keeps the arithmetic of traced values; not for bulk numbers."""
-    if isinstance(one, Traced) or isinstance(other, Traced):
-        return Traced(min(float(one), float(other)), TracedOperation("min", (term_of(one), term_of(other))))
-    return min(one, other)
+    if isinstance(first, Traced) or isinstance(other, Traced):
+        return Traced(min(float(first), float(other)), TracedOperation("min", (term_of(first), term_of(other))))
+    return min(first, other)

@@ -59,10 +59,10 @@ def subjects(kind: str) -> Iterator[str]:
 
 def figures(kind: str, name: str) -> Mapping[str, int] | None:
     """How many numbers agreed, by method, the strongest first; None for a name that is not listed."""
-    found = _FIGURES.find(f"{kind} {name}")
-    if found is None:
+    table = _FIGURES.find(f"{kind} {name}")
+    if table is None:
         return None
-    counts = {method: found[method] for method in METHODS if method in found}
+    counts = {method: table[method] for method in METHODS if method in table}
     return {method: count for method, count in counts.items() if isinstance(count, int)}
 
 
@@ -73,12 +73,12 @@ def agreed() -> Mapping[str, Mapping[str, object]]:
 
 def held_against(kind: str, name: str) -> str:
     """A sentence on what a column, source or table was compared with; "" for what is not listed."""
-    found = figures(kind, name)
-    if found is None:
+    held = figures(kind, name)
+    if held is None:
         return ""
-    methods = [METHODS[method].brief for method in found if METHODS[method].real]
+    methods = [METHODS[method].brief for method in held if METHODS[method].real]
     if methods:
         return f"held against {', '.join(methods)}: docs/verification.md"
-    if found:
+    if held:
         return "held against a simulated model only: docs/verification.md"
     return "held against made-up readings only, by unit tests: docs/verification.md"

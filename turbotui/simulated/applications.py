@@ -53,13 +53,13 @@ def running(shape: MachineShape, application: str) -> MachineShape:
     Raises:
         UsageError: there is no such application.
     """
-    found = APPLICATIONS.get(application)
-    if found is None:
+    known = APPLICATIONS.get(application)
+    if known is None:
         alike = difflib.get_close_matches(application, APPLICATIONS, n=len(APPLICATIONS), cutoff=0.0)
         raise UsageError(f"simulated machines cannot run {application!r}; there are {', '.join(alike)}")
-    works = tuple(found.first if kind == COMPUTE else found.second if kind == MEMORY else work
+    works = tuple(known.first if kind == COMPUTE else known.second if kind == MEMORY else work
         for kind, work in enumerate(WORKLOADS))
-    first, second = found.seconds
+    first, second = known.seconds
     level = (_BASE_LEVEL, _BASE_LEVEL)
     schedule = LoadSchedule(
         roles=(Role(COMPUTE, level, (_FOR_EVER, _FOR_EVER), level, (0.0, 0.0), both=True, share=1.1),),

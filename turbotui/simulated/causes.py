@@ -100,7 +100,8 @@ def _wakeful(shape: MachineShape) -> MachineShape:
     kinds = []
     for kind in shape.core_types:
         deepest = _deepest(kind)
-        states = tuple(replace(one, mean_us=2.0 * one.latency_us) if one is deepest else one for one in kind.idle)
+        states = tuple(replace(state, mean_us=2.0 * state.latency_us) if state is deepest else state
+                       for state in kind.idle)
         kinds.append(replace(kind, idle=states))
     return replace(shape, core_types=tuple(kinds))
 
@@ -193,18 +194,18 @@ def with_causes(shape: MachineShape, names: Sequence[str]) -> tuple[MachineShape
     if len(names) == 1 and names[0] in CALM:
         return _named(replace(shape, schedule=_schedule(BusyCpus.NONE, LIGHT, CALM[names[0]])), names), Strain()
     causes = [_cause(shape, name) for name in names]
-    for at, one in enumerate(causes):
+    for at, simulated_cause in enumerate(causes):
         for other in causes[at + 1:]:
-            why = one.at_odds(other)
+            why = simulated_cause.at_odds(other)
             if why:
-                raise UsageError(f"{one.name} and {other.name} cannot both be made: {why}")
+                raise UsageError(f"{simulated_cause.name} and {other.name} cannot both be made: {why}")
     busy = next((cause.busy for cause in causes if cause.busy not in (BusyCpus.NONE, BusyCpus.SELDOM)), BusyCpus.NONE)
     work = next((cause.work for cause in causes if cause.work is not None), INTEGER)
     shape = replace(shape, power=shape.power if work == COMPUTE else _roomy(shape.power),
                     schedule=_schedule(busy, work, _role(causes)))
     strain = Strain()
-    for one in causes:
-        shape, strain = one.change(shape), _joined(strain, one.strain)
+    for simulated_cause in causes:
+        shape, strain = simulated_cause.change(shape), _joined(strain, simulated_cause.strain)
     return _named(shape, names), strain
 
 
@@ -220,8 +221,8 @@ def _cause(shape: MachineShape, name: str) -> SimulatedCause:
     return cause
 
 
-def _role(found: Sequence[SimulatedCause]) -> Role:
-    if any(cause.name == "softirqs" for cause in found):
+def _role(causes: Sequence[SimulatedCause]) -> Role:
+    if any(cause.name == "softirqs" for cause in causes):
         return replace(_CALM, level=(0.18, 0.22), rest_level=(0.18, 0.2))
     return _CALM
 
@@ -236,11 +237,11 @@ def _schedule(busy: BusyCpus, kind: int, role: Role) -> LoadSchedule:
     return LoadSchedule(roles=(role,), phases=phases, hot_kind=INTEGER, hot_stay=stay)
 
 
-def _joined(one: Strain, other: Strain) -> Strain:
+def _joined(strain: Strain, other: Strain) -> Strain:
     """Join two strains: of each number, the one that differs from a machine without strain."""
     bare = Strain()
-    return replace(one, **{part.name: getattr(other, part.name) for part in fields(Strain)
-                           if getattr(other, part.name) != getattr(bare, part.name)})
+    return replace(strain, **{part.name: getattr(other, part.name) for part in fields(Strain)
+                              if getattr(other, part.name) != getattr(bare, part.name)})
 
 
 def _named(shape: MachineShape, names: Sequence[str]) -> MachineShape:

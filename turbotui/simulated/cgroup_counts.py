@@ -38,11 +38,11 @@ def cgroup_of(directory: str) -> str:
     return path
 
 
-def is_beside(one: str, other: str) -> bool:
+def is_beside(first: str, other: str) -> bool:
     """Tell whether two groups are never on a CPU together; "" stands for counters of a whole CPU."""
-    if one == other or not one or not other or EVERYTHING in (one, other):
+    if first == other or not first or not other or EVERYTHING in (first, other):
         return False
-    inner, outer = (one, other) if len(one) > len(other) else (other, one)
+    inner, outer = (first, other) if len(first) > len(other) else (other, first)
     return not inner.startswith(f"{outer}/")
 
 

@@ -24,8 +24,8 @@ def throttle_files(model: Model, place: SimulatedCpu) -> dict[str, Node]:
     """
     core, package, cpu = model.core[place.core], model.package[place.package], place.cpu
 
-    def count(one: b.Basis, index: int, factor: float) -> File:
-        return whole(lambda now: int(one.at(index, now) * factor), cpu=cpu)
+    def count(basis: b.Basis, index: int, factor: float) -> File:
+        return whole(lambda now: int(basis.at(index, now) * factor), cpu=cpu)
 
     return {
         "core_throttle_count": count(core, b.CORE_THROTTLES, 1.0),

@@ -131,8 +131,8 @@ def in_mode(form: Form, user: bool, kernel: bool) -> Form:
         for first in (CPU_BUSY, CPU_CYCLES, CPU_WORK):
             if first <= index < first + KINDS:
                 work = WORKLOADS[index - first]
-                mine = work.user + work.nice
-                return (mine if user else 0.0) + (1.0 - mine if kernel else 0.0)
+                own = work.user + work.nice
+                return (own if user else 0.0) + (1.0 - own if kernel else 0.0)
         return 1.0 if kernel else 0.0
 
     return form_of({index: weight * share(index) for index, weight in form})

@@ -51,20 +51,20 @@ def memory_counts(made: Generation, flows: Flows, share: float) -> Events:
     """Return the counts of a DRAM channel with a share of the traffic, and of persistent memory on it."""
     read, written = times(flows.read, share / LINE), times(flows.written, share / LINE)
     every, clock = read + written, times(flows.seconds, made.memory_hertz)
-    found: dict[int, Parts] = {}
+    counts: dict[int, Parts] = {}
     if made.early:
         event, reads, writes = _cas(made)
-        found = {code(0x00): clock, code(event, reads): read, code(event, writes): written,
-                 code(event, reads | writes): every}
+        counts = {code(0x00): clock, code(event, reads): read, code(event, writes): written,
+                  code(event, reads | writes): every}
     else:
-        found = {code(0x01): times(clock, 0.5), code(0x01, 0x01): clock}
+        counts = {code(0x01): times(clock, 0.5), code(0x01, 0x01): clock}
         halves = ((0x05, _FIRST_HALF), (0x06, 1 - _FIRST_HALF)) if made.halves else ((0x05, 1.0),)
         for event, part in halves:
-            found |= {code(event, 0xCF): times(read, part), code(event, 0xF0): times(written, part),
-                      code(event, 0xFF): times(every, part)}
-    found |= {made.activations: times(every, flow.ACTIVATIONS), made.conflicts: times(every, flow.CONFLICTS)}
-    found[code(0x43, 0x01 if made.halves else 0)] = ()  # self-refresh: never here
-    return {**found, **_queues(made, read, written), **({} if made.halves else _persistent(made, read, written))}
+            counts |= {code(event, 0xCF): times(read, part), code(event, 0xF0): times(written, part),
+                       code(event, 0xFF): times(every, part)}
+    counts |= {made.activations: times(every, flow.ACTIVATIONS), made.conflicts: times(every, flow.CONFLICTS)}
+    counts[code(0x43, 0x01 if made.halves else 0)] = ()  # self-refresh: never here
+    return {**counts, **_queues(made, read, written), **({} if made.halves else _persistent(made, read, written))}
 
 
 def _queues(made: Generation, read: Parts, written: Parts) -> Events:
@@ -75,8 +75,8 @@ def _queues(made: Generation, read: Parts, written: Parts) -> Events:
         for (lines, cycles), first, inserts in zip(ways, (0x80, 0x84), (0x10, 0x22), strict=True):
             for number, part in enumerate(_HALVES):
                 queues[code(inserts, 0x30 << 2 * number)] = times(lines, part)
-                queues |= {code(first + 2 * number + one): times(lines, part * half * cycles)
-                          for one, half in enumerate(_HALVES)}
+                queues |= {code(first + 2 * number + state): times(lines, part * half * cycles)
+                          for state, half in enumerate(_HALVES)}
         return queues
     if made.filtered:  # one queue a channel
         for (lines, cycles), first, inserts in zip(ways, (0x80, 0x81), (0x10, 0x20), strict=True):
@@ -84,7 +84,7 @@ def _queues(made: Generation, read: Parts, written: Parts) -> Events:
         return queues
     for (lines, cycles), first, inserts in zip(ways, (0x80, 0x82), (0x10, 0x20), strict=True):
         queues[code(inserts, 0x03)] = lines
-        queues |= {code(first + one): times(lines, half * cycles) for one, half in enumerate(_HALVES)}
+        queues |= {code(first + state): times(lines, half * cycles) for state, half in enumerate(_HALVES)}
     return queues
 
 
@@ -92,15 +92,15 @@ def hbm_counts(flows: Flows, share: float) -> Events:
     """Return the counts of an HBM channel that caches DRAM: a line is two CAS, and DRAM serves the misses."""
     read, written = (times(way, share / LINE / flow.FAR) for way in (flows.read, flows.written))
     cas = times(read + written, 2.0)
-    found: dict[int, Parts] = {
+    counts: dict[int, Parts] = {
         code(0x01): times(flows.seconds, _HBM_HZ / 2), code(0x01, 0x01): times(flows.seconds, _HBM_HZ),
         code(0x05, 0xCF): times(read, 2.0), code(0x05, 0xF0): times(written, 2.0), code(0x05, 0xFF): cas,
         code(0x02, 0xFF): times(cas, flow.ACTIVATIONS),
     }
     for lines, cycles, first, inserts in ((read, flow.READ_QUEUE, 0x80, 0x10), (written, flow.WRITE_QUEUE, 0x82, 0x20)):
-        found[code(inserts, 0x03)] = lines
-        found |= {code(first + one): times(lines, part * cycles) for one, part in enumerate(_HALVES)}
-    return found
+        counts[code(inserts, 0x03)] = lines
+        counts |= {code(first + state): times(lines, part * cycles) for state, part in enumerate(_HALVES)}
+    return counts
 
 
 def _persistent(made: Generation, read: Parts, written: Parts) -> Events:
@@ -108,8 +108,8 @@ def _persistent(made: Generation, read: Parts, written: Parts) -> Events:
     part = {"pmem": flow.PERSISTENT, "2lm": flow.FAR}.get(made.tiers, 0.0)
     lines = (times(read, part), times(written, part)) if part else ((), ())
     waits = times(lines[0], flow.PERSISTENT_QUEUE)
-    found: dict[int, Parts] = {code(0xE3): lines[0], code(0xE7): lines[1], code(0xE0, 0x01): waits,
-                               code(0xE0, 0x02): ()}
+    counts: dict[int, Parts] = {code(0xE3): lines[0], code(0xE7): lines[1], code(0xE0, 0x01): waits,
+                                code(0xE0, 0x02): ()}
     for mask, share in ((0x01, 1 - flow.FAR), (0x02, flow.FAR / 2), (0x04, flow.FAR / 2)):
-        found[code(0xD3, mask)] = times(read, share) if made.tiers == "2lm" else ()
-    return found
+        counts[code(0xD3, mask)] = times(read, share) if made.tiers == "2lm" else ()
+    return counts

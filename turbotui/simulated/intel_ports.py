@@ -19,7 +19,7 @@ def root_bus(package: int, stack: int) -> str:
 
 def intel_root_ports(shape: MachineShape) -> Mapping[str, Node]:
     """/sys/bus/pci/devices of the machine: a port and a device on each stack but the last."""
-    found: dict[str, Node] = {}
+    ports: dict[str, Node] = {}
     for package in range(shape.packages):
         for stack, (device, kind, width) in enumerate(_DEVICES):
             bus = root_bus(package, stack)
@@ -30,6 +30,6 @@ def intel_root_ports(shape: MachineShape) -> Mapping[str, Node]:
                                       "class": fixed(kind), **link}
             port: dict[str, Node] = {"vendor": fixed("0x8086"), "device": fixed("0x352a"), "class": fixed("0x060400"),
                                      **link}
-            found[below] = folder(files)
-            found[f"{bus}:01.0"] = folder({**port, below: folder(files)})
-    return found
+            ports[below] = folder(files)
+            ports[f"{bus}:01.0"] = folder({**port, below: folder(files)})
+    return ports

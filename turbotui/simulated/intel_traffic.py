@@ -99,15 +99,15 @@ def flows_of(model: Model, package: int, links: Sequence[float] = (1.0,)) -> Flo
         return ((package, ((index, weight),)),)
 
     def of_others(index: int) -> Parts:
-        return tuple((one, ((index, weight),)) for one, weight in ends)
+        return tuple((node, ((index, weight),)) for node, weight in ends)
 
     reads, writes = b.PKG_READ_BYTES, b.PKG_WRITTEN_BYTES
     return Flows(
         own(reads), own(writes), own(reads, remote), own(writes, remote), own(reads, 1 - remote),
         own(writes, 1 - remote), of_others(reads), own(b.PKG_IO_READ_BYTES),
         own(b.PKG_IO_WRITTEN_BYTES), own(b.PKG_SECONDS), own(b.PKG_UNCORE_CYCLES),
-        tuple((*own(reads, weight), (one, ((writes, weight),))) for one, weight in ends),
-        tuple((*own(writes, weight), (one, ((reads, weight),))) for one, weight in ends),
+        tuple((*own(reads, weight), (node, ((writes, weight),))) for node, weight in ends),
+        tuple((*own(writes, weight), (node, ((reads, weight),))) for node, weight in ends),
     )
 
 
@@ -124,7 +124,7 @@ def cha_events(flows: Flows, persistent: float) -> Mapping[str, Parts]:
     """
     own, remote = times(flows.own_reads, 1 / LINE), times(flows.remote_reads, 1 / LINE)
     missed = own + remote
-    found: dict[str, Parts] = {
+    events: dict[str, Parts] = {
         "REQUESTS.READS_LOCAL": own, "REQUESTS.READS_REMOTE": times(flows.served_reads, 1 / LINE),
         "REQUESTS.WRITES_LOCAL": times(flows.own_writes, 1 / LINE),
         "REQUESTS.WRITES_REMOTE": times(flows.served_writes, 1 / LINE),
@@ -133,29 +133,29 @@ def cha_events(flows: Flows, persistent: float) -> Mapping[str, Parts]:
         "IA_MISS": missed, "IA_HIT": times(missed, 1 / LLC_MISSES - 1),
     }
     for word, share in (("DRD", DEMAND), ("DRD_PREF", PREFETCH)):
-        found[f"IA_MISS_{word}_LOCAL"], found[f"IA_MISS_{word}_REMOTE"] = times(own, share), times(remote, share)
-    found["IA_MISS_DRD_PREF"] = times(missed, PREFETCH)
-    found["IA_MISS_DRD"], found["IA_HIT_DRD"] = times(missed, DEMAND), times(missed, DEMAND * (1 / LLC_MISSES - 1))
+        events[f"IA_MISS_{word}_LOCAL"], events[f"IA_MISS_{word}_REMOTE"] = times(own, share), times(remote, share)
+    events["IA_MISS_DRD_PREF"] = times(missed, PREFETCH)
+    events["IA_MISS_DRD"], events["IA_HIT_DRD"] = times(missed, DEMAND), times(missed, DEMAND * (1 / LLC_MISSES - 1))
     near, far = times(own, DEMAND * LOCAL_CYCLES), times(remote, DEMAND * REMOTE_CYCLES)
-    found |= {"OCCUPANCY.IA_MISS_DRD_LOCAL": near, "OCCUPANCY.IA_MISS_DRD_REMOTE": far,
-              "OCCUPANCY.IA_MISS_DRD": near + far}
+    events |= {"OCCUPANCY.IA_MISS_DRD_LOCAL": near, "OCCUPANCY.IA_MISS_DRD_REMOTE": far,
+               "OCCUPANCY.IA_MISS_DRD": near + far}
     lines, stores = times(flows.io_read, 1 / LINE), times(flows.io_written, 1 / LINE)
-    found |= {"IO_PCIRDCUR": lines, "IO_MISS_PCIRDCUR": times(lines, READ_MISSES),
-              "IO_HIT_PCIRDCUR": times(lines, 1 - READ_MISSES)}
+    events |= {"IO_PCIRDCUR": lines, "IO_MISS_PCIRDCUR": times(lines, READ_MISSES),
+               "IO_HIT_PCIRDCUR": times(lines, 1 - READ_MISSES)}
     for word, share in (("ITOM", WHOLE_LINES), ("ITOMCACHENEAR", 1 - WHOLE_LINES)):
-        found[f"IO_{word}"] = times(stores, share)
-        found[f"IO_MISS_{word}"] = times(stores, share * WRITE_MISSES)
-        found[f"IO_HIT_{word}"] = times(stores, share * (1 - WRITE_MISSES))
-    found |= {"IA_MISS_UCRDF": times(flows.io_read, MMIO_READ / MMIO_BYTES),
-              "IA_MISS_WIL": times(flows.io_written, MMIO_WRITTEN / MMIO_BYTES)}
+        events[f"IO_{word}"] = times(stores, share)
+        events[f"IO_MISS_{word}"] = times(stores, share * WRITE_MISSES)
+        events[f"IO_HIT_{word}"] = times(stores, share * (1 - WRITE_MISSES))
+    events |= {"IA_MISS_UCRDF": times(flows.io_read, MMIO_READ / MMIO_BYTES),
+               "IA_MISS_WIL": times(flows.io_written, MMIO_WRITTEN / MMIO_BYTES)}
     cxl = times(flows.read, CXL / LINE)
-    found |= {"IA_MISS_DRD_CXL_ACC": times(cxl, DEMAND), "IA_MISS_DRD_PREF_CXL_ACC": times(cxl, PREFETCH),
-              "OCCUPANCY.IA_MISS_DRD_CXL_ACC": times(cxl, DEMAND * CXL_CYCLES)}
+    events |= {"IA_MISS_DRD_CXL_ACC": times(cxl, DEMAND), "IA_MISS_DRD_PREF_CXL_ACC": times(cxl, PREFETCH),
+               "OCCUPANCY.IA_MISS_DRD_CXL_ACC": times(cxl, DEMAND * CXL_CYCLES)}
     lines = times(flows.read, DEMAND * persistent / LINE) if persistent else ()
-    found |= {"IA_MISS_DRD_PMM": lines, "OCCUPANCY.IA_MISS_DRD_PMM": times(lines, PERSISTENT_CYCLES)}
+    events |= {"IA_MISS_DRD_PMM": lines, "OCCUPANCY.IA_MISS_DRD_PMM": times(lines, PERSISTENT_CYCLES)}
     for name in ("IO_RFO", "IO_MISS_RFO", "IO_HIT_RFO", "IA_MISS_WCIL", "IA_MISS_WCILF"):
-        found[name] = ()
-    return found
+        events[name] = ()
+    return events
 
 
 def requests(flows: Flows) -> Parts:

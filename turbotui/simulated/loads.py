@@ -103,21 +103,22 @@ class SimulatedLoads:
     def close(self) -> None:
         """Do nothing: no descriptor is open."""
 
-    def _records(self, one: _Stream, now: float) -> list[bytes]:
-        due = int((self._model.cpu[self._cpu].value(one.form, now) - one.base) / self._period)
-        if due <= one.done:
+    def _records(self, stream: _Stream, now: float) -> list[bytes]:
+        due = int((self._model.cpu[self._cpu].value(stream.form, now) - stream.base) / self._period)
+        if due <= stream.done:
             return []
-        pid = process_of(one.kind)
-        tid = pid + self._threads.owner(one.kind, self._cpu)
+        pid = process_of(stream.kind)
+        tid = pid + self._threads.owner(stream.kind, self._cpu)
         time = round(now * 1e9)
-        found = [sample(pid, tid, time, *self._load(one, number)) for number in range(max(one.done, due - _MOST), due)]
-        one.done = due
-        return found
+        records = [sample(pid, tid, time, *self._load(stream, number))
+                   for number in range(max(stream.done, due - _MOST), due)]
+        stream.done = due
+        return records
 
-    def _load(self, one: _Stream, number: int) -> tuple[int, int]:
+    def _load(self, stream: _Stream, number: int) -> tuple[int, int]:
         """Return latency and data source of a sample."""
         part = ((number + 0.5) * _GOLDEN + self._cpu * _PLASTIC) % 1.0
-        level = next((level for level, up_to in one.levels if part < up_to), "")
+        level = next((level for level, up_to in stream.levels if part < up_to), "")
         if level not in self._words:
             return 0, _STORE | NOTHING_TOLD & ~0x1F if level == "store" and self._words else NOTHING_TOLD
         cycles = 0 if self._ibs and level == "L1" else LATENCY[level]  # DcMissLat counts misses only
@@ -128,10 +129,10 @@ def _levels(work: Workload, packages: int, *, all_ops: bool) -> list[tuple[str, 
     shares = served(work, packages)
     if all_ops:
         shares = {**{level: share * work.loads for level, share in shares.items()}, "store": work.stores}
-    total, found = 0.0, []
+    total, levels = 0.0, []
     for level, share in shares.items():
         total += share
-        found.append((level, total))
+        levels.append((level, total))
     if not all_ops:
-        found[-1] = found[-1][0], 1.0
-    return found
+        levels[-1] = levels[-1][0], 1.0
+    return levels

@@ -243,4 +243,4 @@ def fits(mesh: str, attrs: Sequence[PerfAttr]) -> bool:
             watched[(attr.config >> 16 & 0x7FF) + (attr.config >> 56 & 1)] += 1
         elif (select := selects.get((kind, attr.config >> 16 & 0x7FF))) is not None:
             filters.setdefault((kind, select), set()).add(attr.config >> 27 & 0xF)
-    return all(len(one) == 1 for one in filters.values()) and all(count == 1 for count in watched.values())
+    return all(len(members) == 1 for members in filters.values()) and all(count == 1 for count in watched.values())

@@ -347,8 +347,8 @@ class Model:
 
     def first_online(self, groups: Iterable[Iterable[int]]) -> list[int]:
         """Return the first online CPU of each group that has one: the mask of a PMU with an instance for each group."""
-        found = (next((cpu for cpu in group if self.online[cpu]), None) for group in groups)
-        return [cpu for cpu in found if cpu is not None]
+        numbers = (next((cpu for cpu in group if self.online[cpu]), None) for group in groups)
+        return [cpu for cpu in numbers if cpu is not None]
 
     def set_online(self, cpu: int, online: bool) -> None:
         """Take a CPU offline or online; an offline CPU's counters stand still."""

@@ -176,7 +176,7 @@ def _share(part: tuple[int, int, tuple[float, ...]], words: tuple[int, int, int]
 def _resolver(
     model: Model, kind: NvidiaPmuKind, socket: int, number: int
 ) -> Callable[[PerfAttr, int], SimulatedCounter | int]:
-    one = model.package[socket]
+    basis = model.package[socket]
     by_code = dict(kind.events.values())
     clocks = {code for name, (code, _) in kind.events.items() if name in ("cycles", "bus_cycles")}
     volume = _COMPLEX_SHARE[number] if kind.complexes else 1.0
@@ -190,7 +190,8 @@ def _resolver(
         if isinstance(passing, int):
             return passing
         counted: Form = form if code in clocks else scaled(form, passing * volume)
-        return SimulatedCounter(lambda now: one.value(counted, now), slots=1, fixed="cycles" if code == _CYCLES else "")
+        return SimulatedCounter(lambda now: basis.value(counted, now), slots=1,
+                                fixed="cycles" if code == _CYCLES else "")
 
     return resolve
 

@@ -93,13 +93,13 @@ def root_ports(shape: MachineShape) -> Mapping[str, Node]:
     """/sys/bus/pci/devices of a Tegra410 machine; empty elsewhere."""
     if shape.nvidia != "t410":
         return {}
-    found: dict[str, Node] = {}
+    ports: dict[str, Node] = {}
     for port in ROOT_PORTS:
         if port.socket < shape.packages:
             space = configuration_space(port)
             below, files = _endpoint(port)
-            found[below] = folder(files)
-            found[f"{port.segment:04x}:{port.bus:02x}:00.0"] = folder(
+            ports[below] = folder(files)
+            ports[f"{port.segment:04x}:{port.bus:02x}:00.0"] = folder(
                 {
                     "config": File(lambda _now, space=space: space, public=_PUBLIC),  # type: ignore[misc]
                     "vendor": fixed(f"{VENDOR:#06x}"),
@@ -111,4 +111,4 @@ def root_ports(shape: MachineShape) -> Mapping[str, Node]:
                     below: folder(files),
                 }
             )
-    return found
+    return ports

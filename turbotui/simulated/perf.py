@@ -166,13 +166,13 @@ class PerfEvents:
         _refuse(refused_below(pmu, attr, before) or refused_loads(pmu, attr, before), what)
         if cgroup and pmu.context is Context.UNCORE:
             raise HostError(errno.EINVAL, what)  # perf_event_alloc: its context has no tasks, and so no groups
-        found = pmu.resolve(attr, cpu)
-        if isinstance(found, int):
-            raise HostError(found, what)
+        opened = pmu.resolve(attr, cpu)
+        if isinstance(opened, int):
+            raise HostError(opened, what)
         _refuse(refused_cpu(rights), what)
         if not self._model.online[cpu]:
             raise HostError(errno.ENODEV, what)
-        counter = part_of(found, cgroup, self._model, cpu) if cgroup else found
+        counter = part_of(opened, cgroup, self._model, cpu) if cgroup else opened
         event = OpenEvent(attr, pmu, counter, self._next_identity, now)
         if leader is None:
             group = OpenGroup(cpu, now, bool(attr.flags & _DISABLED), cgroup, time_of(cgroup, self._model, cpu))
@@ -188,7 +188,8 @@ class PerfEvents:
         group.members.append(event)
         event.group = group
         pmu = event.pmu
-        if pmu.counters and not fits(pmu, [(one.attr, one.counter) for one in group.members if one.pmu is pmu]):
+        if pmu.counters and not fits(pmu, [(opened.attr, opened.counter)
+                                           for opened in group.members if opened.pmu is pmu]):
             group.members.pop()
             raise HostError(errno.EINVAL, what)
         self._next_identity += 1
@@ -212,10 +213,10 @@ class PerfEvents:
         before = [] if leader is None else [(member.pmu, member.attr) for member in leader.group.members]
         _refuse(refused_below(pmu, attr, before) or refused_loads(pmu, attr, before), what)
         cpus = pmu.cpus if pmu.cpus is not None else frozenset(range(len(self._model.online)))
-        found = pmu.resolve(attr, min(cpus))
-        if isinstance(found, int):
-            raise HostError(found, what)
-        if not found.form and found.value(now):
+        opened = pmu.resolve(attr, min(cpus))
+        if isinstance(opened, int):
+            raise HostError(opened, what)
+        if not opened.form and opened.value(now):
             raise HostError(errno.EOPNOTSUPP, what)  # the model does not know which thread causes them
         kind, owner = thread
 
@@ -224,7 +225,7 @@ class PerfEvents:
             return () if isinstance(counter, int) else of_kind(counter.form, kind)
 
         count = self._threads.count(kind, owner, form, now)
-        event = OpenEvent(attr, pmu, replace(found, value=count, form=()), self._next_identity, now)
+        event = OpenEvent(attr, pmu, replace(opened, value=count, form=()), self._next_identity, now)
         if leader is None:
             busy: Form = ((CPU_BUSY + kind, 1.0),)
             clock = self._threads.count(kind, owner, lambda _at: busy, now)
@@ -262,10 +263,10 @@ class PerfEvents:
             if pmu is None or pmu.context is not Context.CORE:
                 raise HostError(errno.ENOENT, what)
         else:
-            found = self._by_type.get(attr.type)
-            if found is None:
+            known_pmu = self._by_type.get(attr.type)
+            if known_pmu is None:
                 raise HostError(errno.ENOENT, what)
-            pmu = found
+            pmu = known_pmu
         return pmu
 
     def _unnamed_core(self, attr: PerfAttr, cpu: int) -> SimulatedPmu | None:

@@ -136,7 +136,7 @@ def refused_loads(pmu: SimulatedPmu, attr: PerfAttr, group: Sequence[tuple[Simul
     """
     if "mem-loads-aux" not in pmu.events or attr.config & 0xFFFF != _MEM_LOADS or not attr.sample_type & _DATA_SRC:
         return 0
-    return 0 if any(one.config & 0xFFFF == _MEM_LOADS_AUX for _pmu, one in group) else errno.ENODATA
+    return 0 if any(member.config & 0xFFFF == _MEM_LOADS_AUX for _pmu, member in group) else errno.ENODATA
 
 
 def refused_below(pmu: SimulatedPmu, attr: PerfAttr, group: Sequence[tuple[SimulatedPmu, PerfAttr]]) -> int:
@@ -155,11 +155,11 @@ def refused_below(pmu: SimulatedPmu, attr: PerfAttr, group: Sequence[tuple[Simul
         return 0
     if attr.flags & _LEADERS_FLAGS:
         return errno.EINVAL
-    attrs = [*(one for _pmu, one in group), attr]
-    if not any(one.read_format & _GROUP for one in attrs):
+    attrs = [*(member for _pmu, member in group), attr]
+    if not any(member.read_format & _GROUP for member in attrs):
         return 0
     # the format of each member gives its bytes in a read of the group
-    return errno.E2BIG if 16 + 8 + sum(_entry(one) for one in attrs) >= _LARGEST_READ else 0
+    return errno.E2BIG if 16 + 8 + sum(_entry(member) for member in attrs) >= _LARGEST_READ else 0
 
 
 def _is_slots(attr: PerfAttr) -> bool:
@@ -192,7 +192,7 @@ def share_of(pmu: SimulatedPmu, own: Sequence[SimulatedCounter], wanting: Sequen
     wanted = _demand(wanting)
     share = 1.0 if wanted <= pmu.counters else pmu.counters / wanted
     for part in {counter.local for counter in own} - {""}:
-        share = min(share, pmu.local_counters / max(1, sum(one.local == part for one in wanting)))
+        share = min(share, pmu.local_counters / max(1, sum(counter.local == part for counter in wanting)))
     if any(counter.filter for counter in own):
         share = min(share, 1 / len({counter.filter for counter in wanting} - {""}))
     return 1.0 if _demand(own) == 0 else share  # a group that uses only fixed counters never has to wait

@@ -73,7 +73,7 @@ def _below(above: Mapping[str, Form], width: int, memory: Form) -> Mapping[str, 
     latency, core = scaled(front, _LATENCY), _less(back, scaled(memory, width))
     cycle = 1.0 / width
     ports = scaled(core, (1.0 - _DIVIDER) * cycle)
-    found = {
+    counts = {
         "slots-stalled": sum_of(front, back),
         "slots-dispatched": sum_of(retiring, bad),
         "slots-issued": sum_of(retiring, scaled(bad, _FLUSHED)),
@@ -96,8 +96,8 @@ def _below(above: Mapping[str, Form], width: int, memory: Form) -> Mapping[str, 
         "serial-cycles": scaled(core, _SERIAL * cycle),
     }
     for name, share in _FETCH.items():
-        found |= {f"{name}-cycles": scaled(latency, share * cycle), f"slots-{name}": scaled(latency, share)}
-    return found
+        counts |= {f"{name}-cycles": scaled(latency, share * cycle), f"slots-{name}": scaled(latency, share)}
+    return counts
 
 
 def _memory(kind: CoreType, *, contended: bool) -> Mapping[str, Form]:

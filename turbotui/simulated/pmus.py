@@ -29,7 +29,7 @@ def _type_numbers(model: Model) -> dict[str, int]:
     names += sampler_names(shape) + arm_names(shape) + iommu_names(shape) + cxl_names(shape)
     distinct = list(dict.fromkeys(names))
     # a common divisor would give two PMUs the same number, and confuse their counters
-    stride = next(one for one in chain((7, 5), count(11)) if gcd(one, len(distinct)) == 1)
+    stride = next(candidate for candidate in chain((7, 5), count(11)) if gcd(candidate, len(distinct)) == 1)
     types = {name: _FIRST_DYNAMIC + position * stride % len(distinct) for position, name in enumerate(distinct)}
     for kind in shape.core_types:
         if kind.pmu in ("cpu", "cpu_core"):

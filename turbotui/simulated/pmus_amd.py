@@ -215,7 +215,7 @@ def _slice(model: Model) -> Callable[[PerfAttr, int], SimulatedCounter | int]:
         places = model.layout.places
         word = "llc-references" if code == _LOOKUP and mask == _ALL else "llc-misses"
         around = model.layout.l3_cpus[places[cpu].l3]
-        parts = [(model.cpu[one], counts(model.shape.core_types[places[one].type])[word]) for one in around]
+        parts = [(model.cpu[number], counts(model.shape.core_types[places[number].type])[word]) for number in around]
         return SimulatedCounter(lambda now: factor * sum(basis.value(form, now) for basis, form in parts), slots=1)
 
     return resolve

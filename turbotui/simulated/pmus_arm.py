@@ -49,12 +49,12 @@ def arm_names(shape: MachineShape) -> list[str]:
     """Names of the PMUs; none on machines without a mesh."""
     if not shape.mesh:
         return []
-    found: list[str] = []
+    names: list[str] = []
     for package in range(shape.packages):
-        found.append(f"arm_cmn_{package}")
-        found += _smmus(package) + _controllers(package)
-        found.append(f"arm_ni_{package}_cd_0")
-    return [*found, *(f"arm_dsu_{number}" for number in range(_clusters(shape)))]
+        names.append(f"arm_cmn_{package}")
+        names += _smmus(package) + _controllers(package)
+        names.append(f"arm_ni_{package}_cd_0")
+    return [*names, *(f"arm_dsu_{number}" for number in range(_clusters(shape)))]
 
 
 def arm_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
@@ -109,7 +109,7 @@ def _cluster(model: Model, number: int, types: Mapping[str, int]) -> SimulatedPm
         0x11: [(package, ((b.PKG_SECONDS, _CLUSTER_HZ),))], 0x1D: [(package, ((b.PKG_SECONDS, _CLUSTER_HZ / 2),))],
         0x2B: lookups, 0x2A: refills, 0x29: refills, 0x1A: [],
         0x2C: [(basis, b.scaled(form, WRITE_BACKS)) for basis, form in refills],
-        0x19: [(one, b.scaled(form, 1 + WRITE_BACKS)) for one, form in refills],
+        0x19: [(basis, b.scaled(form, 1 + WRITE_BACKS)) for basis, form in refills],
     }
 
     def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
@@ -117,7 +117,7 @@ def _cluster(model: Model, number: int, types: Mapping[str, int]) -> SimulatedPm
         if cpu not in cpus or behind is None:
             return errno.EINVAL
         is_clock = attr.config == 0x11
-        return SimulatedCounter(lambda now: sum(one.value(form, now) for one, form in behind),
+        return SimulatedCounter(lambda now: sum(basis.value(form, now) for basis, form in behind),
                                 slots=1, fixed="cycles" if is_clock else "")
 
     return SimulatedPmu(

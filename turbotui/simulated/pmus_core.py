@@ -57,9 +57,9 @@ def _pairs(
     """Convert a list of pairs with distinct keys to a mapping."""
 
     def read(written: object) -> Mapping[_KeyT, _ValueT]:
-        found = each(_list(2))(written)
-        made = {key(one): value(other) for one, other in found}
-        if len(made) != len(found):
+        pairs = each(_list(2))(written)
+        made = {key(key_text): value(other) for key_text, other in pairs}
+        if len(made) != len(pairs):
             raise WrongKindError("pairs, each with a key of its own")
         return made
 

@@ -141,7 +141,7 @@ def _boxes(shape: MachineShape) -> list[_Box]:
            **({"ch_mask": "config:36-43", "fc_mask": "config:44-46"} if made.filtered else
               {"ch_mask": "config:36-47", "fc_mask": "config:48-50"})}
     cha = pmu_codes("skylake-cha").formats if made.filtered else {**_PLAIN, "umask": made.mask, **_THREADS[made.early]}
-    found = [
+    boxes = [
         _Box("cha", (1 / slices,) * slices, cha, lambda flows, share: _cha(made, flows, share), filtered=made.filtered),
         _Box("imc", (1 / made.channels,) * made.channels, _PLAIN if made.early else wide,
              lambda flows, share: memory_counts(made, flows, share),
@@ -153,34 +153,34 @@ def _boxes(shape: MachineShape) -> list[_Box]:
     ]
     if shape.packages > 1:
         upi = {**_PLAIN, "umask": "config:8-15,32-43,45-55"} if made.filtered else wide
-        found += [_Box(f"upi_{link}", (1.0,), upi, partial(_link, made, link)) for link in range(len(made.links))]
+        boxes += [_Box(f"upi_{link}", (1.0,), upi, partial(_link, made, link)) for link in range(len(made.links))]
     if made.cxl:
-        found += [_Box("cxlcm", (0.7, 0.3), wide, _cxl_in), _Box("cxldp", (0.7, 0.3), wide, _cxl_out)]
+        boxes += [_Box("cxlcm", (0.7, 0.3), wide, _cxl_in), _Box("cxldp", (0.7, 0.3), wide, _cxl_out)]
     if made.free_running:
         ports = _FEW_PORTS if made.filtered else _PORTS
-        found.append(_Box("iio_free_running", made.stacks, always.FORMATS,
+        boxes.append(_Box("iio_free_running", made.stacks, always.FORMATS,
                           lambda flows, share: always.port_counts(made, flows, share, ports),
                           always.port_files(made), free=True))
     if made.free_running and not made.filtered:
-        found.append(_Box("imc_free_running", (1 / always.CONTROLLERS,) * always.CONTROLLERS, always.FORMATS,
+        boxes.append(_Box("imc_free_running", (1 / always.CONTROLLERS,) * always.CONTROLLERS, always.FORMATS,
                           lambda flows, share: always.memory_counts(made, flows, share), always.memory_files(),
                           free=True))
     if made.tiers == "hbm":
-        found.append(_Box("hbm", (1 / HBM_CHANNELS,) * HBM_CHANNELS, wide, hbm_counts))
-    return found + [_Box(name, (1 / count,) * count, wide, _nothing) for name, count in made.nameless]
+        boxes.append(_Box("hbm", (1 / HBM_CHANNELS,) * HBM_CHANNELS, wide, hbm_counts))
+    return boxes + [_Box(name, (1 / count,) * count, wide, _nothing) for name, count in made.nameless]
 
 
 def _cha(made: Generation, flows: Flows, share: float) -> Events:
     codes = {**pmu_codes("tor-inserts").codes, **pmu_codes(f"tor-inserts-{made.drd}").codes}
-    found = {code(made.cha_clock): flows.cha_cycles}
+    counts = {code(made.cha_clock): flows.cha_cycles}
     for name, parts in flow.cha_events(flows, flow.PERSISTENT if made.tiers == "pmem" else 0.0).items():
         group, dot, word = name.partition(".")
         part = times(parts, share)
         if group == "REQUESTS":
-            found[code(0x50, _REQUESTS[word])] = part
+            counts[code(0x50, _REQUESTS[word])] = part
         elif not made.filtered:
-            found[code(0x36 if dot else 0x35, codes[word or name])] = part
-    return found
+            counts[code(0x36 if dot else 0x35, codes[word or name])] = part
+    return counts
 
 
 def _mesh(made: Generation, flows: Flows, share: float) -> Events:
@@ -204,47 +204,47 @@ def _tags(made: Generation, read: Parts) -> Events:
 def _link(made: Generation, link: int, flows: Flows, share: float) -> Events:
     codes = {"TxL_FLITS.ALL_DATA": code(0x02, 0x0F), "TxL_FLITS.NON_DATA": code(0x02, 0x97),
              "RxL_FLITS.ALL_DATA": code(0x03, 0x0F), "RxL_FLITS.NON_DATA": code(0x03, 0x97)}
-    found = {codes[name]: times(parts, share) for name, parts in flow.upi_events(flows, link).items()}
-    return {code(0x01): times(flows.seconds, made.upi_hertz), **found}
+    counts = {codes[name]: times(parts, share) for name, parts in flow.upi_events(flows, link).items()}
+    return {code(0x01): times(flows.seconds, made.upi_hertz), **counts}
 
 
 def _stack(flows: Flows, share: float) -> Events:
     """Return a stack's counts: four-byte units by port, and of all ports in one mask; its IOMMU."""
-    found: dict[int, Parts] = {code(0x01): times(flows.seconds, 1.0e9)}
+    counts: dict[int, Parts] = {code(0x01): times(flows.seconds, 1.0e9)}
     asked = times(flow.requests(flows), share)
     missed = times(asked, flow.IOTLB_MISSES)
-    found |= {code(0x40, 0x01): asked, code(0x40, 0x20): missed, code(0x40, 0x40): missed,
-              code(0x40, 0x80): times(missed, flow.CONTEXT_HITS), code(0x41, 0x40): times(missed, flow.WALK_READS),
-              code(0x41, 0xC0): times(missed, flow.WALK_READS)}
-    found |= {code(0x40, mask): times(asked, (1 - flow.IOTLB_MISSES) * part)
-              for mask, part in zip((0x04, 0x08, 0x10), flow.PAGES, strict=True)}
-    return {**found, **_ports(flows, share, _PORTS, 48)}
+    counts |= {code(0x40, 0x01): asked, code(0x40, 0x20): missed, code(0x40, 0x40): missed,
+               code(0x40, 0x80): times(missed, flow.CONTEXT_HITS), code(0x41, 0x40): times(missed, flow.WALK_READS),
+               code(0x41, 0xC0): times(missed, flow.WALK_READS)}
+    counts |= {code(0x40, mask): times(asked, (1 - flow.IOTLB_MISSES) * part)
+               for mask, part in zip((0x04, 0x08, 0x10), flow.PAGES, strict=True)}
+    return {**counts, **_ports(flows, share, _PORTS, 48)}
 
 
 def _old_stack(flows: Flows, share: float) -> Events:
     """Return the counts of a Skylake stack: as `_stack`, but its IOMMU counts cache hits and misses (VTD)."""
     asked = times(flow.requests(flows), share)
     missed = times(asked, flow.IOTLB_MISSES)
-    found: dict[int, Parts] = {code(0x01): times(flows.seconds, 1.0e9),
+    counts: dict[int, Parts] = {code(0x01): times(flows.seconds, 1.0e9),
         code(0x41, 0x01): times(asked, 1 - flow.IOTLB_MISSES), code(0x41, 0x20): missed,
         code(0x41, 0x02): times(missed, 1 - flow.CONTEXT_HITS)}
-    found |= {code(0x41, mask): times(missed, part)
-              for mask, part in zip((0x04, 0x08, 0x10), _LEVEL_MISSES, strict=True)}
-    found |= {0x84 | 0x04 << 8 | 1 << 40 + port | 7 << 44: times(missed, flow.WALK_READS * part)
-              for port, part in enumerate((0.7, 0.3))}
-    return {**found, **_ports(flows, share, _FEW_PORTS, 44)}
+    counts |= {code(0x41, mask): times(missed, part)
+               for mask, part in zip((0x04, 0x08, 0x10), _LEVEL_MISSES, strict=True)}
+    counts |= {0x84 | 0x04 << 8 | 1 << 40 + port | 7 << 44: times(missed, flow.WALK_READS * part)
+               for port, part in enumerate((0.7, 0.3))}
+    return {**counts, **_ports(flows, share, _FEW_PORTS, 44)}
 
 
 def _ports(flows: Flows, share: float, ports: Sequence[float], classes: int) -> Events:
     """Return counts of four-byte units by port and of all ports; `classes` is the class mask's first bit."""
-    found: dict[int, Parts] = {}
+    counts: dict[int, Parts] = {}
     for event, mask, parts in ((0x83, 0x04, flows.io_read), (0x83, 0x01, flows.io_written),
             (0xC0, 0x04, times(flows.io_read, flow.MMIO_READ)),
             (0xC0, 0x01, times(flows.io_written, flow.MMIO_WRITTEN))):
-        found |= {event | mask << 8 | 1 << 36 + port | 7 << classes: times(parts, share * part / 4)
-                  for port, part in enumerate(ports)}
-        found[event | mask << 8 | (1 << len(ports)) - 1 << 36 | 7 << classes] = times(parts, share / 4)
-    return found
+        counts |= {event | mask << 8 | 1 << 36 + port | 7 << classes: times(parts, share * part / 4)
+                   for port, part in enumerate(ports)}
+        counts[event | mask << 8 | (1 << len(ports)) - 1 << 36 | 7 << classes] = times(parts, share / 4)
+    return counts
 
 
 def _cxl_in(flows: Flows, share: float) -> Events:

@@ -70,14 +70,14 @@ def msr_pmu(model: Model, number: int) -> SimulatedPmu:
         return make
 
     def productive(place: SimulatedCpu) -> Value:
-        one = model.cpu[place.cpu]
+        basis = model.cpu[place.cpu]
         which = counts(shape.core_types[place.type])["productive-cycles"]
-        return lambda now: one.value(which, now)
+        return lambda now: basis.value(which, now)
 
     def retired(place: SimulatedCpu) -> Value:
-        one = model.cpu[place.cpu]
+        basis = model.cpu[place.cpu]
         which = counts(shape.core_types[place.type])["instructions"]
-        return lambda now: one.value(which, now)
+        return lambda now: basis.value(which, now)
 
     def margin(place: SimulatedCpu) -> Value:
         return lambda now: float(int(shape.power.tj_max - model.core_celsius(place.core, now)))
@@ -113,8 +113,8 @@ def cstate_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
 
     def package(index: int) -> Make:
         def make(place: SimulatedCpu) -> Value:
-            one = model.package[place.package]
-            return lambda now: one.at(index, now) * hertz
+            basis = model.package[place.package]
+            return lambda now: basis.at(index, now) * hertz
 
         return make
 
@@ -141,8 +141,8 @@ def cstate_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     if shape.module_register:
 
         def module(place: SimulatedCpu) -> Value:
-            one = model.module[place.module]
-            return lambda now: one.at(0, now) * hertz
+            basis = model.module[place.module]
+            return lambda now: basis.at(0, now) * hertz
 
         one_row = {"c6-residency": (0, module, EventFile("event=0x00"))}
         result.append(_table(model, "cstate_module", types["cstate_module"], one_row))
@@ -179,8 +179,8 @@ def power_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     if rows:
         result.append(_table(model, "power", types["power"], rows))
     if "core" in shape.domains:
-        one = (1, energy(lambda place: model.core[place.core], b.CORE_JOULES))
-        per_core = {"energy-core": (*one, EventFile("event=0x01", _JOULE_SCALE, "Joules"))}
+        core_energy = (1, energy(lambda place: model.core[place.core], b.CORE_JOULES))
+        per_core = {"energy-core": (*core_energy, EventFile("event=0x01", _JOULE_SCALE, "Joules"))}
         result.append(_table(model, "power_core", types["power_core"], per_core))
     return result
 

@@ -50,8 +50,8 @@ def powercap(model: Model) -> Mapping[str, Node]:
         return lambda now: basis.at(index, now)
 
     def first_core(core: int) -> Callable[[float], float]:
-        one = model.core[core]
-        return lambda now: one.at(b.CORE_JOULES, now)
+        basis = model.core[core]
+        return lambda now: basis.at(b.CORE_JOULES, now)
 
     limits: dict[str, Node] = {}
     if shape.isa is Isa.INTEL:

@@ -55,10 +55,11 @@ def count(flows: Flows, share: float, attr: PerfAttr) -> Parts | None:
                  for part in times(request.lines, share * (request.cycles if event == _OCCUPANCY else 1.0)))
 
 
-def _passes(one: _Request, mask: int, setting: int) -> bool:
+def _passes(request: _Request, mask: int, setting: int) -> bool:
     opcodes = {setting >> shift & _OPCODE for shift in _OPCODE_SHIFTS}
-    return (one.mask & mask == one.mask and bool(setting & one.place) and bool(setting & _NOT_NEAR)
-            and bool(setting & _UNCACHED) == one.uncached and (bool(setting & _EVERY_OPCODE) or one.opcode in opcodes))
+    return (request.mask & mask == request.mask and bool(setting & request.place) and bool(setting & _NOT_NEAR)
+            and bool(setting & _UNCACHED) == request.uncached
+            and (bool(setting & _EVERY_OPCODE) or request.opcode in opcodes))
 
 
 def _requests(flows: Flows) -> Iterator[_Request]:

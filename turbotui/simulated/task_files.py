@@ -103,9 +103,9 @@ def task_files(ran: Ran, waits: TaskWaits) -> dict[str, Node]:
     work = [_Process(process_of(kind), parent, uid, WORKLOADS[kind].name, arguments, group, "R", nice)
         for kind, (parent, uid, arguments, group, nice) in enumerate(_WORK)]
     nodes = len(waits.model.layout.node_cpus)
-    files: dict[str, Node] = {str(one.pid): folder({
-        **_files(one), "stat": fixed(_stat(one, [])), "numa_maps": fixed(numa_maps([_PAGES])),
-    }) for one in _OTHERS}
+    files: dict[str, Node] = {str(process.pid): folder({
+        **_files(process), "stat": fixed(_stat(process, [])), "numa_maps": fixed(numa_maps([_PAGES])),
+    }) for process in _OTHERS}
     for kind, process in enumerate(work):
         files[str(process.pid)] = folder({
             **_files(process), "stat": File(partial(_stat_now, process, partial(ran, kind), kind, waits)),
@@ -161,13 +161,15 @@ def _threads(one: _Process, ran: Callable[[float], Sequence[float]], moved: int 
     }
 
 
-def _stat_now(one: _Process, ran: Callable[[float], Sequence[float]], kind: int, waits: TaskWaits, now: float) -> str:
-    return _stat(replace(one, state=waits.state(kind)), ran(now), faults=waits.faults(kind, now),
+def _stat_now(process: _Process, ran: Callable[[float], Sequence[float]], kind: int, waits: TaskWaits,
+              now: float) -> str:
+    return _stat(replace(process, state=waits.state(kind)), ran(now), faults=waits.faults(kind, now),
                  delayed=waits.delays(kind, now))
 
 
-def _status_now(one: _Process, kind: int, waits: TaskWaits, now: float) -> str:
-    return f"{_status(replace(one, state=waits.state(kind)))}\nvoluntary_ctxt_switches:\t{waits.sleeps(kind, now)}\n"
+def _status_now(process: _Process, kind: int, waits: TaskWaits, now: float) -> str:
+    status = _status(replace(process, state=waits.state(kind)))
+    return f"{status}\nvoluntary_ctxt_switches:\t{waits.sleeps(kind, now)}\n"
 
 
 def _stat(one: _Process, ran: Sequence[float], cpu: int | None = None, faults: int = 0, delayed: float = 0.0,
@@ -184,10 +186,11 @@ def _stat(one: _Process, ran: Sequence[float], cpu: int | None = None, faults: i
     return f"{one.pid} ({one.name}) {one.state} {' '.join(words[:49])}\n"
 
 
-def _files(one: _Process) -> Mapping[str, Node]:
-    arguments = b"".join(word.encode() + b"\0" for word in one.arguments)
-    return {"cmdline": File(lambda _now: arguments), "comm": fixed(one.name), "cgroup": fixed(f"0::{one.group}"),
-        "status": fixed(_status(one))}
+def _files(process: _Process) -> Mapping[str, Node]:
+    arguments = b"".join(word.encode() + b"\0" for word in process.arguments)
+    return {"cmdline": File(lambda _now: arguments), "comm": fixed(process.name),
+            "cgroup": fixed(f"0::{process.group}"),
+        "status": fixed(_status(process))}
 
 
 def _status(one: _Process) -> str:

@@ -157,23 +157,23 @@ class SimulatedTasks:
                 for place in model.layout.places:
                     forms = tuple(of_kind(form, kind) for form in of_all_kinds[place.cpu])
                     base = tuple(model.cpu[place.cpu].value(form, now) for form in forms)
-                    one = _Place(kind, place.cpu, forms, base, (0,) * len(forms))
-                    self._places.append(one)
-                    self._news.append(ThreadNamed(process_of(kind), self._tid(one), WORKLOADS[kind].name, 0))
+                    held = _Place(kind, place.cpu, forms, base, (0,) * len(forms))
+                    self._places.append(held)
+                    self._news.append(ThreadNamed(process_of(kind), self._tid(held), WORKLOADS[kind].name, 0))
         self.followed = frozenset(map(self._tid, self._places))
         return len(self._places)
 
     def _forms(self, cpu: int) -> Sequence[Form]:
-        found: list[Form] = []
+        forms: list[Form] = []
         counters = iter(self.choice.on_cpu(cpu))
         for name in self.choice.names:
             if name == "switches":
-                found.append(SWITCHES)
+                forms.append(SWITCHES)
             elif name == "run":
-                found.append(_RUN)
+                forms.append(_RUN)
             else:
-                found.append(self._form(next(counters).attr, cpu))
-        return found
+                forms.append(self._form(next(counters).attr, cpu))
+        return forms
 
     def _form(self, attr: PerfAttr, cpu: int) -> Form:
         try:
@@ -186,48 +186,49 @@ class SimulatedTasks:
     def _sample(self, now: float, now_ns: int) -> list[RingRecords]:
         slices: dict[int, list[tuple[_Place, tuple[int, ...]]]] = {}
         run = self.choice.names.index("run")
-        for one in self._places:
-            basis = self._model.cpu[one.cpu]
-            if int(basis.value(one.forms[run], now) - one.base[run]) <= one.before[run]:
+        for place in self._places:
+            basis = self._model.cpu[place.cpu]
+            if int(basis.value(place.forms[run], now) - place.base[run]) <= place.before[run]:
                 continue  # true of most threads, because every kind of work has a thread on every CPU
-            values = tuple(int(basis.value(form, now) - base) for form, base in zip(one.forms, one.base, strict=True))
-            more = tuple(new - old for new, old in zip(values, one.before, strict=True))
-            one.before = values
-            slices.setdefault(one.cpu, []).append((one, more))
+            values = tuple(int(basis.value(form, now) - base) for form,
+                           base in zip(place.forms, place.base, strict=True))
+            more = tuple(new - old for new, old in zip(values, place.before, strict=True))
+            place.before = values
+            slices.setdefault(place.cpu, []).append((place, more))
         self._last_ns = now_ns
-        for one in self._idle:
-            samples = slices.setdefault(one.cpu, [])
-            samples.append((one, self._rest_of_cpu(one, samples, now)))
+        for place in self._idle:
+            samples = slices.setdefault(place.cpu, [])
+            samples.append((place, self._rest_of_cpu(place, samples, now)))
         batches = [RingRecords(cpu, tuple(self._samples(cpu, samples, now_ns))) for cpu, samples in slices.items()]
         self._threads.move(now)
         return batches
 
-    def _rest_of_cpu(self, one: _Place, slices: Sequence[tuple[_Place, tuple[int, ...]]],
+    def _rest_of_cpu(self, place: _Place, slices: Sequence[tuple[_Place, tuple[int, ...]]],
                      now: float) -> tuple[int, ...]:
         """Counts of a CPU since the last sample that belong to none of its threads."""
-        basis, run = self._model.cpu[one.cpu], self.choice.names.index("run")
-        values = [int(basis.value(form, now) - base) for form, base in zip(one.forms, one.base, strict=True)]
+        basis, run = self._model.cpu[place.cpu], self.choice.names.index("run")
+        values = [int(basis.value(form, now) - base) for form, base in zip(place.forms, place.base, strict=True)]
         values[run] = round(1e9 * (self._counted + (0.0 if self._since is None else now - self._since)))
-        booked = self._totals.get(one.cpu, one.before)
-        one.before = tuple(values)
+        booked = self._totals.get(place.cpu, place.before)
+        place.before = tuple(values)
         threads = zip(*(more for _, more in slices), strict=True) if slices else ((),) * len(values)
         return tuple(max(0, new - old - sum(more)) for new, old, more in zip(values, booked, threads, strict=True))
 
-    def _tid(self, one: _Place) -> int:
-        if one.kind == _NO_KIND:
+    def _tid(self, place: _Place) -> int:
+        if place.kind == _NO_KIND:
             return 0
-        return process_of(one.kind) + self._threads.owner(one.kind, one.cpu)
+        return process_of(place.kind) + self._threads.owner(place.kind, place.cpu)
 
     def _samples(self, cpu: int, slices: Sequence[tuple[_Place, tuple[int, ...]]], now_ns: int) -> Iterator[Record]:
         """One sample at the end of each time slice, the last one now."""
         run = self.choice.names.index("run")
         left = sum(more[run] for _, more in slices)
         total = self._totals.get(cpu, (0,) * len(self.choice.names))
-        for one, more in slices:
+        for place, more in slices:
             total = tuple(old + new for old, new in zip(total, more, strict=True))
             left -= more[run]
-            pid = 0 if one.kind == _NO_KIND else process_of(one.kind)
-            yield Sample(0, pid, self._tid(one), now_ns - left, cpu, self._reading(total))
+            pid = 0 if place.kind == _NO_KIND else process_of(place.kind)
+            yield Sample(0, pid, self._tid(place), now_ns - left, cpu, self._reading(total))
         self._totals[cpu] = total
 
     def _reading(self, values: tuple[int, ...]) -> GroupReading:

@@ -119,9 +119,9 @@ class Threads:
         if now - self._looked >= _EVERY:
             self.move(now)
 
-    def _swap(self, one: _Place, other: _Place, now: float) -> None:
-        one.owner, other.owner = other.owner, one.owner
-        for place in (one, other):
+    def _swap(self, first: _Place, other: _Place, now: float) -> None:
+        first.owner, other.owner = other.owner, first.owner
+        for place in (first, other):
             for count in self._counts.get((place.kind, place.owner), ()):
                 count.go(place.cpu, now)
 
@@ -132,14 +132,14 @@ class Threads:
         """
         self._looked = now
         due_by_kind: dict[int, list[_Place]] = {}
-        for one in self._places.values():
-            if one.moves and (one.cpu, one.kind) != self._migrating and int(
-                    self._model.cpu[one.cpu].value(one.moves, now)) > one.moved:
-                due_by_kind.setdefault(one.kind, []).append(one)
+        for held in self._places.values():
+            if held.moves and (held.cpu, held.kind) != self._migrating and int(
+                    self._model.cpu[held.cpu].value(held.moves, now)) > held.moved:
+                due_by_kind.setdefault(held.kind, []).append(held)
         for due in due_by_kind.values():
-            for one, other in zip(due[::2], due[1::2], strict=False):
-                self._swap(one, other, now)
-                one.moved += 1
+            for held, other in zip(due[::2], due[1::2], strict=False):
+                self._swap(held, other, now)
+                held.moved += 1
                 other.moved += 1
         source, self._migrating = self._migrating, self._model.migrating
         if source is not None and self._migrating is not None and source != self._migrating:

@@ -67,7 +67,7 @@ def test_a_core_has_its_share_of_the_memory_and_all_of_its_own_caches(cores: int
     assert _rate(mine, "DRAM") == pytest.approx(_DRAM / cores)
     assert _rate(mine, "L1") == _rate(_ONE, "L1")
     assert mine.top_peak() == _ONE.top_peak()
-    machine = divided(_ALL, WorkingShare(cores, cores / 4, beside=cores), one=_ONE)
+    machine = divided(_ALL, WorkingShare(cores, cores / 4, beside=cores), core=_ONE)
     assert _rate(machine, "DRAM") == pytest.approx(_DRAM)
     assert _rate(machine, "L1") == pytest.approx(cores * _rate(_ONE, "L1"))
 
@@ -76,7 +76,7 @@ def test_a_core_has_its_share_of_the_memory_and_all_of_its_own_caches(cores: int
 def test_the_same_run_gets_one_verdict_by_core_and_by_machine(cores: int, intensity: float, share: float) -> None:
     """All working cores do the same: the machine does so many times that, and is held by the same roof."""
     core = LevelRoofs(_ONE, "", whole=_ALL)
-    machine = LevelRoofs(_ALL, "", one=_ONE)
+    machine = LevelRoofs(_ALL, "", core=_ONE)
     flops = share * min(28e9, 100e9 * intensity) / 1e9
     by_core = core.judge(_point(cpu_row(0), flops, intensity, WorkingShare(third=1 / cores, memory=1 / cores,
                                                                            beside=cores)))
@@ -99,7 +99,7 @@ def test_measured_roofs_of_many_cores_are_no_more_than_so_many_of_one() -> None:
     one = replace(_ONE, bandwidths=tuple(replace(slant, rate=10e9) if slant.level == "DRAM" else slant
                                          for slant in _ONE.bandwidths))
     for cores, expected in ((1, 10e9), (2, 20e9), (4, _DRAM)):
-        assert _rate(divided(_ALL, WorkingShare(cores, cores / 4), one=one), "DRAM") == pytest.approx(expected)
+        assert _rate(divided(_ALL, WorkingShare(cores, cores / 4), core=one), "DRAM") == pytest.approx(expected)
         mine = divided(one, WorkingShare(memory=1 / cores, beside=cores), whole=_ALL)
         assert _rate(mine, "DRAM") == pytest.approx(expected / cores)
 
@@ -246,7 +246,7 @@ def test_where_nobody_counts_traffic_the_cores_bytes_are_compared() -> None:
     machine = _machine("guest")
     assert (MemoryTraffic(machine).sources(), MemoryTraffic(machine).document) == ((), "")
     point = _point(SYSTEM_ROW, 0.66 * 0.5 * _DRAM / 1e9, 0.5, WorkingShare(4, 1.0, beside=4))
-    choice = LevelRoofs(_ALL, "", one=_ONE)
+    choice = LevelRoofs(_ALL, "", core=_ONE)
     assert choice.used(point.working) is None
     assert choice.judge(point) == judge(point, _ALL)
 

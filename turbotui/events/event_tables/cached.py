@@ -93,12 +93,12 @@ def _read(path: str, key: str) -> VendorTables | None:
 
 
 def _by_name(text: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    events_of: dict[str, list[str]] = {}
     for line in text.split("\n"):
         name, tab, row = line.partition("\t")
         if tab:
-            found.setdefault(name, []).append(row)
-    return found
+            events_of.setdefault(name, []).append(row)
+    return events_of
 
 
 def _event(row: str) -> VendorEvent:

@@ -45,15 +45,15 @@ def cpuids_of_cores(host: Host) -> dict[str, str]:
     """Return the identifier of each core type of an Arm machine by its PMU; {} on machines with one core type."""
     if read_cpu_model(host).architecture != "aarch64":
         return {}
-    found: dict[str, str] = {}
+    cpuids: dict[str, str] = {}
     for pmu in list_pmus(host):
         try:
             cpus = sorted(parse_cpulist(line_of(host, f"{DEVICES}/{pmu}/cpus")))
             midrs = (line_of(host, _MIDR.format(cpu)) for cpu in cpus)  # offline CPUs have no such file
-            found[pmu] = f"{hexadecimal(next(filter(None, midrs), '')):#018x}"
+            cpuids[pmu] = f"{hexadecimal(next(filter(None, midrs), '')):#018x}"
         except ValueError:
             continue
-    return found if len({hexadecimal(text) & ~_VERSION for text in found.values()}) > 1 else {}
+    return cpuids if len({hexadecimal(text) & ~_VERSION for text in cpuids.values()}) > 1 else {}
 
 
 def matches(pattern: str, cpuid: str) -> bool:

@@ -71,14 +71,14 @@ class VendorDevices(Devices):
     def matched(self, row: VendorEvent) -> tuple[str, ...]:
         """Return the names of the PMUs that have a row's event, in the order of sysfs."""
         key = (row.pmu, row.compat)
-        found = self._matched.get(key)
-        if found is None:
+        devices = self._matched.get(key)
+        if devices is None:
             if row.pmu == DEFAULT_CORE:
                 names = tuple(pmu.name for pmu in self.core())
             else:
                 names = tuple(name for name in self.names if is_instance(row.pmu, name))
-            found = self._matched[key] = tuple(name for name in names if self._compatible(row.compat, name))
-        return found
+            devices = self._matched[key] = tuple(name for name in names if self._compatible(row.compat, name))
+        return devices
 
     def _compatible(self, compat: str, name: str) -> bool:
         if not compat:

@@ -165,4 +165,4 @@ def _sentence(text: str) -> str:
 
 
 def _list(text: str) -> tuple[str, ...]:
-    return tuple(one for one in (part.strip() for part in text.split(";")) if one)
+    return tuple(word for word in (part.strip() for part in text.split(";")) if word)

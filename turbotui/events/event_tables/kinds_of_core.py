@@ -67,10 +67,10 @@ class KindsOfCoreTables:
                             lacks_events=absent, lacks_metrics=" ".join(filter(None, (*lacks, absent))))
 
 
-def _take(found: dict[str, list[Row]], rows: Iterable[Row], pmu: str) -> None:
+def _take(by_name: dict[str, list[Row]], rows: Iterable[Row], pmu: str) -> None:
     for row in rows:
         own = replace(row, pmu=pmu) if row.pmu == DEFAULT_CORE else row
-        same = found.setdefault(own.name.lower(), [])
+        same = by_name.setdefault(own.name.lower(), [])
         if own not in same:
             same.append(own)
 

@@ -140,8 +140,8 @@ class VendorTables:
 
     def group_names(self) -> tuple[str, ...]:
         """Return the groups' names as the table writes them, sorted."""
-        found = {group for metric in self._metrics for group in metric.groups}
-        return tuple(sorted(found, key=str.lower))
+        names = {group for metric in self._metrics for group in metric.groups}
+        return tuple(sorted(names, key=str.lower))
 
     def events(self) -> VendorRows[VendorEvent]:
         """Yield all events."""

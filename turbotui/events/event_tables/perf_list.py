@@ -108,13 +108,13 @@ def parse_list(answer: bytes, source: str, lacks_metrics: str = "") -> VendorTab
         NoTablesError: the output has another form.
     """
     try:
-        found = parse_json(answer)
+        document = parse_json(answer)
     except DocumentError as error:
         raise NoTablesError(f"{_NONE}: what {source} prints cannot be read: {error}.") from error
     events: dict[str, list[_Object]] = {}
     metrics: dict[str, list[_Object]] = {}
     groups: dict[str, list[str]] = {}
-    for row in found if isinstance(found, list) else ():
+    for row in document if isinstance(document, list) else ():
         if not isinstance(row, dict) or not all(isinstance(value, str) for value in row.values()):
             continue
         if "MetricName" in row and "MetricExpr" in row:
@@ -126,7 +126,7 @@ def parse_list(answer: bytes, source: str, lacks_metrics: str = "") -> VendorTab
         elif _is_vendors(row):
             name = _bare(row["EventName"])
             same = events.setdefault(name.lower(), [])
-            if all(one["Encoding"] != row["Encoding"] for one in same):
+            if all(same_row["Encoding"] != row["Encoding"] for same_row in same):
                 same.append(row)
 
     def metric(row: _Object) -> VendorMetric:
@@ -188,10 +188,10 @@ def _run(path: str, words: tuple[str, ...], environment: dict[str, str]) -> byte
 
 def _pmu_files(host: Host) -> dict[str, str]:
     """Return the files by which perf finds the PMUs of another machine."""
-    found = {_ONLINE: text_of(host, _ONLINE)}
+    files = {_ONLINE: text_of(host, _ONLINE)}
     for name in list_pmus(host):
         base = f"{DEVICES}/{name}"
-        found |= {f"{base}/{file}": text for file in _PER_PMU if (text := text_of(host, f"{base}/{file}"))}
-        found |= {f"{base}/format/{term}": text_of(host, f"{base}/format/{term}")
+        files |= {f"{base}/{file}": text for file in _PER_PMU if (text := text_of(host, f"{base}/{file}"))}
+        files |= {f"{base}/format/{term}": text_of(host, f"{base}/format/{term}")
                   for term in names_in(host, f"{base}/format")}
-    return {path.lstrip("/"): text for path, text in found.items() if text}
+    return {path.lstrip("/"): text for path, text in files.items() if text}

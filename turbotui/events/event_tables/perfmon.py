@@ -86,8 +86,8 @@ class PerfmonTables:
         Raises:
             OSError: a file is missing.
         """
-        found = ((file.path, os.stat(file.path)) for file in self._files)
-        return "\n".join((self._source, *(f"{path} {one.st_size} {one.st_mtime_ns}" for path, one in found)))
+        files = ((file.path, os.stat(file.path)) for file in self._files)
+        return "\n".join((self._source, *(f"{path} {status.st_size} {status.st_mtime_ns}" for path, status in files)))
 
     def read(self) -> VendorTables:
         """Read the tables, whose rows are made when they are needed.
@@ -104,7 +104,7 @@ class PerfmonTables:
                 continue
             for row in _events(file):
                 same = events.setdefault(row["EventName"].lower(), [])
-                if all(one.get("Unit") != row.get("Unit") for one in same):
+                if all(same_row.get("Unit") != row.get("Unit") for same_row in same):
                     same.append(row)
         return VendorTables(self._source, VendorRows(events, partial(_made, self._source)),
                             VendorRows(metrics, lambda row: metric_row(row, None, "metrics")), lacks_metrics=_LACKS)
@@ -120,8 +120,8 @@ def _events(file: _File) -> Iterator[JsonRow]:
     document = document_of(file.path)
     if not isinstance(document, dict) or not isinstance(document.get("Events"), list):
         raise unusable(file.path, "holds no object with Events")
-    for one in document["Events"]:
-        row = _as_perf_has_it(row_of(one, file.path))
+    for event in document["Events"]:
+        row = _as_perf_has_it(row_of(event, file.path))
         if row is None:
             continue
         if file.kind.startswith("uncore"):

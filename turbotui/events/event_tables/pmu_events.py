@@ -49,7 +49,7 @@ class DirectoryTables:
             raise fault
         arch = ARCHITECTURES.get(read_cpu_model(host).architecture, "")
         below = (os.path.join(folder, way.format(arch=arch)) for way in _WAYS_DOWN)
-        home = next((one for one in below if os.path.lexists(os.path.join(one, MAPFILE))), "")
+        home = next((folder for folder in below if os.path.lexists(os.path.join(folder, MAPFILE))), "")
         if home:
             pattern, model = _mapped(os.path.join(home, MAPFILE), cpuid or cpuid_of(host))
             self._folder = os.path.join(home, model)
@@ -77,8 +77,8 @@ class DirectoryTables:
         """
         standard = _json_files(self._home) if self._home else ()
         paths = (*standard, *(path for path, _only_metrics in _files(self._folder, self._home)))
-        found = ((path, os.stat(path)) for path in paths)
-        return "\n".join((self._source, *(f"{path} {one.st_size} {one.st_mtime_ns}" for path, one in found)))
+        files = ((path, os.stat(path)) for path in paths)
+        return "\n".join((self._source, *(f"{path} {status.st_size} {status.st_mtime_ns}" for path, status in files)))
 
     def read(self) -> VendorTables:
         """Read the tables, whose rows are made when they are needed.
@@ -132,14 +132,14 @@ def _tables(source: str, folder: str, home: str) -> VendorTables:
             document = row_of(document_of(path), path)
             groups |= {one_line(key): one_line(value) for key, value in document.items()}
             continue
-        for found in _resolved(path, standards):
-            merged = {**(found[1] or {}), **found[0]}
+        for table in _resolved(path, standards):
+            merged = {**(table[1] or {}), **table[0]}
             if "EventName" in merged and not only_metrics:
-                events.setdefault(merged["EventName"].lower(), []).append(found)
+                events.setdefault(merged["EventName"].lower(), []).append(table)
             if "MetricName" in merged:
                 same = metrics.setdefault(merged["MetricName"].lower(), [])
-                if all(one[0].get("Unit") != found[0].get("Unit") for one in same):
-                    same.append(found)
+                if all(same_row[0].get("Unit") != table[0].get("Unit") for same_row in same):
+                    same.append(table)
     return VendorTables(source, VendorRows(events, partial(_event, folder)), VendorRows(metrics, _metric), groups,
                         lacks_metrics=COMPUTED)
 
@@ -172,16 +172,16 @@ def _resolved(path: str, standards: dict[str, JsonRow]) -> Iterator[_Found]:
         yield row, standards.get(refers) if refers else None, topic
 
 
-def _event(folder: str, found: _Found) -> VendorEvent:
+def _event(folder: str, standard: _Found) -> VendorEvent:
     try:
-        return event_row(*found)
+        return event_row(*standard)
     except (ValueError, KeyError) as error:
-        name = found[0].get("EventName", "")
+        name = standard[0].get("EventName", "")
         raise unusable(f"The event {one_line(name)} in {folder}", f"cannot be used, {one_line(str(error))}") from error
 
 
-def _metric(found: _Found) -> VendorMetric:
-    return metric_row(*found)
+def _metric(standard: _Found) -> VendorMetric:
+    return metric_row(*standard)
 
 
 def _json_files(folder: str) -> Iterator[str]:
@@ -201,15 +201,15 @@ def json_rows(path: str) -> list[JsonRow]:
     return rows_of(document_of(path), path)
 
 
-def rows_of(found: object, path: str) -> list[JsonRow]:
+def rows_of(document: object, path: str) -> list[JsonRow]:
     """Return the objects of a list that are events or metrics.
 
     Raises:
         VendorTablesError: `found` is no list of objects with texts.
     """
-    if not isinstance(found, list):
+    if not isinstance(document, list):
         raise unusable(path, "holds no list of events")
-    return [row_of(row, path) for row in found if not isinstance(row, dict) or row.keys() & _NAMES]
+    return [row_of(row, path) for row in document if not isinstance(row, dict) or row.keys() & _NAMES]
 
 
 def row_of(row: object, path: str) -> JsonRow:

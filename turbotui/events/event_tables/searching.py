@@ -30,11 +30,11 @@ class EventSearch:
         if not words and not pmu:
             return ()
         rows = [(row, described) for row, described in self._rows if not pmu or pmu in self._devices.matched(row)]
-        found = {row.name: row for row in self._by_name(rows, words)}
-        if len(found) < limit:
+        events = {row.name: row for row in self._by_name(rows, words)}
+        if len(events) < limit:
             others = (row for row, described in rows if all(word in described for word in words))
-            found |= {row.name: row for row in others if row.name not in found}
-        return tuple(islice(found.values(), limit))
+            events |= {row.name: row for row in others if row.name not in events}
+        return tuple(islice(events.values(), limit))
 
     @staticmethod
     def _by_name(rows: list[tuple[VendorEvent, str]], words: list[str]) -> Iterator[VendorEvent]:

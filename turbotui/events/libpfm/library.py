@@ -224,10 +224,10 @@ class Libpfm:
         with self._lock:
             self._encode(string, plm, OS_PERF_EVENT_EXT if extended else OS_PERF_EVENT, argument)
             fstr = self._taken(name)
-        found = PerfAttr(attr.type, attr.config, attr.config1, attr.config2, attr.config3, flags=attr.flags,
+        encoding = PerfAttr(attr.type, attr.config, attr.config1, attr.config2, attr.config3, flags=attr.flags,
             config4=attr.config4, sample_period=attr.sample_period, bp_type=attr.bp_type,
             branch_sample_type=attr.branch_sample_type)
-        return PerfEncoding(found, fstr, argument.idx, argument.cpu, argument.flags)
+        return PerfEncoding(encoding, fstr, argument.idx, argument.cpu, argument.flags)
 
     def _refuse(self, string: str) -> None:
         """Refuse strings that libpfm would misread, or that would crash the process.
@@ -277,10 +277,11 @@ class Libpfm:
 
     def _pmu(self, number: int) -> tuple[int, PfmPmu]:
         """Return libpfm's result code and the model with that number."""
-        found = PmuInformation(size=ctypes.sizeof(PmuInformation))
+        information = PmuInformation(size=ctypes.sizeof(PmuInformation))
         with self._lock:
-            code: int = self._library.pfm_get_pmu_info(number, ctypes.byref(found))
-        return code, PfmPmu(_text(found.name), PmuKind(found.type), found.first_event, present=bool(found.flags & 1))
+            code: int = self._library.pfm_get_pmu_info(number, ctypes.byref(information))
+        return code, PfmPmu(_text(information.name), PmuKind(information.type), information.first_event,
+                            present=bool(information.flags & 1))
 
     def events(self, pmu: PfmPmu) -> Iterator[PfmEvent]:
         """Yield the events of a model."""

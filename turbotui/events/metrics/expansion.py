@@ -45,8 +45,8 @@ class ExpandedMetric:
     @property
     def dropped(self) -> tuple[str, ...]:
         """Names in branches, of the expression and of `parts`, that this machine does not take."""
-        return tuple(dict.fromkeys(one for part in (self.own, *(part for _name, part in self.parts))
-                                   for one in part.dropped))
+        return tuple(dict.fromkeys(event for part in (self.own, *(part for _name, part in self.parts))
+                                   for event in part.dropped))
 
     @property
     def literals(self) -> tuple[str, ...]:
@@ -77,7 +77,8 @@ def expand(metric: VendorMetric, tables: VendorTables, machine: MetricConstants,
             walk.follow(rule, ())
         except MetricError:  # a metric's value is right without its threshold
             return ExpandedMetric(metric, own, parts, None, events, runtime=runtime)
-    return ExpandedMetric(metric, own, parts, rule, events, tuple(one for one in walk.events if one not in events),
+    return ExpandedMetric(metric, own, parts, rule, events,
+                          tuple(event for event in walk.events if event not in events),
                           tuple(walk.parts.items())[len(parts) :], runtime)
 
 
@@ -92,14 +93,14 @@ class _Walk:
 
     def folded(self, metric: VendorMetric, text: str) -> Folded:
         try:
-            found = fold(parse_metric(corrected_expression(text), self.runtime), self.machine)
+            result = fold(parse_metric(corrected_expression(text), self.runtime), self.machine)
         except MetricError as error:
             raise MetricError(f"The metric {metric.name} cannot be had: {error}") from error
-        events = {name: self.machine.named(name) for name in found.names if not self._metrics(name)}
+        events = {name: self.machine.named(name) for name in result.names if not self._metrics(name)}
         if all(name == other for name, other in events.items()):
-            return found
-        steps = tuple(replace(step, name=events.get(step.name, step.name)) for step in found.steps)
-        return replace(found, steps=steps, names=tuple(dict.fromkeys(events.get(name, name) for name in found.names)))
+            return result
+        steps = tuple(replace(step, name=events.get(step.name, step.name)) for step in result.steps)
+        return replace(result, steps=steps, names=tuple(dict.fromkeys(events.get(name, name) for name in result.names)))
 
     def _metrics(self, name: str) -> tuple[VendorMetric, ...]:
         """Return the metrics of a name in this case: "instructions" is an event, Instructions may be a metric."""

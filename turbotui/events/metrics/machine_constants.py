@@ -79,8 +79,8 @@ class MachineConstants:
     @cached_property
     def kinds(self) -> tuple[str, ...]:
         """The PMUs of the machine's kinds of core; () where it has one kind."""
-        found = tuple(name for name in self.pmus if self._machine.host.exists(f"{DEVICES}/{name}/cpus"))
-        return found if len(found) > 1 else ()
+        kinds = tuple(name for name in self.pmus if self._machine.host.exists(f"{DEVICES}/{name}/cpus"))
+        return kinds if len(kinds) > 1 else ()
 
     @cached_property
     def cpuids(self) -> Mapping[str, str]:
@@ -90,30 +90,30 @@ class MachineConstants:
     def is_of_cores(self, event: str) -> bool:
         """Tell whether an event is counted by a core PMU of any core type."""
         events = self.encoded(event_text(event))
-        return not isinstance(events, UsageError) and any(one.pmu in self.kinds for one in events)
+        return not isinstance(events, UsageError) and any(event.pmu in self.kinds for event in events)
 
     def encoded(self, event: str) -> tuple[EncodedEvent, ...] | UsageError:
         """Return the counters of an event, or the error that says why there are none."""
-        found = self._encoded.get(event)
-        if found is None:
+        events = self._encoded.get(event)
+        if events is None:
             try:
-                found = self._engine.encode(event)
+                events = self._engine.encode(event)
             except UsageError as error:
-                found = error
-            self._encoded[event] = found
-        return found
+                events = error
+            self._encoded[event] = events
+        return events
 
     def sources(self, event: str) -> int:
         """Return how many PMUs count an event: source_count() in perf's expressions."""
         events = self.encoded(event)
-        return 1 if isinstance(events, UsageError) else len({one.pmu for one in events})
+        return 1 if isinstance(events, UsageError) else len({event.pmu for event in events})
 
     def counters(self, event: str) -> int:
         """Return how many counters an event has on the whole machine: aggr_nr() in perf's expressions."""
         events = self.encoded(event)
         if isinstance(events, UsageError):
             return 1
-        return sum(len(one.cpus) or int(self._online()) for one in events)
+        return sum(len(event.cpus) or int(self._online()) for event in events)
 
     @property
     def watchdog(self) -> bool:
@@ -230,10 +230,10 @@ class KindConstants:
         """Return the value of a literal; slots of a cycle differ by the kind of core."""
         if name.lower() != "#slots":
             return self._machine.literal(name)
-        found = self._machine.slots_of(self._pmu)
-        if not found:
+        value = self._machine.slots_of(self._pmu)
+        if not value:
             raise MetricError(f"it asks for #slots, and {self._pmu} has no caps/slots (Arm from v8.4 on, Linux 5.12)")
-        return found
+        return value
 
     def has_event(self, event: str) -> bool:
         return self._machine.has_event(self.named(event))

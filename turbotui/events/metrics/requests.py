@@ -65,36 +65,39 @@ def requests(wanted: Sequence[TitledMetric], machine: MachineConstants, text: st
     Raises:
         MetricError: a metric needs events that this machine does not have.
     """
-    found: list[_Counted] = []
+    counted_metrics: list[_Counted] = []
     alone: dict[str, _Counted] = {}
-    for one in sorted(wanted, key=lambda one: -len(one.expanded.all_events)):
-        events = _events(one, machine)
-        if not events and one.expanded.dropped:  # a value that nobody counted is unknown, not zero
-            raise MetricError(f"The metric {one.expanded.metric.name} is {text_of(one.expanded.own.steps)} on this "
-                              f"machine, whatever happens: nothing is counted for it, {_why_nothing(one, machine)}.")
-        if _grouped(one, machine):
-            counted = next((each for each in found if each.together and events.keys() <= each.events.keys()), None)
+    for metric in sorted(wanted, key=lambda metric: -len(metric.expanded.all_events)):
+        events = _events(metric, machine)
+        if not events and metric.expanded.dropped:  # a value that nobody counted is unknown, not zero
+            own = metric.expanded
+            raise MetricError(f"The metric {own.metric.name} is {text_of(own.own.steps)} on this "
+                              f"machine, whatever happens: nothing is counted for it, {_why_nothing(metric, machine)}.")
+        if _grouped(metric, machine):
+            counted = next((each for each in counted_metrics if each.together and events.keys() <= each.events.keys()),
+                           None)
         else:
-            counted = alone.setdefault(one.modifiers, _Counted(together=False))
-        if counted is None or counted not in found:
+            counted = alone.setdefault(metric.modifiers, _Counted(together=False))
+        if counted is None or counted not in counted_metrics:
             counted = counted or _Counted(together=True)
-            found.append(counted)
+            counted_metrics.append(counted)
         counted.events |= dict.fromkeys(events)
-        counted.columns.append(column_of(one, machine))
-    several = len(found) > 1
-    return tuple(_request(one, machine, f"{text} {number}" if several else text) for number, one in enumerate(found, 1))
+        counted.columns.append(column_of(metric, machine))
+    several = len(counted_metrics) > 1
+    return tuple(_request(metric, machine, f"{text} {number}" if several else text) for number,
+                 metric in enumerate(counted_metrics, 1))
 
 
 _UNDEFINED = "0 / 0"
 """A folded division by 0, as `text_of` writes it."""
 
 
-def _why_nothing(one: TitledMetric, machine: MachineConstants) -> str:
-    dropped = one.expanded.dropped
+def _why_nothing(metric: TitledMetric, machine: MachineConstants) -> str:
+    dropped = metric.expanded.dropped
     missing = [event_text(name) for name in dropped if not machine.has_event(name)]
     if missing:
         return f"for the machine has no {', '.join(missing)}"
-    if text_of(one.expanded.own.steps) == _UNDEFINED:
+    if text_of(metric.expanded.own.steps) == _UNDEFINED:
         return "for it divides by a 0 that this machine's constants make"
     return f"for its table counts {', '.join(map(event_text, dropped))} on other machines only"
 
@@ -125,31 +128,31 @@ def _items(events: Sequence[str], machine: MachineConstants) -> Iterable[str]:
     yield from (event for event in events if event not in led)
 
 
-def _events(one: TitledMetric, machine: MachineConstants) -> dict[str, None]:
+def _events(metric: TitledMetric, machine: MachineConstants) -> dict[str, None]:
     """Return a metric's event strings, with those events of its threshold that the machine knows."""
-    names = [*one.expanded.events, *(one.expanded.rule_events if _has_rule(one, machine) else ())]
-    return dict.fromkeys(event_text(name, one.modifiers) for name in names if name != TIME)
+    names = [*metric.expanded.events, *(metric.expanded.rule_events if _has_rule(metric, machine) else ())]
+    return dict.fromkeys(event_text(name, metric.modifiers) for name in names if name != TIME)
 
 
-def _has_rule(one: TitledMetric, machine: MachineConstants) -> bool:
-    return one.expanded.rule is not None and all(
-        name == TIME or machine.has_event(name) for name in one.expanded.rule_events)
+def _has_rule(metric: TitledMetric, machine: MachineConstants) -> bool:
+    return metric.expanded.rule is not None and all(
+        name == TIME or machine.has_event(name) for name in metric.expanded.rule_events)
 
 
-def _grouped(one: TitledMetric, machine: MachineConstants) -> bool:
-    metric = one.expanded.metric
-    if one.asked and one.asked in {group.lower() for group in metric.no_group}:
+def _grouped(titled: TitledMetric, machine: MachineConstants) -> bool:
+    metric = titled.expanded.metric
+    if titled.asked and titled.asked in {group.lower() for group in metric.no_group}:
         return False
     ungrouped = _UNGROUPED.get(metric.constraint or "")
     return ungrouped is None or not ungrouped(machine)
 
 
-def column_of(one: TitledMetric, machine: MachineConstants) -> EventColumn:
+def column_of(titled: TitledMetric, machine: MachineConstants) -> EventColumn:
     """Make the column of a metric."""
-    expanded, metric = one.expanded, one.expanded.metric
-    writer = _Writer(expanded, one.modifiers, machine)
+    expanded, metric = titled.expanded, titled.expanded.metric
+    writer = _Writer(expanded, titled.modifiers, machine)
     scale, unit = scale_and_unit(metric.scale_unit)
-    ruled = _has_rule(one, machine)
+    ruled = _has_rule(titled, machine)
     words = metric.brief or metric.description
     if ruled:
         words = f"{words.rstrip('.')}. It stands out where {metric.threshold}."
@@ -161,9 +164,9 @@ def column_of(one: TitledMetric, machine: MachineConstants) -> EventColumn:
     whole = (TIME in expanded.events and not counted) or any(
         machine.literal(name) > 1 for name in expanded.literals if name in COUNTED_PARTS)
     return EventColumn(
-        name=one.title, formula=writer.expression(expanded.own, scale), unit=unit,
+        name=titled.title, formula=writer.expression(expanded.own, scale), unit=unit,
         decimals=1 if unit.startswith(_PERCENT) else None, help=words.strip(),
-        document=f"{one.source}: metric {metric.name}" if one.source else f"metric {metric.name}",
+        document=f"{titled.source}: metric {metric.name}" if titled.source else f"metric {metric.name}",
         parts=writer.parts(expanded.parts), whole=whole,
         rule=writer.expression(expanded.rule) if ruled and expanded.rule is not None else None,
         rule_parts=writer.parts(expanded.rule_parts) if ruled else (),
@@ -200,7 +203,7 @@ class _Writer:
 def metric_names(text: str) -> tuple[tuple[str, str], ...]:
     """Parse "metric:NAME[:MODIFIERS],..." into names with modifiers. Raises MetricError if the text names no metric."""
     pieces = [piece.strip().partition(":") for piece in text.removeprefix(METRIC).split(",")]
-    found = tuple((name.strip(), modifiers) for name, _, modifiers in pieces if name.strip())
-    if not found:
+    names = tuple((name.strip(), modifiers) for name, _, modifiers in pieces if name.strip())
+    if not names:
         raise MetricError(f'--add "{text}" names no metric: turbotui events metrics lists them')
-    return found
+    return names

@@ -186,9 +186,9 @@ class _Parser:
 
     def _take(self, word: str) -> bool:
         token = self._tokens[self._at]
-        found = token.kind in {"sign", "word"} and token.word == word
-        self._at += found
-        return found
+        matches = token.kind in {"sign", "word"} and token.word == word
+        self._at += matches
+        return matches
 
     def _need(self, word: str) -> None:
         if not self._take(word):

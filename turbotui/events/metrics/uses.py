@@ -25,7 +25,8 @@ def metrics_with(tables: VendorTables, event: str) -> tuple[MetricUse, ...]:
     """
     wanted = event.lower()
     # an expression writes - as \-; an expression without the name need not be parsed
-    likely = [one for one in tables.metrics() if wanted in _plain(one.expression) or wanted in _plain(one.threshold)]
+    likely = [metric for metric in tables.metrics()
+              if wanted in _plain(metric.expression) or wanted in _plain(metric.threshold)]
     uses: dict[int, MetricUse] = {}
     for metric in likely:
         if wanted in _events(metric.expression):
@@ -42,7 +43,7 @@ def metrics_with(tables: VendorTables, event: str) -> tuple[MetricUse, ...]:
             if id(metric) not in uses:
                 uses[id(metric)] = MetricUse(metric, use.metric.name)
                 waiting.append(uses[id(metric)])
-    return tuple(sorted(uses.values(), key=lambda one: (bool(one.through), one.threshold, one.metric.name.lower())))
+    return tuple(sorted(uses.values(), key=lambda use: (bool(use.through), use.threshold, use.metric.name.lower())))
 
 
 def _plain(text: str) -> str:
@@ -59,18 +60,18 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _events(text: str) -> frozenset[str]:
-    found = set()
+    events = set()
     for name in _names(text):
         _pmu, at, terms = name.partition("@")
         inner = terms.rpartition("@")[0] if at else name.partition(":")[0]
-        found |= {term.lower() for term in inner.split(",") if "=" not in term}
-    return frozenset(found)
+        events |= {term.lower() for term in inner.split(",") if "=" not in term}
+    return frozenset(events)
 
 
 def _users(tables: VendorTables) -> dict[str, list[VendorMetric]]:
     users: dict[str, list[VendorMetric]] = {}
     for metric in tables.metrics():
         for name in dict.fromkeys(_names(metric.expression)):
-            if any(one.name == name for one in tables.metric(name)):
+            if any(user.name == name for user in tables.metric(name)):
                 users.setdefault(name, []).append(metric)
     return users

@@ -182,5 +182,5 @@ def mask_now(host: Host, name: str) -> tuple[int, ...]:
 
 
 def _number(host: Host, path: str) -> int:
-    found = whole_number(line_of(host, path))
-    return UNKNOWN if found is None else found
+    number = whole_number(line_of(host, path))
+    return UNKNOWN if number is None else number

@@ -114,9 +114,9 @@ def check_pcie_group(members: Sequence[Mapping[str, int]]) -> None:
     """
     for settings in members:
         check_pcie(settings)
-    found = sorted({settings.get("src_bdf", 0) for settings in members if settings.get("src_bdf_en")})
-    if len(found) > 1:
-        listed = ", ".join(f"{device:#06x}" for device in found)
+    filters = sorted({settings.get("src_bdf", 0) for settings in members if settings.get("src_bdf_en")})
+    if len(filters) > 1:
+        listed = ", ".join(f"{device:#06x}" for device in filters)
         raise SeveralDevicesError(f"One PCIE PMU filters by one src_bdf at a time, not by {listed}: choose one.")
 
 

@@ -32,7 +32,7 @@ def _addresses(host: Host, unit: UncoreUnit, ports: tuple[RootPort, ...]) -> Ite
         yield from _root_port(host, unit.numbers[0])
     elif unit.kind == "cxl_pmu_mem":  # drivers/cxl/core/pmu.c: by the number of the memory device below a PCI device
         name = f"mem{unit.numbers[0]}"
-        yield from (one for one in names_in(host, DEVICES) if host.exists(f"{DEVICES}/{one}/{name}"))
+        yield from (device for device in names_in(host, DEVICES) if host.exists(f"{DEVICES}/{device}/{name}"))
 
 
 def _root_port(host: Host, number: int) -> Iterator[str]:

@@ -56,9 +56,10 @@ def _in_words(device: PciDevice, names: Mapping[tuple[str, ...], str]) -> str:
 def parse_ids(text: str, devices: Iterable[PciDevice]) -> Mapping[tuple[str, ...], str]:
     """Parse the names of these devices' vendors (vendor,), devices (vendor, device) and classes ("C", class)."""
     known = tuple(devices)
-    wanted = {(one.vendor,) for one in known} | {(one.vendor, one.device) for one in known}
+    wanted = {(known_device.vendor,) for known_device in known} | {(known_device.vendor, known_device.device)
+                                                                   for known_device in known}
     kinds = {device.kind[:4] for device in known}
-    found: dict[tuple[str, ...], str] = {}
+    names: dict[tuple[str, ...], str] = {}
     above = ""
     for line in text.splitlines():
         if not line or line.startswith(("#", "\t\t")):
@@ -67,9 +68,9 @@ def parse_ids(text: str, devices: Iterable[PciDevice]) -> Mapping[tuple[str, ...
         if not line.startswith("\t"):
             above = number
             if (number,) in wanted:
-                found[(number,)] = name
+                names[(number,)] = name
         elif above.startswith("C ") and above[2:] + number in kinds:
-            found["C", above[2:] + number] = name
+            names["C", above[2:] + number] = name
         elif (above, number) in wanted:
-            found[above, number] = name
-    return found
+            names[above, number] = name
+    return names

@@ -72,9 +72,9 @@ def parse_place(space: bytes) -> PortAddress | None:
 
 def read_root_ports(host: Host) -> tuple[RootPort, ...]:
     """Return every NVIDIA bridge at the top of the PCI tree with the devices below it, sorted by address."""
-    found = {name: below(host, f"{DEVICES}/{name}") for name in names_in(host, DEVICES) if _is_bridge(host, name)}
-    inner = {device for devices in found.values() for device in devices}
-    return tuple(_root_port(host, name, devices) for name, devices in sorted(found.items()) if name not in inner)
+    bridges = {name: below(host, f"{DEVICES}/{name}") for name in names_in(host, DEVICES) if _is_bridge(host, name)}
+    inner = {device for devices in bridges.values() for device in devices}
+    return tuple(_root_port(host, name, devices) for name, devices in sorted(bridges.items()) if name not in inner)
 
 
 def _is_bridge(host: Host, name: str) -> bool:
@@ -104,8 +104,8 @@ def _root_port(host: Host, name: str, devices: tuple[str, ...]) -> RootPort:
 
 def below(host: Host, path: str) -> tuple[str, ...]:
     """Return the addresses of the devices below a device, from its directory in sysfs."""
-    found: list[str] = []
+    devices: list[str] = []
     for name in names_in(host, path):
         if _ADDRESS.fullmatch(name):
-            found += [name, *below(host, f"{path}/{name}")]
-    return tuple(found)
+            devices += [name, *below(host, f"{path}/{name}")]
+    return tuple(devices)

@@ -48,7 +48,7 @@ def other_end(mapping: str) -> str:
 
 def read_stack(host: Host, bus: str) -> Stack:
     """Read the devices and links of a root bus, given as "0000:40"."""
-    found: list[str] = []
+    ports: list[str] = []
     speeds: list[float] = []
     for name in names_in(host, DEVICES) if bus else ():
         if not name.startswith(f"{bus}:"):
@@ -57,13 +57,13 @@ def read_stack(host: Host, bus: str) -> Stack:
         kind = line_of(host, f"{path}/class")
         if kind.startswith(_BRIDGE):
             under = below(host, path)
-            found += [one for one in under if not line_of(host, f"{DEVICES}/{one}/class").startswith(_BRIDGE)]
+            ports += [device for device in under if not line_of(host, f"{DEVICES}/{device}/class").startswith(_BRIDGE)]
             speed = speed_of(host, name)
             if under and speed is not None:
                 speeds.append(speed)
         elif kind.startswith(_WORKERS):
-            found.append(name)
-    return Stack(tuple(found), math.fsum(speeds) if speeds else None)
+            ports.append(name)
+    return Stack(tuple(ports), math.fsum(speeds) if speeds else None)
 
 
 def speed_of(host: Host, address: str) -> float | None:

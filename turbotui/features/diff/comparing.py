@@ -103,12 +103,12 @@ def compared(first: Side, second: Side, named: Collection[ColumnId] = ()) -> tup
     tests: dict[Key, RankTest] = {}
     reasons: dict[Key, Unavailable] = {}
     for key in keys:
-        one, other = first.series.get(key), second.series.get(key)
-        why = _why_not(one, other)
-        if why is not None or one is None or other is None:
+        earlier, other = first.series.get(key), second.series.get(key)
+        why = _why_not(earlier, other)
+        if why is not None or earlier is None or other is None:
             reasons[key] = why or Unavailable(Reason.NOT_READ, "only one of the two recordings has it")
         else:
-            tests[key] = rank_test(one.numbers, other.numbers)
+            tests[key] = rank_test(earlier.numbers, other.numbers)
     family = [key for key, test in tests.items() if _varies(first.series[key], second.series[key])
               and test.least < SIGNIFICANT]
     chances = dict(zip(family, holm([tests[key].p for key in family]), strict=True))
@@ -189,11 +189,12 @@ def _spread(side: Side, key: Key, tests: Mapping[Key, RankTest]) -> Spread | Non
     return Spread(len(ordered), independent, *(quantile(ordered, share) for share in (0.25, 0.5, 0.75)))
 
 
-def _order(one: ComparedColumn) -> tuple[int, float, float]:
-    return (0 if one.differs else 1 if one.p is not None else 2, -abs(one.effect or 0.0), -abs(one.percent or 0.0))
+def _order(column: ComparedColumn) -> tuple[int, float, float]:
+    return (0 if column.differs else 1 if column.p is not None else 2, -abs(column.effect or 0.0),
+            -abs(column.percent or 0.0))
 
 
-def notes_of(first: Side, second: Side, found: Sequence[ComparedColumn]) -> tuple[str, ...]:
+def notes_of(first: Side, second: Side, columns: Sequence[ComparedColumn]) -> tuple[str, ...]:
     """Return notes for readers of the comparison."""
     notes = [*_other_circumstances(first.facts.circumstances, second.facts.circumstances)]
     for word, side in (("A", first), ("B", second)):
@@ -201,9 +202,9 @@ def notes_of(first: Side, second: Side, found: Sequence[ComparedColumn]) -> tupl
         if side.facts.left_out:
             notes.append(f"{_counted(side.facts.left_out, 'interval')} of {word} left out: longer or shorter than the "
                          "others by more than a quarter")
-    notes += [f"{comparison.column.id} is {comparison.why.detail}" for comparison in found
+    notes += [f"{comparison.column.id} is {comparison.why.detail}" for comparison in columns
               if comparison.why is not None and comparison.why.detail.startswith(ANOTHER_TEXT)]
-    able = [comparison for comparison in found if comparison.p is not None]
+    able = [comparison for comparison in columns if comparison.p is not None]
     if able and not any(comparison.could_differ for comparison in able):
         notes.append(f"{_counted(len(able), 'comparison')} of so few values cannot tell a difference from chance: "
                      "compare longer times, or name fewer columns with --columns")

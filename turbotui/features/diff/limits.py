@@ -61,7 +61,7 @@ def checked(limit: Limit, comparisons: Sequence[ComparedColumn]) -> LimitResult:
     if not rows:
         return LimitResult(limit, None, "not checked", _in_words(limit, "NOT CHECKED",
                                                                  f"{limit.column} was not recorded"))
-    worst = max(rows, key=lambda one: (_exceeds(limit, one) and one.differs, _worse(limit, one)))
+    worst = max(rows, key=lambda column: (_exceeds(limit, column) and column.differs, _worse(limit, column)))
     if _exceeds(limit, worst) and worst.differs:
         return LimitResult(limit, worst, "broken", _in_words(limit, "BROKEN", _moved(worst)))
     if _exceeds(limit, worst) and worst.p is not None and not worst.could_differ:
@@ -85,32 +85,33 @@ def exit_status(results: Sequence[LimitResult]) -> int:
     return BROKEN if "broken" in verdicts else DOUBTFUL if "not checked" in verdicts else 0
 
 
-def _worse(limit: Limit, one: ComparedColumn) -> float:
+def _worse(limit: Limit, column: ComparedColumn) -> float:
     """Return the change in the limit's direction in per cent; infinite if the value was 0 and is not any more."""
-    if one.percent is not None:
-        return limit.sign * one.percent
-    difference = limit.sign * (one.difference or 0.0)
+    if column.percent is not None:
+        return limit.sign * column.percent
+    difference = limit.sign * (column.difference or 0.0)
     return float("inf") if difference > 0 else float("-inf") if difference < 0 else 0.0
 
 
-def _exceeds(limit: Limit, one: ComparedColumn) -> bool:
-    return one.effect is not None and _worse(limit, one) > limit.percent
+def _exceeds(limit: Limit, column: ComparedColumn) -> bool:
+    return column.effect is not None and _worse(limit, column) > limit.percent
 
 
-def _name(one: ComparedColumn) -> str:
-    where = "" if one.row.scope is Scope.SYSTEM else f" of {one.row.scope.value} {'.'.join(map(str, one.row.key))}"
-    return one_line(f"{one.column.id}{where}")
+def _name(compared: ComparedColumn) -> str:
+    row = compared.row
+    where = "" if row.scope is Scope.SYSTEM else f" of {row.scope.value} {'.'.join(map(str, row.key))}"
+    return one_line(f"{compared.column.id}{where}")
 
 
-def _moved(one: ComparedColumn) -> str:
-    first, second = one.spreads
-    if first is None or second is None or one.difference is None:
-        return f"{_name(one)} cannot be compared"
-    digits = max(one.column.decimals, 0)
-    medians = f"median {first.median:.{digits}f} to {second.median:.{digits}f} {one.column.unit}".rstrip()
-    if not one.difference:
-        return f"{_name(one)} is unchanged ({medians})"
-    way = "higher" if one.difference > 0 else "lower"
-    percent = "" if one.percent is None else f" {abs(one.percent):.1f} %"
-    sure = f", p {one.p:.2g}" if one.p is not None and one.p < SIGNIFICANT else ""
-    return f"{_name(one)} is{percent} {way} in B ({medians}{sure})"
+def _moved(compared: ComparedColumn) -> str:
+    first, second = compared.spreads
+    if first is None or second is None or compared.difference is None:
+        return f"{_name(compared)} cannot be compared"
+    digits = max(compared.column.decimals, 0)
+    medians = f"median {first.median:.{digits}f} to {second.median:.{digits}f} {compared.column.unit}".rstrip()
+    if not compared.difference:
+        return f"{_name(compared)} is unchanged ({medians})"
+    way = "higher" if compared.difference > 0 else "lower"
+    percent = "" if compared.percent is None else f" {abs(compared.percent):.1f} %"
+    sure = f", p {compared.p:.2g}" if compared.p is not None and compared.p < SIGNIFICANT else ""
+    return f"{_name(compared)} is{percent} {way} in B ({medians}{sure})"

@@ -94,12 +94,12 @@ def exact_p(first_ranks: Sequence[float], second_ranks: Sequence[float]) -> floa
             ways[taken] += ways[taken - 1] << (rank * field)
     middle = size * sum(doubled)  # twice the sum of ranks, times the number of ranks
     observed = abs(sum(doubled[:size]) * len(doubled) - middle)
-    found, extreme, at = ways[size], 0, 0
+    count, extreme, at = ways[size], 0, 0
     mask = (1 << field) - 1
-    while found:
+    while count:
         if abs(at * len(doubled) - middle) >= observed:
-            extreme += found & mask
-        found >>= field
+            extreme += count & mask
+        count >>= field
         at += 1
     return extreme / math.comb(len(doubled), size)
 
@@ -122,8 +122,8 @@ def standard_score(first_ranks: Sequence[float], second_ranks: Sequence[float], 
 
 def _variance(sizes: tuple[float, float]) -> float:
     """Return the variance by chance of the share of pairs in which the second is greater, without ties."""
-    one, other = sizes
-    return (1.0 / one + 1.0 / other + 1.0 / (one * other)) / 12.0
+    size, other = sizes
+    return (1.0 / size + 1.0 / other + 1.0 / (size * other)) / 12.0
 
 
 def effective_size(series: Sequence[float]) -> float:
@@ -149,11 +149,11 @@ def _correlation(around: Sequence[float], variance: float, lag: int) -> float:
 
 def _first_order(around: Sequence[float], variance: float) -> float:
     """Return the factor by which a first-order autoregression inflates the variance of the mean."""
-    found = _correlation(around, variance, 1)
-    if found <= 0.0:
+    correction = _correlation(around, variance, 1)
+    if correction <= 0.0:
         return 1.0
-    found = min(found + (1.0 + 4.0 * found) / len(around), _NEAR_ONE)
-    return (1.0 + found) / (1.0 - found)
+    correction = min(correction + (1.0 + 4.0 * correction) / len(around), _NEAR_ONE)
+    return (1.0 + correction) / (1.0 - correction)
 
 
 def _sum_of_pairs(around: Sequence[float], variance: float) -> float:

@@ -103,7 +103,7 @@ def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, lev
     Raises:
         TurbotuiError: the span has no such interval.
     """
-    found: dict[Key, Series] = {}
+    series: dict[Key, Series] = {}
     lengths: list[float] = []
     ends: list[int] = []
     left_out = 0
@@ -115,23 +115,23 @@ def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, lev
         lengths.append(seconds)
         ends += [frame.older.wall_ns, frame.newer.wall_ns]
         for column in columns:
-            _take(found, frame, column, rows_of(frame, column, level))
+            _take(series, frame, column, rows_of(frame, column, level))
     if not lengths:
         raise TurbotuiError(f"{span.name} has {span.seconds:.3g} s, and no interval of {usual:g} s: "
                             "choose a shorter --every or a longer time")
     facts = SpanFacts(
         name=span.name, machine=span.journal.machine.host.name,
-        missing=tuple(one_line(one.text) for one in span.journal.missing), circumstances=_circumstances(span),
+        missing=tuple(one_line(part.text) for part in span.journal.missing), circumstances=_circumstances(span),
         begin_ns=min(ends), end_ns=max(ends), intervals=len(lengths),
         seconds=statistics.median(lengths), left_out=left_out)
-    return Side(number, facts, found)
+    return Side(number, facts, series)
 
 
-def _take(found: dict[Key, Series], frame: Frame, column: CounterColumn, rows: Sequence[RowId]) -> None:
+def _take(by_key: dict[Key, Series], frame: Frame, column: CounterColumn, rows: Sequence[RowId]) -> None:
     for row, value in zip(rows, frame.bare_cells(column, rows), strict=True):
-        series = found.get((column.id, row))
+        series = by_key.get((column.id, row))
         if series is None:
-            series = found[column.id, row] = Series(column, row)
+            series = by_key[column.id, row] = Series(column, row)
         series.take(value)
         if value is None and series.why is None:
             series.why = (frame.why(column, row) or frame.lacking(column, row)
@@ -141,7 +141,7 @@ def _take(found: dict[Key, Series], frame: Frame, column: CounterColumn, rows: S
 def _circumstances(span: RecordedSpan) -> Mapping[str, str]:
     machine, header = span.journal.machine, span.journal.header_at(min(span.end_ns, span.journal.last_ns))
     host, model = machine.host, machine.model
-    stepping = " ".join(str(one) for one in (model.family, model.model, model.stepping) if one is not None)
+    stepping = " ".join(str(number) for number in (model.family, model.model, model.stepping) if number is not None)
     return {
         "machine": host.name,
         "processor": " ".join(filter(None, (model.name, f"({stepping})" if stepping else ""))),

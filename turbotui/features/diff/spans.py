@@ -90,8 +90,8 @@ def common_interval(spans: tuple[RecordedSpan, RecordedSpan], every: float) -> t
     own = (spans[0].interval(), spans[1].interval())
     base = max(every, *own)
     seconds = next((base * times for times in range(1, _MULTIPLES)
-                    if all(_whole(base * times / one) for one in own)), base)
-    first, second = (0.0 if abs(seconds / one - 1.0) < _ALIKE else seconds for one in own)
+                    if all(_whole(base * times / length) for length in own)), base)
+    first, second = (0.0 if abs(seconds / length - 1.0) < _ALIKE else seconds for length in own)
     return seconds, first, second
 
 

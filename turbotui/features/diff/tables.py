@@ -102,10 +102,10 @@ def _judge_limit(_column: Column[LimitResult], row: LimitResult, value: Value) -
 
 def diff_tables(rows: Sequence[ComparedColumn], results: Sequence[LimitResult]) -> tuple[AnyTable, ...]:
     """Return the tables of comparisons, and of limits if there are any."""
-    found: list[AnyTable] = [RowTable("diff", "comparison", DIFF_COLUMNS, rows, _judge)]
+    tables: list[AnyTable] = [RowTable("diff", "comparison", DIFF_COLUMNS, rows, _judge)]
     if results:
-        found.append(RowTable("limits", "limit", LIMIT_COLUMNS, results, _judge_limit))
-    return tuple(found)
+        tables.append(RowTable("limits", "limit", LIMIT_COLUMNS, results, _judge_limit))
+    return tuple(tables)
 
 
 def _number(row: ComparedColumn, value: float | None) -> str:
@@ -163,14 +163,14 @@ def text_table(rows: Sequence[ComparedColumn], *, verdicts: bool) -> AnyTable:
 
 def facts_of(first: Side, second: Side) -> dict[str, Value]:
     """Return the facts of the whole comparison, by name."""
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for letter, side in zip(_LETTERS, (first, second), strict=True):
         facts = side.facts
-        found |= {letter: facts.name, f"{letter} from": timestamp(facts.begin_ns),
-                  f"{letter} to": timestamp(facts.end_ns), f"{letter} intervals": facts.intervals,
-                  f"{letter} seconds": facts.seconds, f"{letter} left out": facts.left_out}
-        found |= {f"{letter} {name}": text for name, text in facts.circumstances.items() if text}
-    return found
+        values |= {letter: facts.name, f"{letter} from": timestamp(facts.begin_ns),
+                   f"{letter} to": timestamp(facts.end_ns), f"{letter} intervals": facts.intervals,
+                   f"{letter} seconds": facts.seconds, f"{letter} left out": facts.left_out}
+        values |= {f"{letter} {name}": text for name, text in facts.circumstances.items() if text}
+    return values
 
 
 def span_line(letter: str, facts: SpanFacts) -> str:

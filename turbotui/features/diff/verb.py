@@ -26,17 +26,17 @@ from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import TEXT
 
 
-def diff_lines(envelope: Envelope, sides: tuple[Side, Side], found: Sequence[ComparedColumn],
+def diff_lines(envelope: Envelope, sides: tuple[Side, Side], columns: Sequence[ComparedColumn],
                results: Sequence[LimitResult], *, everything: bool, room: int | None) -> Iterator[str]:
     """Format the sides and their differences; with `everything`, also equal columns and those not compared."""
     yield f"# diff, {envelope.kind.value} machine {envelope.machine}"
     yield from (span_line(letter, side.facts) for letter, side in zip("AB", sides, strict=True))
     yield from (f"note: {note}" for note in envelope.notes)
-    able = [column for column in found if column.p is not None]
-    differing = [one for one in able if one.differs]
-    unable = [one for one in found if one.p is None]
+    able = [column for column in columns if column.p is not None]
+    differing = [column for column in able if column.differs]
+    unable = [column for column in columns if column.p is None]
     yield f"{len(differing)} of {len(able)} differ by more than chance (p < {SIGNIFICANT} among all of them)"
-    drifting = [one for one in unable if one.effect is not None and (everything or one.size == "large")]
+    drifting = [column for column in unable if column.effect is not None and (everything or column.size == "large")]
     shown = [*(able if everything else differing), *drifting]
     if shown:
         yield from text_lines(envelope, text_table(shown, verdicts=everything), room=room)
@@ -45,15 +45,16 @@ def diff_lines(envelope: Envelope, sides: tuple[Side, Side], found: Sequence[Com
         yield (f"{DRIFTS}: {len(drifting)} differences of so few independent values may be chance; compare longer or "
                "steadier times")
     if everything:
-        yield from (f"not compared: {_named(one)}: {one.why.detail}" for one in unable if one.why is not None)
-    elif len(found) > len(shown):
-        yield f"--all shows the other {len(found) - len(shown)}, and why {len(unable)} could not be compared"
+        yield from (f"not compared: {_named(column)}: {column.why.detail}"
+                    for column in unable if column.why is not None)
+    elif len(columns) > len(shown):
+        yield f"--all shows the other {len(columns) - len(shown)}, and why {len(unable)} could not be compared"
     yield from (result.sentence for result in results)
 
 
-def _named(one: ComparedColumn) -> str:
-    where = f" of {one.row.scope.value} {'.'.join(map(str, one.row.key))}" if one.row.key else ""
-    return f"{one.column.id}{where}"
+def _named(compared: ComparedColumn) -> str:
+    where = f" of {compared.row.scope.value} {'.'.join(map(str, compared.row.key))}" if compared.row.key else ""
+    return f"{compared.column.id}{where}"
 
 
 _LEVELS: Final = {"machine": Scope.SYSTEM, "package": Scope.PACKAGE, "cpu": Scope.CPU}
@@ -99,7 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
     names = dict.fromkeys(side.facts.machine for side in (first, second))
     envelope = Envelope(", ".join(names), HostKind.RECORDED, max(first.facts.end_ns, second.facts.end_ns),
                         facts=facts_of(first, second), notes=(*notes, *notes_of(first, second, comparisons)))
-    shown: Sequence[ComparedColumn] = comparisons if arguments.all else [one for one in comparisons if one.differs]
+    shown: Sequence[ComparedColumn] = comparisons if arguments.all else [column
+                                                                         for column in comparisons if column.differs]
     print_tables(arguments, envelope, diff_tables(shown, results),
                  lambda: diff_lines(envelope, (first, second), comparisons, results, everything=arguments.all,
                                     room=terminal_room()))
@@ -132,12 +134,12 @@ def _chosen(spans: tuple[RecordedSpan, RecordedSpan], words: str,
 
 
 def _names(catalogs: Sequence[Catalog], words: Sequence[str]) -> set[ColumnId]:
-    found: set[ColumnId] = set()
+    names: set[ColumnId] = set()
     for word in words:
         knowing = [catalog for catalog in catalogs if word in catalog.words()]
         for catalog in knowing or catalogs[:1]:  # the first catalog's error suggests similar names
-            found |= {column.id for column in catalog.select([word])}
-    return found
+            names |= {column.id for column in catalog.select([word])}
+    return names
 
 
 def _sides(spans: tuple[RecordedSpan, RecordedSpan], every: float, level: Scope,

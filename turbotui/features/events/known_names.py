@@ -134,7 +134,7 @@ def _split(text: str) -> tuple[str, str]:
 
 def _names_pmu(devices: VendorDevices, pmu: str, row: VendorEvent) -> bool:
     matched = devices.matched(row)
-    return any(one.name in matched for one in devices.matching(pmu))
+    return any(device.name in matched for device in devices.matching(pmu))
 
 
 def _refuse(own: EventEncoder, text: str, name: str, notes: Sequence[str]) -> None:
@@ -235,7 +235,8 @@ def _of_libpfm(engine: LibpfmEngine, text: str) -> tuple[list[KnownEvent], list[
             if event.name.lower() not in {wanted, rest.lower()}:
                 continue
             bare = event.name.lower() == rest.lower()
-            own = [one for one in event.attributes if one.unit_mask and (bare or one.name.lower() == mask)]
+            own = [mask_attribute for mask_attribute in event.attributes
+                   if mask_attribute.unit_mask and (bare or mask_attribute.name.lower() == mask)]
             if not bare and not own:
                 continue
             masks += _masks_of(event, pmu.name)
@@ -246,8 +247,8 @@ def _of_libpfm(engine: LibpfmEngine, text: str) -> tuple[list[KnownEvent], list[
 
 def _name_and_mask(text: str) -> tuple[str, str]:
     for sign in (":", "."):
-        name, found, mask = text.partition(sign)
-        if found:
+        name, separator, mask = text.partition(sign)
+        if separator:
             return name.lower(), mask.lower()
     return text.lower(), ""
 

@@ -41,29 +41,30 @@ class ListedGroup:
 
 
 METRIC_COLUMNS: Final[tuple[Column[ListedMetric], ...]] = (
-    Column("metric", "", -1, (), lambda one: one.metric.name,
+    Column("metric", "", -1, (), lambda listed: listed.metric.name,
            help="name of the metric, as in --add metric:NAME", identity=True),
-    Column("pmu", "", -1, (), lambda one: "" if one.metric.pmu == DEFAULT_CORE else one.metric.pmu, identity=True,
+    Column("pmu", "", -1, (), lambda listed: "" if listed.metric.pmu == DEFAULT_CORE else listed.metric.pmu,
+           identity=True,
            help="PMU or kind of core that the metric belongs to; empty for all cores"),
-    Column("groups", "", -1, (), lambda one: " ".join(one.metric.groups),
+    Column("groups", "", -1, (), lambda listed: " ".join(listed.metric.groups),
            help="groups of the metric, as in --add metric:GROUP"),
-    Column("unit", "", -1, (), lambda one: scale_and_unit(one.metric.scale_unit)[1], help="unit of its values"),
-    Column("factor", "", -1, (), lambda one: scale_and_unit(one.metric.scale_unit)[0],
+    Column("unit", "", -1, (), lambda listed: scale_and_unit(listed.metric.scale_unit)[1], help="unit of its values"),
+    Column("factor", "", -1, (), lambda listed: scale_and_unit(listed.metric.scale_unit)[0],
            help="factor by which the expression is multiplied"),
-    Column("available", "", -1, (), lambda one: "no" if one.refused else "yes",
+    Column("available", "", -1, (), lambda listed: "no" if listed.refused else "yes",
            help="whether this machine can count its events"),
-    Column("expression", "", -1, (), lambda one: one.metric.expression, help="expression in the vendor's table"),
-    Column("threshold", "", -1, (), lambda one: one.metric.threshold,
+    Column("expression", "", -1, (), lambda listed: listed.metric.expression, help="expression in the vendor's table"),
+    Column("threshold", "", -1, (), lambda listed: listed.metric.threshold,
            help="condition under which its value is remarkable"),
-    Column("events", "", -1, (), lambda one: " ".join(one.events), help="events that this machine counts for it"),
-    Column("constraint", "", -1, (), lambda one: one.metric.constraint,
+    Column("events", "", -1, (), lambda listed: " ".join(listed.events), help="events that this machine counts for it"),
+    Column("constraint", "", -1, (), lambda listed: listed.metric.constraint,
            help="condition under which its events are not counted as a group"),
-    Column("no_group", "", -1, (), lambda one: " ".join(one.metric.no_group),
+    Column("no_group", "", -1, (), lambda listed: " ".join(listed.metric.no_group),
            help="groups of metrics in which its events are not counted as a group"),
-    Column("brief", "", -1, (), lambda one: one.metric.brief, help="meaning of the metric, in one line"),
-    Column("description", "", -1, (), lambda one: one.metric.description, help="meaning of the metric, in full"),
-    Column("source", "", -1, (), lambda one: one.source, help="tables that define it"),
-    Column("reason", "", -1, (), lambda one: one.refused, help="reason for which this machine cannot count it"),
+    Column("brief", "", -1, (), lambda listed: listed.metric.brief, help="meaning of the metric, in one line"),
+    Column("description", "", -1, (), lambda listed: listed.metric.description, help="meaning of the metric, in full"),
+    Column("source", "", -1, (), lambda listed: listed.source, help="tables that define it"),
+    Column("reason", "", -1, (), lambda listed: listed.refused, help="reason for which this machine cannot count it"),
 )
 GROUP_COLUMNS: Final[tuple[Column[ListedGroup], ...]] = (
     Column("group", "", -1, (), lambda group: group.name,
@@ -120,12 +121,12 @@ def list_metrics(arguments: argparse.Namespace, host: Host) -> int:
         UsageError: there are no tables, or no metric matches.
     """
     tables = open_vendor_tables(host)
-    found = fitting(tables, arguments.pattern)
-    if not found:
+    fitting_metrics = fitting(tables, arguments.pattern)
+    if not fitting_metrics:
         lacks = f" {tables.lacks_metrics}" if tables.lacks_metrics else ""
         what = f"{tables.source} has no metric with {arguments.pattern!r} in its name, groups or words."
         raise UsageError(what + lacks)
-    metrics = metric_table(listed_metrics(read_machine(host), tables, found))
+    metrics = metric_table(listed_metrics(read_machine(host), tables, fitting_metrics))
     groups = group_table(tables, [row.metric for row in metrics.rows])
     envelope = envelope_now(host, notes=(tables.lacks_metrics,) if tables.lacks_metrics else ())
     print_tables(arguments, envelope, (metrics, groups),
@@ -140,20 +141,20 @@ def _text(envelope: Envelope, source: str, metrics: tuple[ListedMetric, ...],
     there = sum(not metric.refused for metric in metrics)
     yield f"# {len(metrics)} metrics of {source}; this machine knows the events of {there}"
     yield from (f"# {note}" for note in envelope.notes)
-    for one in metrics:
-        yield from _metric_in_words(one)
+    for listed in metrics:
+        yield from _metric_in_words(listed)
     if groups:
         yield "groups, for --add metric:GROUP:"
     for group in groups:
         yield f"  {group.name} ({len(group.metrics)}){f': {group.words}' if group.words else ''}"
 
 
-def _metric_in_words(one: ListedMetric) -> Iterator[str]:
-    metric = one.metric
+def _metric_in_words(listed: ListedMetric) -> Iterator[str]:
+    metric = listed.metric
     unit = f" [{metric.scale_unit}]" if metric.scale_unit else ""
-    yield f"{'✗' if one.refused else '✓'} {metric.name}{unit}  {metric.brief or metric.description}"
+    yield f"{'✗' if listed.refused else '✓'} {metric.name}{unit}  {metric.brief or metric.description}"
     yield f"    = {metric.expression}"
     if metric.threshold:
         yield f"    stands out where {metric.threshold}"
-    if one.refused:
-        yield f"    {one.refused}"
+    if listed.refused:
+        yield f"    {listed.refused}"

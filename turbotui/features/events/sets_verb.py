@@ -78,21 +78,23 @@ _COLUMN: Final[Column[CountedColumn]] = Column("column", "", -1, (), lambda colu
                                                identity=True)
 _SCOPE: Final[Column[CountedColumn]] = Column("scope", "", -1, (), lambda column: column.shown.scope.value,
                                               help="the level of the topology that it describes")
-_UNIT: Final[Column[CountedColumn]] = Column("unit", "", -1, (), lambda one: one.shown.unit, help="unit of its values")
+_UNIT: Final[Column[CountedColumn]] = Column("unit", "", -1, (), lambda column: column.shown.unit,
+                                             help="unit of its values")
 COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
     _SET, _COLUMN,
-    Column("title", "", -1, (), lambda one: one.set.title, help="purpose of the set"),
-    Column("origin", "", -1, (), lambda one: one.set.origin, help="the file that the set is from"),
-    Column("available", "", -1, (), lambda one: "yes" if one.absent is None else "no",
+    Column("title", "", -1, (), lambda column: column.set.title, help="purpose of the set"),
+    Column("origin", "", -1, (), lambda column: column.set.origin, help="the file that the set is from"),
+    Column("available", "", -1, (), lambda column: "yes" if column.absent is None else "no",
            help="whether this machine can count it"),
-    Column("own", "", -1, (), lambda one: "yes" if one.own else "no", help="whether the column exists without the set"),
+    Column("own", "", -1, (), lambda column: "yes" if column.own else "no",
+           help="whether the column exists without the set"),
     _SCOPE, _UNIT,
-    Column("formula", "", -1, (), lambda one: one.formula, help="formula and events on this machine"),
-    Column("models", "", -1, (), lambda one: " ".join(one.chosen.used.models) if one.chosen.used else "",
+    Column("formula", "", -1, (), lambda column: column.formula, help="formula and events on this machine"),
+    Column("models", "", -1, (), lambda column: " ".join(column.chosen.used.models) if column.chosen.used else "",
            help="patterns of the processors that this formula applies to; empty for all"),
-    Column("document", "", -1, (), lambda one: one.document, help="document that defines it"),
-    Column("help", "", -1, (), lambda one: one.shown.help, help="meaning of the column"),
-    Column("reason", "", -1, (), lambda one: "" if one.absent is None else one.absent.sentence(),
+    Column("document", "", -1, (), lambda column: column.document, help="document that defines it"),
+    Column("help", "", -1, (), lambda column: column.shown.help, help="meaning of the column"),
+    Column("reason", "", -1, (), lambda column: "" if column.absent is None else column.absent.sentence(),
            help="reason for which this machine cannot count it"),
 )
 SHOWN_COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
@@ -101,15 +103,17 @@ SHOWN_COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
 )
 """The columns of the table of one set, for users."""
 REFUSED_COLUMNS: Final[tuple[Column[Refused], ...]] = (
-    Column("set", "", -1, (), lambda one: one.of.set.name, help="name of the set", identity=True),
-    Column("column", "", -1, (), lambda one: one.of.chosen.name, help="name of the column", identity=True),
-    Column("number", "", 0, (), lambda one: one.number,
+    Column("set", "", -1, (), lambda refused: refused.of.set.name, help="name of the set", identity=True),
+    Column("column", "", -1, (), lambda refused: refused.of.chosen.name, help="name of the column", identity=True),
+    Column("number", "", 0, (), lambda refused: refused.number,
            help="number of the formula, in the order in which formulas are tried", identity=True),
-    Column("formula", "", -1, (), lambda one: one.alternative.formula, help="formula and events that were tried"),
-    Column("models", "", -1, (), lambda one: " ".join(one.alternative.models),
+    Column("formula", "", -1, (), lambda refused: refused.alternative.formula,
+           help="formula and events that were tried"),
+    Column("models", "", -1, (), lambda refused: " ".join(refused.alternative.models),
            help="patterns of the processors that this formula applies to; empty for all"),
-    Column("document", "", -1, (), lambda one: one.alternative.document, help="document that defines it"),
-    Column("reason", "", -1, (), lambda one: one.why.sentence(), help="reason for which this machine cannot count it"),
+    Column("document", "", -1, (), lambda refused: refused.alternative.document, help="document that defines it"),
+    Column("reason", "", -1, (), lambda refused: refused.why.sentence(),
+           help="reason for which this machine cannot count it"),
 )
 
 
@@ -162,8 +166,8 @@ def list_sets(arguments: argparse.Namespace, host: Host) -> int:
 def _text(envelope: Envelope, counted: Sequence[CountedColumn], *, whole: bool) -> Iterator[str]:
     if envelope.label:
         yield f"# {envelope.label}"
-    for one, columns in groupby(counted, lambda column: column.set):
-        yield f"{one.name}: {one.title} ({one.origin})"
+    for event_set, columns in groupby(counted, lambda column: column.set):
+        yield f"{event_set.name}: {event_set.title} ({event_set.origin})"
         rows = tuple(columns)
         yield from text_lines(envelope, shown_table(rows), indent="  ")
         if whole:

@@ -20,40 +20,41 @@ _WORDS: Final = ("config", "config1", "config2", "config3")
 
 
 def _member(name: str) -> Column[KnownEvent]:
-    return Column(name, "", 0, (), lambda one: getattr(one.counters[0].attr, name) if one.counters else None,
+    return Column(name, "", 0, (), lambda event: getattr(event.counters[0].attr, name) if event.counters else None,
                   hexadecimal=True, help=f"perf_event_attr.{name} of the first of its counters")
 
 
-def _cpus(one: KnownEvent) -> str:
-    return (format_cpulist(one.counters[0].cpus) or "all") if one.counters else ""
+def _cpus(event: KnownEvent) -> str:
+    return (format_cpulist(event.counters[0].cpus) or "all") if event.counters else ""
 
 
-def _deprecated(one: KnownEvent) -> str:
-    return "" if one.deprecated is None else "yes" if one.deprecated else "no"
+def _deprecated(event: KnownEvent) -> str:
+    return "" if event.deprecated is None else "yes" if event.deprecated else "no"
 
 
 EVENT_COLUMNS: Final[tuple[Column[KnownEvent], ...]] = (
-    Column("name", "", -1, (), lambda one: one.name, help="name of the event in its source", identity=True),
-    Column("engine", "", -1, (), lambda one: one.engine, help="own (sysfs), tables or libpfm", identity=True),
-    Column("pmu", "", -1, (), lambda one: one.pmu, help="kind of PMU, and number of such PMUs",
+    Column("name", "", -1, (), lambda event: event.name, help="name of the event in its source", identity=True),
+    Column("engine", "", -1, (), lambda event: event.engine, help="own (sysfs), tables or libpfm", identity=True),
+    Column("pmu", "", -1, (), lambda event: event.pmu, help="kind of PMU, and number of such PMUs",
            identity=True),
-    Column("source", "", -1, (), lambda one: one.source, help="file, program or library that defines the event"),
-    Column("counters", "", 0, (), lambda one: len(one.counters), help="number of PMUs of this machine that count it"),
+    Column("source", "", -1, (), lambda event: event.source, help="file, program or library that defines the event"),
+    Column("counters", "", 0, (), lambda event: len(event.counters),
+           help="number of PMUs of this machine that count it"),
     Column("cpus", "", -1, (), _cpus, help="CPUs on which the first of these PMUs is opened"),
-    Column("terms", "", -1, (), lambda one: one.terms, help="encoding as terms, as perf writes it between slashes"),
-    Column("code", "", 0, (), lambda one: one.term("event"), hexadecimal=True, help="value of the term event"),
-    Column("umask", "", 0, (), lambda one: one.term("umask"), hexadecimal=True, help="value of the term umask"),
+    Column("terms", "", -1, (), lambda event: event.terms, help="encoding as terms, as perf writes it between slashes"),
+    Column("code", "", 0, (), lambda event: event.term("event"), hexadecimal=True, help="value of the term event"),
+    Column("umask", "", 0, (), lambda event: event.term("umask"), hexadecimal=True, help="value of the term umask"),
     _member("type"), *map(_member, _WORDS),
-    Column("unit", "", -1, (), lambda one: one.unit, help="unit of count times scale; empty for a plain count"),
-    Column("scale", "", -1, (), lambda one: one.scale, help="factor from counts to the unit"),
-    Column("per_package", "", -1, (), lambda one: "yes" if one.per_package else "no",
+    Column("unit", "", -1, (), lambda event: event.unit, help="unit of count times scale; empty for a plain count"),
+    Column("scale", "", -1, (), lambda event: event.scale, help="factor from counts to the unit"),
+    Column("per_package", "", -1, (), lambda event: "yes" if event.per_package else "no",
            help="whether it is counted once for each package"),
-    Column("topic", "", -1, (), lambda one: one.topic, help="the vendor's group of events"),
+    Column("topic", "", -1, (), lambda event: event.topic, help="the vendor's group of events"),
     Column("deprecated", "", -1, (), _deprecated, help="whether it is deprecated; empty if the source does not say"),
-    Column("errata", "", -1, (), lambda one: one.errata, help="numbers of the vendor's errata about it"),
-    Column("brief", "", -1, (), lambda one: one.brief, help="description of what it counts, in one line"),
-    Column("description", "", -1, (), lambda one: one.description, help="description of what it counts, in full"),
-    Column("reason", "", -1, (), lambda one: one.reason, help="reason for which this machine does not count it"),
+    Column("errata", "", -1, (), lambda event: event.errata, help="numbers of the vendor's errata about it"),
+    Column("brief", "", -1, (), lambda event: event.brief, help="description of what it counts, in one line"),
+    Column("description", "", -1, (), lambda event: event.description, help="description of what it counts, in full"),
+    Column("reason", "", -1, (), lambda event: event.reason, help="reason for which this machine does not count it"),
 )
 MASK_COLUMNS: Final[tuple[Column[UnitMask], ...]] = (
     Column("name", "", -1, (), lambda mask: mask.name, help="an event of the same code", identity=True),
@@ -81,11 +82,11 @@ _NOT_HERE: Final = Unavailable(Reason.NO_HARDWARE, "this machine does not count 
 _NOT_WRITTEN: Final = Unavailable(Reason.NOT_READ, "the source writes no such term for it")
 
 
-def _judged(column: Column[KnownEvent], one: KnownEvent, value: Value) -> Cell:
+def _judged(column: Column[KnownEvent], event: KnownEvent, value: Value) -> Cell:
     if value is not None:
         return Cell(value)
     return Cell(None, _NOT_WRITTEN if column.id in {"code", "umask"} else
-                Unavailable(Reason.NO_HARDWARE, one.reason.rstrip(".")) if one.reason else _NOT_HERE)
+                Unavailable(Reason.NO_HARDWARE, event.reason.rstrip(".")) if event.reason else _NOT_HERE)
 
 
 def show_event(arguments: argparse.Namespace, host: Host) -> int:
@@ -110,38 +111,38 @@ def _text(envelope: Envelope, known: KnownName) -> Iterator[str]:
         yield from _metrics_in_words(known.metrics)
 
 
-def _event_in_words(one: KnownEvent) -> Iterator[str]:
-    yield f"{one.name}  [{one.engine}: {one.source}]"
-    yield from (f"  {words}" for words in dict.fromkeys((one.brief, one.description)) if words)
-    yield f"  PMU {one.pmu}" + (f", on CPUs {_cpus(one)}" if one.counters else "")
-    if one.terms:
-        yield f"  {one.terms}"
-    if one.counters:
-        attr = one.counters[0].attr
+def _event_in_words(event: KnownEvent) -> Iterator[str]:
+    yield f"{event.name}  [{event.engine}: {event.source}]"
+    yield from (f"  {words}" for words in dict.fromkeys((event.brief, event.description)) if words)
+    yield f"  PMU {event.pmu}" + (f", on CPUs {_cpus(event)}" if event.counters else "")
+    if event.terms:
+        yield f"  {event.terms}"
+    if event.counters:
+        attr = event.counters[0].attr
         others = (name for name in _WORDS[1:] if getattr(attr, name))
         yield f"  {' '.join(f'{name}={getattr(attr, name):#x}' for name in ('type', 'config', *others))}"
     notes = []
-    if one.unit or one.scale != 1.0:
-        notes.append(f"unit {one.unit or '-'}, scale {one.scale!r}")
-    if one.per_package:
+    if event.unit or event.scale != 1.0:
+        notes.append(f"unit {event.unit or '-'}, scale {event.scale!r}")
+    if event.per_package:
         notes.append("one count is of a package")
-    if one.topic:
-        notes.append(f"topic {one.topic}")
-    if one.deprecated:
+    if event.topic:
+        notes.append(f"topic {event.topic}")
+    if event.deprecated:
         notes.append("deprecated by the vendor")
-    if one.errata:
-        notes.append(f"errata {one.errata}")
+    if event.errata:
+        notes.append(f"errata {event.errata}")
     if notes:
         yield f"  {'; '.join(notes)}"
-    if one.reason:
-        yield f"  not here: {one.reason}"
+    if event.reason:
+        yield f"  not here: {event.reason}"
 
 
 def _metrics_in_words(uses: Sequence[MetricUse]) -> Iterator[str]:
     yield "metrics that it is counted for:"
     direct = [use for use in uses if not use.through]
-    for one in direct:
-        yield f"  {one.metric.name}{' (its threshold)' if one.threshold else ''}  {one.metric.brief}"
+    for use in direct:
+        yield f"  {use.metric.name}{' (its threshold)' if use.threshold else ''}  {use.metric.brief}"
     others = dict.fromkeys(use.metric.name for use in uses if use.through)
     if others:
         yield f"  through these: {', '.join(others)}"

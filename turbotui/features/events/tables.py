@@ -112,27 +112,28 @@ def encoding_table(events: Sequence[EncodedEvent]) -> RowTable[EncodingRow]:
     """Return a table with a row for each counter, without the members of perf_event_attr that are zero in all rows."""
     rows = tuple(EncodingRow(number, event, _added_leader(event, events)) for number, event in enumerate(events))
 
-    def told(column: Column[EncodingRow]) -> bool:
+    def is_filled(column: Column[EncodingRow]) -> bool:
         return any(column.compute(row) not in _SAYS_NOTHING for row in rows)
 
-    columns = (*_FIRST, *_ENCODING, *filter(told, _MEMBERS), *_MEANING, *filter(told, _SELDOM))
+    columns = (*_FIRST, *_ENCODING, *filter(is_filled, _MEMBERS), *_MEANING, *filter(is_filled, _SELDOM))
     return RowTable("encodings", "event", columns, rows)
 
 
 def _added_leader(event: EncodedEvent, events: Sequence[EncodedEvent]) -> str:
-    group = [event] if event.group is None else [one for one in events if one.group == event.group]
+    group = [event] if event.group is None else [member for member in events if member.group == event.group]
     leader = leader_first(group)[0]
     return "" if leader.string else leader.fstr
 
 
 _CODES: Final[tuple[Column[Codes], ...]] = (
-    Column("number", "", 0, (), lambda one: one.number, help="number of the event in the whole string", identity=True),
-    Column("string", "", -1, (), lambda one: one.event.string, help="the event as written", identity=True),
-    Column("fstr", "", -1, (), lambda one: one.event.fstr, help="event string with all attributes"),
-    Column("idx", "", 0, (), lambda one: one.event.index, help="libpfm's number of the event"),
-    Column("pmu", "", -1, (), lambda one: one.event.pmu, help="PMU whose registers the codes are for"),
-    Column("engine", "", -1, (), lambda one: one.event.engine, help="encoder of the event: own or libpfm"),
-    Column("count", "", 0, (), lambda one: len(one.event.codes), help="number of its codes"),
+    Column("number", "", 0, (), lambda codes: codes.number, help="number of the event in the whole string",
+           identity=True),
+    Column("string", "", -1, (), lambda codes: codes.event.string, help="the event as written", identity=True),
+    Column("fstr", "", -1, (), lambda codes: codes.event.fstr, help="event string with all attributes"),
+    Column("idx", "", 0, (), lambda codes: codes.event.index, help="libpfm's number of the event"),
+    Column("pmu", "", -1, (), lambda codes: codes.event.pmu, help="PMU whose registers the codes are for"),
+    Column("engine", "", -1, (), lambda codes: codes.event.engine, help="encoder of the event: own or libpfm"),
+    Column("count", "", 0, (), lambda codes: len(codes.event.codes), help="number of its codes"),
 )
 
 

@@ -77,10 +77,10 @@ def _dma_latency(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _driver(facts: MachineFacts) -> Iterable[HeaderLine]:
     files = ("current_driver", "current_governor", "current_governor_ro")
-    found = [(name, text) for name in files if (text := facts.text(f"{_CPUIDLE}/{name}"))]
-    if not found:
+    names = [(name, text) for name in files if (text := facts.text(f"{_CPUIDLE}/{name}"))]
+    if not names:
         yield HeaderLine("cpuidle not loaded", _CPUIDLE)
-    for name, text in found:
+    for name, text in names:
         yield HeaderLine(f"{name}: {one_line(text)}", f"{_CPUIDLE}/{name}")
 
 

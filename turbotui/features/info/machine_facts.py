@@ -117,10 +117,10 @@ class MachineFacts:
                 return None
         try:
             with cpuid_of(self.machine.host, self.cpu) as ask:
-                found = ask(leaf)
+                answer = ask(leaf)
         except HostError:
             return None
-        return found if leaf != base or found.eax >= base else None
+        return answer if leaf != base or answer.eax >= base else None
 
     def text(self, path: str) -> str | None:
         """Return a file's text, stripped; None if it cannot be read."""
@@ -134,10 +134,10 @@ class MachineFacts:
     def number(self, path: str) -> int | None:
         """The whole number in a file: a size, a clock, a limit; None if there is none, and then `unreadable` has it."""
         text = self.text(path)
-        found = None if text is None else whole_number(text)
-        if text and found is None:
+        whole = None if text is None else whole_number(text)
+        if text and whole is None:
             self._unreadable[path] = text
-        return found
+        return whole
 
     def unreadable(self) -> Iterator[HeaderLine]:
         """Lines about files that should hold a whole number and hold something else; CPUs that agree share a line."""

@@ -31,8 +31,8 @@ def meter_lines(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _more(facts: MachineFacts, device: MeterDevice) -> str:
     """Describe a battery's wear, and a meter's averaging time."""
-    found = {file.quantity: facts.number(file.path) for file in device.files if file.quantity in {"full", "design"}}
-    full, design = found.get("full"), found.get("design")
+    numbers = {file.quantity: facts.number(file.path) for file in device.files if file.quantity in {"full", "design"}}
+    full, design = numbers.get("full"), numbers.get("design")
     if full and design:
         return f", {full * _WATT_HOURS:.1f} of {design * _WATT_HOURS:.1f} Wh when new"
     return "" if device.interval_ms is None else f", averages over {device.interval_ms} ms"
@@ -99,10 +99,10 @@ def _units(facts: MachineFacts, cpu: int) -> tuple[Units, int, str] | None:
 
 
 def _range(facts: MachineFacts) -> Iterable[HeaderLine]:
-    found = _units(facts, facts.cpu)
-    if found is None:
+    measured_units = _units(facts, facts.cpu)
+    if measured_units is None:
         return
-    units, features = found[0], facts.machine.platform.features
+    units, features = measured_units[0], facts.machine.platform.features
     info = facts.register(0x614) if RaplRegister.PKG_POWER_INFO in features.rapl else None
     watts = (info & 0x7FFF) * units.watt if info and info & 0x7FFF else features.quirk_tdp_watt or _DEFAULT_TDP_WATT
     origin = "MSR 0x606 and MSR 0x614" if info else "RAPL units and the platform's TDP"
@@ -147,10 +147,10 @@ def _window(microseconds: int) -> str:
 
 def _registers(facts: MachineFacts) -> Iterable[HeaderLine]:
     for cpu in facts.packages():
-        found = _units(facts, cpu)
-        if found is None:
+        measured_units = _units(facts, cpu)
+        if measured_units is None:
             continue
-        units, word, name = found
+        units, word, name = measured_units
         yield HeaderLine(f"cpu{cpu}: {name}: 0x{word:08x} ({units.watt:f} Watts, {units.joule:f} Joules, "
                          f"{units.second:f} sec.)", "RAPL unit register")
         yield from _package(facts, cpu, units)

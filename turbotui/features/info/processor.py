@@ -126,25 +126,26 @@ def _prefetch(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _revisions(facts: MachineFacts) -> Iterable[HeaderLine]:
     """Variant and revision of Arm's cores, MIDR_EL1[23:20] and [3:0], as lscpu and Arm's errata write them: r1p1."""
-    found: dict[str, set[int]] = {}
+    revisions: dict[str, set[int]] = {}
     for cpu, block in cpuinfo_blocks(facts.text(_CPUINFO) or "").items():
         try:
             variant, revision = integer_of_c(block.get("CPU variant", "")), integer_of_c(block.get("CPU revision", ""))
         except ValueError:
             continue
         if variant >= 0 and revision >= 0:
-            found.setdefault(f"r{variant}p{revision}", set()).add(cpu)
-    if found:
-        each = [name if len(found) == 1 else f"{name} (CPUs {format_cpulist(cpus)})" for name, cpus in found.items()]
+            revisions.setdefault(f"r{variant}p{revision}", set()).add(cpu)
+    if revisions:
+        each = [name if len(revisions) == 1 else f"{name} (CPUs {format_cpulist(cpus)})" for name,
+                cpus in revisions.items()]
         yield HeaderLine(f"Revision: {', '.join(each)}", _CPUINFO)
 
 
 def _bogomips(facts: MachineFacts) -> Iterable[HeaderLine]:
     """The kernel's calibration of its delay loop, of all CPUs or (s390) once for each."""
-    found = {number for text in re.findall(_BOGOMIPS, facts.text(_CPUINFO) or "")
-             if (number := decimal_number(text)) is not None and number >= 0}
-    if found:
-        least, most = min(found), max(found)
+    speeds = {number for text in re.findall(_BOGOMIPS, facts.text(_CPUINFO) or "")
+              if (number := decimal_number(text)) is not None and number >= 0}
+    if speeds:
+        least, most = min(speeds), max(speeds)
         yield HeaderLine(f"BogoMIPS: {least:.2f}{'' if least == most else f' to {most:.2f}'}", _CPUINFO)
 
 

@@ -46,7 +46,7 @@ class CacheKind:
 
 def cache_kinds(facts: MachineFacts) -> tuple[CacheKind, ...]:
     """Return the caches of online CPUs by level, instructions before data, larger ones first."""
-    found: dict[tuple[str, int, int, int], list[frozenset[int]]] = {}
+    kinds: dict[tuple[str, int, int, int], list[frozenset[int]]] = {}
     seen: set[tuple[str, int]] = set()
     for cpu in sorted(_online_cpus(facts)):
         base = f"{_CPUS}/cpu{cpu}/cache"
@@ -58,9 +58,9 @@ def cache_kinds(facts: MachineFacts) -> tuple[CacheKind, ...]:
                 continue
             shared = _sharing(facts, f"{base}/{index}") or frozenset({cpu})
             seen |= {(index, other) for other in shared}
-            found.setdefault(key, []).append(shared)
-    order = sorted(found, key=lambda key: (key[0][1], key[0], -key[1]))
-    return tuple(CacheKind(*key, tuple(found[key])) for key in order)
+            kinds.setdefault(key, []).append(shared)
+    order = sorted(kinds, key=lambda key: (key[0][1], key[0], -key[1]))
+    return tuple(CacheKind(*key, tuple(kinds[key])) for key in order)
 
 
 def _cache(facts: MachineFacts, path: str) -> tuple[str, int, int, int] | None:
@@ -150,7 +150,7 @@ def _levels(facts: MachineFacts) -> Iterable[HeaderLine]:
         (sizes[Scope.MODULE] if sizes[Scope.MODULE] != sizes[Scope.CORE] else 0, "module", "modules"),
         (sizes[Scope.CORE], "core", "cores"),
     )
-    parts = [f"{number} {one if number == 1 else many}" for number, one, many in counts if number]
+    parts = [f"{number} {single if number == 1 else many}" for number, single, many in counts if number]
     threads = sorted({len(core.cpus) for core in topology.instances(Scope.CORE)})
     if threads:
         parts.append(f"{' or '.join(map(str, threads))} {'thread' if threads == [1] else 'threads'} a core")
@@ -159,8 +159,8 @@ def _levels(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 def _groups(facts: MachineFacts, file: str) -> set[frozenset[int]]:
     """Return the sets of CPUs in a file of s390 (kernel drivers/base/topology.c)."""
-    found = (_cpus(facts, f"{_CPUS}/cpu{cpu}/topology/{file}") for cpu in facts.machine.topology.cpus)
-    return {cpus for cpus in found if cpus}
+    shared = (_cpus(facts, f"{_CPUS}/cpu{cpu}/topology/{file}") for cpu in facts.machine.topology.cpus)
+    return {cpus for cpus in shared if cpus}
 
 
 def _clocks(facts: MachineFacts) -> Iterable[HeaderLine]:

@@ -70,10 +70,10 @@ class _Plan:
     @property
     def firsts(self) -> tuple[int, ...]:
         """The group of each core type's first set, if sets are multiplexed."""
-        found = [1]
+        firsts = [1]
         for sets in self.sets[:-1]:
-            found.append(found[-1] + len(sets))
-        return tuple(found)
+            firsts.append(firsts[-1] + len(sets))
+        return tuple(firsts)
 
     @property
     def later(self) -> frozenset[int]:
@@ -84,16 +84,16 @@ class _Plan:
                          for at in range(1, len(sets)))
 
     def attrs(self) -> list[list[PerfAttr]]:
-        found: list[list[PerfAttr]] = [[_TASK_CLOCK]]
+        plan_attrs: list[list[PerfAttr]] = [[_TASK_CLOCK]]
         if self.most > 1:
             for core_type, sets in zip(self.core_types, self.sets, strict=True):
-                found += [[core_type.attr(event) for event in (_reference(core_type), *events)] for events in sets]
-            return found
+                plan_attrs += [[core_type.attr(event) for event in (_reference(core_type), *events)] for events in sets]
+            return plan_attrs
         for core_type, sets in zip(self.core_types, self.sets, strict=True):
             if len(self.core_types) > 1:
-                found.append([PerfAttr(0, _INSTRUCTIONS | core_type.pmu.type << _HYBRID_SHIFT)])
-            found += [[core_type.attr(event) for event in events] for events in sets]
-        return found
+                plan_attrs.append([PerfAttr(0, _INSTRUCTIONS | core_type.pmu.type << _HYBRID_SHIFT)])
+            plan_attrs += [[core_type.attr(event) for event in events] for events in sets]
+        return plan_attrs
 
 
 def _reference(core_type: CountedCoreType) -> MetricEvent:
@@ -267,11 +267,11 @@ def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation
     taken = [kind.taken for kind in kinds]
     points = _joined_points(plan.core_types, taken, name, sizing=sizing)
     shared = [regions.slices(of_type) for of_type in taken]
-    places = {one: _joined_points(plan.core_types, [of_type[one] for of_type in shared], one, sizing=sizing)
-              for one in shared[0]}
-    found = regions.found({one: of_type[0] for one, of_type in places.items() if of_type})
+    places = {name: _joined_points(plan.core_types, [of_type[name] for of_type in shared], name, sizing=sizing)
+              for name in shared[0]}
+    counted = regions.found({name: of_type[0] for name, of_type in places.items() if of_type})
     return CountedCommand(seen.commands[0].status or 0, points, busy, counters.user_only, plan.most, seen.ended_by,
-                          found)
+                          counted)
 
 
 def _joined_points(
@@ -290,8 +290,8 @@ def _joined_points(
         ended += seconds
         speeds = []
         for core_type, intervals in zip(core_types, each, strict=True):
-            one = intervals[number]
-            rates = {key: count / seconds for key, count in one.counts.items()}
+            joined = intervals[number]
+            rates = {key: count / seconds for key, count in joined.counts.items()}
             speeds.append(speed_of_rates(core_type.definition, rates, sizing))
         speed = sum_speeds(speeds)
         if speed is not None:
@@ -344,14 +344,14 @@ def speed_of(
 def joined_intervals(slices: Sequence[tuple[int, SetInterval]]) -> tuple[tuple[int, Joined], ...]:
     """Join the numbered time slices of each interval by instructions over the whole run, and add them up."""
     joined_sets: dict[int, Joined] = {}
-    for (number, _slice), one in zip(slices, join_rotation([part for _number, part in slices]), strict=True):
+    for (number, _slice), joined in zip(slices, join_rotation([part for _number, part in slices]), strict=True):
         before = joined_sets.get(number)
-        joined_sets[number] = one if before is None else _sum(before, one)
+        joined_sets[number] = joined if before is None else _sum(before, joined)
     return tuple(joined_sets.items())
 
 
-def _sum(one: Joined, two: Joined) -> Joined:
+def _sum(joined: Joined, two: Joined) -> Joined:
     """Add two time slices, without events that one of them lacks."""
-    counts = {key: count + two.counts[key] for key, count in one.counts.items() if key in two.counts}
-    return Joined(one.seconds + two.seconds, one.instructions + two.instructions, counts,
-                  one.estimated | two.estimated)
+    counts = {key: count + two.counts[key] for key, count in joined.counts.items() if key in two.counts}
+    return Joined(joined.seconds + two.seconds, joined.instructions + two.instructions, counts,
+                  joined.estimated | two.estimated)

@@ -71,7 +71,7 @@ def curve_sizes(caches: Sequence[Cache], threads: int, available: int | None, fi
 
 def find_plateaus(points: Sequence[CurvePoint], caches: Sequence[Cache]) -> tuple[Plateau, ...]:
     """Find the longest runs of sizes whose rates stay near their median, by increasing size."""
-    found = []
+    plateaus = []
     at = 0
     while at < len(points):
         end = at + 1
@@ -80,12 +80,12 @@ def find_plateaus(points: Sequence[CurvePoint], caches: Sequence[Cache]) -> tupl
         if end - at >= _LEAST:
             plateau = points[at:end]
             last = plateau[-1].bytes
-            found.append(Plateau(plateau[0].bytes, last, statistics.median(one.rate for one in plateau),
-                                 _level(last, caches)))
+            plateaus.append(Plateau(plateau[0].bytes, last, statistics.median(point.rate for point in plateau),
+                                    _level(last, caches)))
             at = end
         else:
             at += 1
-    return tuple(found)
+    return tuple(plateaus)
 
 
 def _flat(rates: Sequence[float]) -> bool:

@@ -49,16 +49,16 @@ def measure_curves(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...
         raise MachineError(f"bandwidth of a {machine.host.kind.value} machine cannot be measured: --sweep is for this "
                            "machine")
     todo = [(word, cpus, variant) for word, cpus in choices for variant in _variants(machine, cpus)]
-    found = []
+    points = []
     for number, (word, cpus, variant) in enumerate(todo):
         progress(number, len(todo), f"{word} {variant.word}")
         curve, stopped = _curve(machine, word, cpus, variant, check)
-        found += [curve] if curve.points else []
-        if stopped is not None and not found:
+        points += [curve] if curve.points else []
+        if stopped is not None and not points:
             raise stopped
         if stopped is not None:
             break
-    return tuple(found)
+    return tuple(points)
 
 
 def _variants(machine: Machine, cpus: Sequence[int]) -> Iterator[_Variant]:

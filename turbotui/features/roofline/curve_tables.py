@@ -85,12 +85,12 @@ def curve_bars(curve: BandwidthCurve, width: int) -> Iterator[str]:
     top = max((point.rate for point in curve.points), default=1.0)
     room = max(10, width - 40)
     yield f"{curve.kernel}, {curve.threads} thread{'' if curve.threads == 'one' else 's'} [GB/s by working set]"
-    for one in curve.points:
+    for curve_point in curve.points:
         mark = next((f" {number} {flat.level}" for number, flat in enumerate(curve.plateaus, 1)
-                     if flat.first <= one.bytes <= flat.last), "")
-        doubt = "?" if one.disturbed else " "
-        bar = "█" * max(1, round(room * one.rate / top))
-        yield f"{size_text(one.bytes):>10} {one.rate / 1e9:10.2f}{doubt} {bar}{mark}"
+                     if flat.first <= curve_point.bytes <= flat.last), "")
+        doubt = "?" if curve_point.disturbed else " "
+        bar = "█" * max(1, round(room * curve_point.rate / top))
+        yield f"{size_text(curve_point.bytes):>10} {curve_point.rate / 1e9:10.2f}{doubt} {bar}{mark}"
 
 
 def size_text(size: int) -> str:

@@ -54,12 +54,12 @@ class Disturbance:
 def _sharing(machine: Machine, cpus: frozenset[int], level: str) -> frozenset[int]:
     """Return the CPUs that compete for the measured resource: siblings, or those of the cache or the package."""
     topology = machine.topology
-    found: set[int] = set()
+    sharing: set[int] = set()
     for cpu in cpus:
         scope = Scope.PACKAGE if level == "DRAM" else Scope.CORE
         instance = topology.instance(topology.row(scope, cpu))
-        found |= set(() if instance is None else instance.cpus)
+        sharing |= set(() if instance is None else instance.cpus)
         if level.startswith("L"):
-            found |= {one for cache in read_caches(machine.host, cpu) if f"L{cache.level}" == level
-                      for one in cache.cpus}
-    return frozenset(found)
+            sharing |= {other for cache in read_caches(machine.host, cpu) if f"L{cache.level}" == level
+                        for other in cache.cpus}
+    return frozenset(sharing)

@@ -68,7 +68,7 @@ def _by_modules(facts: MemoryFacts, family: FamilyMemory | None, packages: int) 
     fastest = max(_channel_rate((module,)) for module in modules)
     if facts.channels:
         # Firmware names no channels but the kernel counts them: each counts as fast and wide as the fastest module.
-        return Dram(facts.channels * fastest, len({(one.bits, one.mts) for one in modules}) > 1,
+        return Dram(facts.channels * fastest, len({(memory.bits, memory.mts) for memory in modules}) > 1,
                     f"DRAM: {several(facts.channels, 'channel')} (EDAC) at {words} (SMBIOS type 17)")
     rate = math.fsum(_channel_rate((module,)) for module in modules)
     limits = [f"one channel for each of {several(len(modules), 'module')}"]

@@ -74,7 +74,7 @@ def count_command(machine: Machine, words: Sequence[str], interval: float = 1.0,
         counting = () if uncounted is not None else core_types_of(machine)
         core_types = tuple(core_type for core_type in counting if core_type.definition.flops)
     if levels:
-        core_types = tuple(replace(one, definition=one.definition.with_levels) for one in core_types)
+        core_types = tuple(replace(kind, definition=kind.definition.with_levels) for kind in core_types)
     beside = MachineReadings(machine, interval)
     try:
         followed = follow(machine, core_types, words, interval, sizing=sizing, ready=beside.start,
@@ -204,11 +204,11 @@ def place_recorded(machine: Machine, frames: Iterable[Frame], capabilities: Capa
     return result if not why else replace(result, notes=(f"operations and bytes are not known: {why}", *result.notes))
 
 
-def _with_regions(found: Result, machine: Machine, totals: RegionTotals, sizing: Sizing, *, theory: bool) -> Result:
+def _with_regions(result: Result, machine: Machine, totals: RegionTotals, sizing: Sizing, *, theory: bool) -> Result:
     regions = Regions(points_of_totals(totals, sizing, machine.topology), totals.notes())
     row = next((point.point.row for point in regions.points if point.point is not None), SYSTEM_ROW)
-    return replace(found, regions=regions, region_roofs=roofs_for(machine, row, os.environ, theory=theory),
-                   notes=(*found.notes, *regions.notes))
+    return replace(result, regions=regions, region_roofs=roofs_for(machine, row, os.environ, theory=theory),
+                   notes=(*result.notes, *regions.notes))
 
 
 def _placed(machine: Machine, frames: Iterable[Frame], capabilities: Capabilities, catalog: Catalog, *,
@@ -250,10 +250,10 @@ def _placed(machine: Machine, frames: Iterable[Frame], capabilities: Capabilitie
 
 def _rows(machine: Machine, scope: Scope | None) -> list[tuple[RowId, str]]:
     topology = machine.topology
-    found = [] if scope is None else [(instance.row, f"cpu {instance.cpus[0]}" if scope is Scope.CPU
+    rows = [] if scope is None else [(instance.row, f"cpu {instance.cpus[0]}" if scope is Scope.CPU
         else f"{scope.value} {instance.label}" if scope is Scope.PACKAGE else f"core of cpu {instance.cpus[0]}")
         for instance in topology.instances(scope) if instance.cpus]
-    return [*found, (SYSTEM_ROW, "machine")]
+    return [*rows, (SYSTEM_ROW, "machine")]
 
 
 def _choices(machine: Machine, rows: Sequence[tuple[RowId, str]], *, theory: bool) -> dict[str, LevelRoofs]:
@@ -338,25 +338,25 @@ def find_roofs(machine: Machine, choices: Sequence[tuple[str, tuple[int, ...]]],
     stored = {} if fresh else stored_roofs(machine)
     todo = [Measuring(machine, word, cpus, quick=quick, check=check) for word, cpus in choices
             if (word, cpus) not in stored]
-    total, done = sum(one.steps for one in todo), 0
-    found: dict[tuple[str, tuple[int, ...]], RoofSet] = {}
+    total, done = sum(measurement.steps for measurement in todo), 0
+    sets: dict[tuple[str, tuple[int, ...]], RoofSet] = {}
     partial: set[tuple[str, tuple[int, ...]]] = set()
     for measuring in todo:
         try:
             roofs = measuring.run(progress, done, total)
         except StoppedError:
-            if not found and not stored:
+            if not sets and not stored:
                 raise
             break
         done += measuring.steps
-        found[roofs.threads, roofs.cpus] = roofs
+        sets[roofs.threads, roofs.cpus] = roofs
         if measuring.stopped:
             partial.add((roofs.threads, roofs.cpus))
             break
-    path, whole = _path(machine), tuple(roofs for key, roofs in found.items() if key not in partial)
+    path, whole = _path(machine), tuple(roofs for key, roofs in sets.items() if key not in partial)
     if whole and not quick:
         storage.store(path, whole)
-    there = {**stored, **found}
+    there = {**stored, **sets}
     return FoundRoofs(tuple(there[choice] for choice in choices if choice in there),
-                      path if any(choice in stored and choice not in found for choice in choices) else "",
-                      () if quick else tuple(one.threads for one in whole if one.disturbed))
+                      path if any(choice in stored and choice not in sets for choice in choices) else "",
+                      () if quick else tuple(roof_set.threads for roof_set in whole if roof_set.disturbed))

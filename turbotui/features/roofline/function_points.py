@@ -136,13 +136,13 @@ def _named(file: CodeFile, offset: int, tables: dict[CodeFile, FunctionTable],
     return (name or "(no symbol)", short), "" if name else tables[file].why
 
 
-def _point(key: tuple[str, str], number: tuple[int, int], found: Counted | None, *, sampled: bool) -> FunctionPoint:
+def _point(key: tuple[str, str], number: tuple[int, int], counts: Counted | None, *, sampled: bool) -> FunctionPoint:
     samples, total = number
     share = samples / total if total else 0.0
     error = math.sqrt(share * (1.0 - share) / total) if total else 0.0
-    why = _NO_EVENTS if not sampled else _NO_WORK if found is None else None if found.bytes else _FEW
-    return FunctionPoint(*key, samples, share, error, None if found is None else found.flops,
-                         None if found is None else found.bytes, why)
+    why = _NO_EVENTS if not sampled else _NO_WORK if counts is None else None if counts.bytes else _FEW
+    return FunctionPoint(*key, samples, share, error, None if counts is None else counts.flops,
+                         None if counts is None else counts.bytes, why)
 
 
 def _counted(counts: Mapping[int, float], events: Sequence[SampledEvent], asked: Sequence[int],
@@ -151,11 +151,12 @@ def _counted(counts: Mapping[int, float], events: Sequence[SampledEvent], asked:
     flops, size, known = 0.0, 0.0, False
     for core_type in {id(event.core_type): event.core_type for event in events}.values():
         by_key = {events[at].event.key: counts.get(at, 0.0) for at in asked if events[at].core_type is core_type}
-        one = counted(core_type.definition, by_key, sizing) if by_key else None
-        if one is None:
+        counted_type = counted(core_type.definition, by_key, sizing) if by_key else None
+        if counted_type is None:
             return None
-        flops, size, known = flops + one.flops, size + (one.bytes or 0.0), known or one.bytes is not None
-        last = one
+        flops, size, known = flops + counted_type.flops, size + (counted_type.bytes
+                                                                 or 0.0), known or counted_type.bytes is not None
+        last = counted_type
     if not asked:
         return None
     return Counted(flops, size if known else None, None, last.width, "")

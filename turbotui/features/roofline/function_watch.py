@@ -93,7 +93,8 @@ class FunctionWatch:
             return
         events: tuple[SampledEvent, ...] = ()
         if self._uncounted is None:
-            events = sampled_events([one for one in core_types_of(self._machine) if one.definition.flops])
+            events = sampled_events([core_type
+                                     for core_type in core_types_of(self._machine) if core_type.definition.flops])
         try:
             sampler = IpSampler(self._machine.host, self._code, [event.sampled for event in events])
         except HostError as error:

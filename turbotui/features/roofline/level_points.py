@@ -61,7 +61,7 @@ class LevelVerdict:
         used = [point for point in self.points if point.share is not None]
         if not used:
             return "which level binds is not known: no level has both bytes and a roof"
-        most = max(used, key=lambda one: one.share or 0.0)
+        most = max(used, key=lambda point: point.share or 0.0)
         share, compute = most.share or 0.0, self.compute or 0.0
         if max(share, compute) < BINDING:
             return (f"no level binds: {most.level} is used most, {100 * share:.0f} % of its bandwidth; compute "
@@ -69,7 +69,7 @@ class LevelVerdict:
         if compute >= share:
             return f"compute binds: {100 * compute:.0f} %; of the levels {most.level} is used most, {100 * share:.0f} %"
         missing = [point.level for point in self.points if point.share is None]
-        known = f" (of {', '.join(one.level for one in used)}: {', '.join(missing)} not known)" if missing else ""
+        known = f" (of {', '.join(point.level for point in used)}: {', '.join(missing)} not known)" if missing else ""
         return f"{most.level} binds: {100 * share:.0f} % of its bandwidth{known}; compute {100 * compute:.0f} %"
 
 
@@ -79,11 +79,13 @@ def level_verdict(point: RooflinePoint, choice: LevelRoofs) -> LevelVerdict:
     rates = {} if roofs is None else {bandwidth.level: bandwidth.rate / 1e9 for bandwidth in roofs.best_bandwidths()}
     peak = None if roofs is None else flat_roof(roofs, point.gflops * 1e9, point.dominant, point.single)
     points = list(_points(point, rates, choice.used(point.working)))
-    used = max((one.share for one in points if one.share is not None), default=0.0)
+    used = max((point.share for point in points if point.share is not None), default=0.0)
     compute = None if peak is None or not peak.flops else point.gflops * 1e9 / peak.flops
     if used >= BINDING and used > (compute or 0.0):
-        points = [one if one.share != used else LevelPoint(one.point, one.level, one.gbytes, one.roof, one.share,
-                                                            binds=True) for one in points]
+        points = [level_point if level_point.share != used else LevelPoint(level_point.point, level_point.level,
+                                                                           level_point.gbytes, level_point.roof,
+                                                                           level_point.share,
+                                                            binds=True) for level_point in points]
     return LevelVerdict(tuple(points), compute)
 
 

@@ -201,7 +201,7 @@ class Measuring:
             origin=Origin.MEASURED,
             threads=self._word,
             cpus=self._cpus,
-            hertz=statistics.median(one.hertz for one in evidence),
+            hertz=statistics.median(kernel.hertz for kernel in evidence),
             peaks=tuple(peak for peak in peaks if peak.precision is not Precision.INT8),
             integer_peaks=tuple(peak for peak in peaks if peak.precision is Precision.INT8),
             bandwidths=tuple(bandwidths),
@@ -219,8 +219,9 @@ class Measuring:
             third = find_third_level(self._caches, self._rates(threads, kernel), available,
                                      virtual=bool(self._machine.model.hypervisor))
         sets = working_sets(third.caches, self._cpus, available, memory=third.memory)
-        self._notes = [note for note in (third.note, *(one.note for one in sets)) if note]
-        return [_Access(self._widest, one, mix) for one in sets for mix in self._mixes_of(one.level)]
+        self._notes = [note for note in (third.note, *(working_set.note for working_set in sets)) if note]
+        return [_Access(self._widest, working_set, mix) for working_set in sets
+                for mix in self._mixes_of(working_set.level)]
 
     def _rates(self, threads: KernelThreads, kernel: Kernel) -> Callable[[int], float]:
         effort = self._effort
@@ -270,7 +271,7 @@ class Measuring:
         late = time.monotonic() > give_up
         trial_rounds, rounds = effort.hurried if late else (effort.trial_rounds, effort.rounds)
         trials = [measure(kernel, effort.trial_seconds, trial_rounds) for kernel in kernels]
-        best = max(trials, key=lambda one: (not one.best.disturbed, one.best.rate))
+        best = max(trials, key=lambda rounds: (not rounds.best.disturbed, rounds.best.rate))
         best = best.with_more(measure(best.kernel, effort.seconds, rounds))
         for _ in range(effort.retries):
             if best.agreeing >= ENOUGH or time.monotonic() > give_up:
@@ -280,10 +281,10 @@ class Measuring:
 
 
 def _disturbances(evidence: Sequence[RoofEvidence]) -> list[str]:
-    count = sum(one.disturbed for one in evidence)
+    count = sum(kernel.disturbed for kernel in evidence)
     if not count:
         return []
-    why = "; ".join(dict.fromkeys(word for one in evidence for word in one.disturbances))
+    why = "; ".join(dict.fromkeys(word for kernel in evidence for word in kernel.disturbances))
     return [(
         f"{count} of {len(evidence)} roofs, marked ?, are not to be relied on, and this set is not stored: {why}; "
         "measure again when the machine is idle"

@@ -43,19 +43,19 @@ class MemoryWatch:
 
     def share(self, frame: Frame) -> MemoryShare | Unavailable:
         """Return the used share of the peak for the package whose memory is used most, or why it is unknown."""
-        found = self._traffic.read(frame)
-        if not found:
+        shares = self._traffic.read(frame)
+        if not shares:
             return self._traffic.why_none or self._unread(frame)
         if self._dram.rate is None:
             return Unavailable(Reason.NO_HARDWARE, self._dram.note)
-        row = max(found, key=lambda one: found[one])
-        return MemoryShare(row, found[row], self._dram.rate / len(frame.rows(Scope.PACKAGE)), self._dram.at_most)
+        row = max(shares, key=lambda row: shares[row])
+        return MemoryShare(row, shares[row], self._dram.rate / len(frame.rows(Scope.PACKAGE)), self._dram.at_most)
 
     def total(self, frame: Frame) -> MemoryTotal | None:
         """Return the traffic of all packages; None if one of them is unknown."""
-        found = self._traffic.read(frame)
-        whole = found.keys() == set(frame.rows(Scope.PACKAGE))
-        return self.beside(math.fsum(found.values()), None) if whole else None
+        shares = self._traffic.read(frame)
+        whole = shares.keys() == set(frame.rows(Scope.PACKAGE))
+        return self.beside(math.fsum(shares.values()), None) if whole else None
 
     def beside(self, rate: float, local: float | None) -> MemoryTotal:
         """Traffic that was counted elsewhere, beside the peak."""

@@ -90,7 +90,7 @@ def _near(phase: Phase, moment: Moment) -> bool:
             and _alike(phase.flops * moment.seconds, moment.flops * phase.seconds, NEAR_PERFORMANCE))
 
 
-def _alike(one: float, other: float, share: float) -> bool:
-    if one <= 0 or other <= 0:
-        return one <= 0 and other <= 0
-    return abs(math.log(one / other)) <= math.log1p(share)
+def _alike(length: float, other: float, share: float) -> bool:
+    if length <= 0 or other <= 0:
+        return length <= 0 and other <= 0
+    return abs(math.log(length / other)) <= math.log1p(share)

@@ -107,14 +107,14 @@ class RegionWatch:
     def slices(self, taken: Sequence[tuple[int, SetInterval]]) -> Mapping[str, Sequence[tuple[int, SetInterval]]]:
         """Return each region's share of the time slices, as slices of one interval, by the names of rows."""
         rows = self._times.rows
-        found: dict[str, list[tuple[int, SetInterval]]] = {}
+        by_region: dict[str, list[tuple[int, SetInterval]]] = {}
         for shares, (_number, interval) in zip(self._shares, taken, strict=True):
             for name, share in shares.items():
                 if share > 0:
-                    found.setdefault(rows.get(name, OTHERS), []).append(
+                    by_region.setdefault(rows.get(name, OTHERS), []).append(
                         (0, SetInterval(interval.seconds * share, interval.instructions * share,
                                         {key: count * share for key, count in interval.counts.items()})))
-        return found
+        return by_region
 
     def found(self, points: Mapping[str, RooflinePoint] | None = None) -> Regions:
         """Return all regions at the end."""
@@ -146,11 +146,12 @@ def point_of(name: str, speed: Speed, seconds: float, *, estimated: bool) -> Roo
 
 def speed_of_rates(definition: MetricDefinition, rates: Mapping[str, float], sizing: Sizing) -> Speed | None:
     """Compute the speed from counts per second by event keys; None if operations are unknown."""
-    found = counted(definition, rates, sizing)
-    if found is None:
+    counts = counted(definition, rates, sizing)
+    if counts is None:
         return None
-    sized = found.flops if found.bytes is not None else 0.0
-    return Speed(found.flops, found.bytes, sized, found.dominant, found.width, found.single, found.half, found.levels)
+    sized = counts.flops if counts.bytes is not None else 0.0
+    return Speed(counts.flops, counts.bytes, sized, counts.dominant, counts.width, counts.single, counts.half,
+                 counts.levels)
 
 
 def points_of_totals(totals: RegionTotals, sizing: Sizing, topology: Topology,
@@ -164,16 +165,18 @@ def points_of_totals(totals: RegionTotals, sizing: Sizing, topology: Topology,
     busy = (totals.run_ns or 0.0) / 1e9 / totals.seconds if totals.seconds else 0.0
     row = SYSTEM_ROW if busy > ONE_CPU else cpu_row(topology.cpus[0])
     working = working_of(topology, busy if busy > ONE_CPU else 1.0, None)
-    for one in totals.regions:
-        speeds = [_kind_speed(kind, one.seconds, sizing, definitions) for kind in one.kinds] if one.seconds else []
+    for region in totals.regions:
+        speeds = [_kind_speed(kind, region.seconds, sizing, definitions)
+                  for kind in region.kinds] if region.seconds else []
         speed = sum_speeds(speeds)
-        share = one.apportioned / one.seconds if one.seconds else 0.0
+        share = region.apportioned / region.seconds if region.seconds else 0.0
         point = None
         if speed is not None and None not in speeds:
-            point = replace(point_of(one.name, speed, one.seconds, estimated=one.estimated or share > _EXACT), row=row,
-                            seconds=totals.seconds, task=f"{REGION}{one.name}",
+            point = replace(point_of(region.name, speed, region.seconds, estimated=region.estimated or share > _EXACT),
+                            row=row,
+                            seconds=totals.seconds, task=f"{REGION}{region.name}",
                             working=working)
-        regions.append(RegionPoint(one.name, one.entries, one.seconds, share, point,
+        regions.append(RegionPoint(region.name, region.entries, region.seconds, share, point,
                                      None if point is not None else totals.why or _NOT_COUNTED))
     return tuple(regions)
 
@@ -185,6 +188,6 @@ def _kind_speed(kind: KindCounts, seconds: float, sizing: Sizing,
     if definition is None or not kind.sets:
         return None
     joined = join_rotation(kind.sets)
-    known = set.intersection(*(set(one.counts) for one in joined))
-    rates = {key: math.fsum(one.counts[key] for one in joined) / seconds for key in known}
+    known = set.intersection(*(set(interval.counts) for interval in joined))
+    rates = {key: math.fsum(interval.counts[key] for interval in joined) / seconds for key in known}
     return speed_of_rates(definition, rates, sizing)

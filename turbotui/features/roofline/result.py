@@ -96,10 +96,10 @@ class Result:
     @property
     def rows(self) -> dict[str, list[RooflinePoint]]:
         """Points of the intervals, by the row's name."""
-        found: dict[str, list[RooflinePoint]] = {}
+        by_row: dict[str, list[RooflinePoint]] = {}
         for point in self.points:
-            found.setdefault(point.name, []).append(point)
-        return found
+            by_row.setdefault(point.name, []).append(point)
+        return by_row
 
     @property
     def main(self) -> list[RooflinePoint]:
@@ -133,8 +133,8 @@ class Result:
 
     def totals(self) -> list[JudgedPoint]:
         """Each row over the whole run."""
-        found = ((total_of(points), self.roofs[name]) for name, points in self.rows.items())
-        return [JudgedPoint(total, choice) for total, choice in found if total is not None]
+        with_roofs = ((total_of(points), self.roofs[name]) for name, points in self.rows.items())
+        return [JudgedPoint(total, choice) for total, choice in with_roofs if total is not None]
 
     def judged_regions(self) -> list[JudgedRegion]:
         """Return each region that a command marked, longest first."""
@@ -157,12 +157,12 @@ class Result:
         if whole is None:
             return []
         roofs, used = choice.under(whole.working), choice.used(whole.working)
-        found = []
+        kinds = []
         for number, kind in enumerate(kinds_of(find_phases(moments_of(points))), 1):
             judged = _judged(kind, roofs, whole.single, used)
             why = None if judged else _no_roofs(choice) if roofs is None else _NO_WORK
-            found.append(PhaseOfRow(name, number, kind, verdict=judged, why=why))
-        return found
+            kinds.append(PhaseOfRow(name, number, kind, verdict=judged, why=why))
+        return kinds
 
 
 def _no_roofs(choice: LevelRoofs) -> Unavailable:

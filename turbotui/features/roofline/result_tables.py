@@ -43,11 +43,12 @@ def _verdict_columns(of: Callable[[J], RoofVerdict | None]) -> tuple[Column[J], 
         return Column(name, unit, decimals, (), compute, help=text)
 
     return (
-        column("bound", "", -1, lambda one: one.bound.value, "memory, compute, or none: far below both"),
-        column("by", "", -1, lambda one: one.ceiling, "the lowest roof that is not below it"),
-        column("attainable", "GFLOP/s", 3, lambda one: one.attainable / 1e9, "of that roof at its intensity"),
-        column("of roof", "%", 1, lambda one: 100.0 * one.reached, "the share of that roof that is reached"),
-        column("below", "%", 1, lambda one: None if one.above else 100.0 * (1.0 - one.reached), "the roof, by so much"),
+        column("bound", "", -1, lambda verdict: verdict.bound.value, "memory, compute, or none: far below both"),
+        column("by", "", -1, lambda verdict: verdict.ceiling, "the lowest roof that is not below it"),
+        column("attainable", "GFLOP/s", 3, lambda verdict: verdict.attainable / 1e9, "of that roof at its intensity"),
+        column("of roof", "%", 1, lambda verdict: 100.0 * verdict.reached, "the share of that roof that is reached"),
+        column("below", "%", 1, lambda verdict: None if verdict.above else 100.0 * (1.0 - verdict.reached),
+               "the roof, by so much"),
     )
 
 

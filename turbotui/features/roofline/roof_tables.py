@@ -72,13 +72,16 @@ def _evidence(unit: str) -> tuple[Column[RoofPart[P]], ...]:
         return Column(name, unit, decimals, (), compute, help=text)
 
     return (
-        column("median", unit, 2, lambda one: one.median / 1e9, "of the rounds, of which the best is the roof"),
-        column("spread", "%", 0, lambda one: 100.0 * one.spread, "(highest - lowest) / highest of the rounds"),
-        column("rounds", "", 0, lambda one: one.rounds, "how often it was measured"),
-        column("clock", "MHz", 0, lambda one: one.hertz / 1e6, "highest clock seen beside the rounds"),
-        column("loop", "", -1, lambda one: one.shape, "layout of the loop that was fastest"),
-        column("on CPU", "%", 0, lambda one: 100.0 * one.share, "of the best round, how long the threads had CPUs"),
-        column("bytes", "", 0, lambda one: one.bytes, "working set of each thread; 0 for arithmetic"),
+        column("median", unit, 2, lambda evidence: evidence.median / 1e9,
+               "of the rounds, of which the best is the roof"),
+        column("spread", "%", 0, lambda evidence: 100.0 * evidence.spread,
+               "(highest - lowest) / highest of the rounds"),
+        column("rounds", "", 0, lambda evidence: evidence.rounds, "how often it was measured"),
+        column("clock", "MHz", 0, lambda evidence: evidence.hertz / 1e6, "highest clock seen beside the rounds"),
+        column("loop", "", -1, lambda evidence: evidence.shape, "layout of the loop that was fastest"),
+        column("on CPU", "%", 0, lambda evidence: 100.0 * evidence.share,
+               "of the best round, how long the threads had CPUs"),
+        column("bytes", "", 0, lambda evidence: evidence.bytes, "working set of each thread; 0 for arithmetic"),
     )
 
 
@@ -178,7 +181,7 @@ def _dated(_column: Column[RoofSet], _row: RoofSet, value: Value) -> Cell:
 def peak_table(sets: Sequence[RoofSet]) -> AnyTable:
     """Make the table of flat roofs."""
     columns = _MEASURED_PEAKS if _measured(sets) else _PEAKS
-    return RowTable("peaks", "roof", columns, [RoofPart(one, peak) for one in sets for peak in one.peaks], _judged)
+    return RowTable("peaks", "roof", columns, [RoofPart(roof, peak) for roof in sets for peak in roof.peaks], _judged)
 
 
 def integer_table(sets: Sequence[RoofSet]) -> AnyTable:
@@ -210,11 +213,11 @@ def roof_tables(sets: Sequence[RoofSet]) -> tuple[AnyTable, ...]:
 
 def roof_notes(sets: Sequence[RoofSet]) -> tuple[str, ...]:
     """Return notes for readers, each once, with its sets unless it applies to all."""
-    said: dict[str, list[str]] = {}
+    by_text: dict[str, list[str]] = {}
     for roofs in sets:
         for note in roofs.notes:
-            said.setdefault(note, []).append(roofs.threads)
-    return tuple(note if len(of) == len(sets) else f"{' and '.join(of)}: {note}" for note, of in said.items())
+            by_text.setdefault(note, []).append(roofs.threads)
+    return tuple(note if len(of) == len(sets) else f"{' and '.join(of)}: {note}" for note, of in by_text.items())
 
 
 def _measured(sets: Sequence[RoofSet]) -> bool:

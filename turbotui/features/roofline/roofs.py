@@ -113,13 +113,13 @@ class RoofSet:
         """Whether a roof was disturbed; such a set is not stored."""
         evidence = (*(peak.evidence for peak in (*self.peaks, *self.integer_peaks)),
                     *(bandwidth.evidence for bandwidth in self.bandwidths))
-        return any(one is not None and one.disturbed for one in evidence)
+        return any(part is not None and part.disturbed for part in evidence)
 
     @property
     def cores(self) -> str:
         """A description of the cores: "6 P cores at 1.400 GHz, 8 E cores at 0.900 GHz"."""
-        return ", ".join(f"{one.cores} {one.kind + ' ' if one.kind else ''}core{'s' if one.cores != 1 else ''} at "
-                         f"{one.hertz / 1e9:.3f} GHz" for one in self.groups)
+        return ", ".join(f"{group.cores} {group.kind + ' ' if group.kind else ''}core{'s' if group.cores != 1 else ''} "
+                         f"at {group.hertz / 1e9:.3f} GHz" for group in self.groups)
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -157,7 +157,7 @@ ALIKE = 0.15
 
 def alike_levels(bandwidths: Sequence[Bandwidth]) -> tuple[str, ...]:
     """Return sentences about measured levels that are not slower than the level before them, as they should be."""
-    found: dict[tuple[str, str], list[str]] = {}
+    alike: dict[tuple[str, str], list[str]] = {}
     slower: set[tuple[str, str, Mix]] = set()
     for mix in Mix:
         same_mix = [bandwidth for bandwidth in bandwidths if bandwidth.mix is mix]
@@ -171,13 +171,13 @@ def alike_levels(bandwidths: Sequence[Bandwidth]) -> tuple[str, ...]:
                 slower.add((inner.level, outer.level, mix))
                 continue
             how = f"within {100 * abs(faster):.0f} %" if faster < ALIKE else f"{100 * faster:.0f} % faster"
-            found.setdefault((inner.level, outer.level), []).append(f"{how} for {mix.word}")
+            alike.setdefault((inner.level, outer.level), []).append(f"{how} for {mix.word}")
     return tuple(
         f"{outer} is slower than {inner} for loads, and hardly so else ({', '.join(words)})"
         if (inner, outer, Mix.LOADS) in slower else
         f"{inner} and {outer} are hardly apart ({outer} is {', '.join(words)}): this machine does not get the {inner} "
         f"that it reports, or {'memory' if outer == 'DRAM' else outer} is as fast"
-        for (inner, outer), words in found.items()
+        for (inner, outer), words in alike.items()
     )
 
 
@@ -259,8 +259,8 @@ def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = 
         raise UsageError(f"the roofs of {roofs.machine} have no peak or no bandwidth to compare a point with")
     plain = [(roof(chosen.flops, bandwidth.rate, intensity), bandwidth) for bandwidth in slants]
     top_height, top_slant = max(plain, key=_height)
-    ceilings = [(_counted_height(height, flops, used, chosen.flops) if one.level == "DRAM" else height, one)
-                for height, one in plain]
+    ceilings = [(_counted_height(height, flops, used, chosen.flops) if slant.level == "DRAM" else height, slant)
+                for height, slant in plain]
     # the lowest roof at or above the point is its ceiling: a point between the DRAM and the L3 roof gets more than DRAM
     # can deliver, so L3 bounds it
     height, slant = min((pair for pair in ceilings if pair[0] >= flops), default=(top_height, top_slant), key=_height)

@@ -122,10 +122,10 @@ def _choices(machine: Machine, threads: str | None) -> list[tuple[str, tuple[int
             raise UsageError(f"--threads {threads}: CPU {min(missing)} is not there, is offline or may not be used")
         return [(threads, threads_of(machine, threads, chosen))]
     words = _WORDS if threads is None else (threads,)
-    found = [(word, threads_of(machine, word, None)) for word in words]
+    choices = [(word, threads_of(machine, word, None)) for word in words]
     if len(kinds) > 1 and "one" in words:
-        found[:1] = [(f"one {kind}", _of_kind(machine, kind)[:1]) for kind in kinds]
-    return found[:1] if len(found) > 1 and found[0][1] == found[1][1] else found
+        choices[:1] = [(f"one {kind}", _of_kind(machine, kind)[:1]) for kind in kinds]
+    return choices[:1] if len(choices) > 1 and choices[0][1] == choices[1][1] else choices
 
 
 def _chosen(machine: Machine, threads: str) -> frozenset[int]:

@@ -105,8 +105,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     def _columns(self) -> list[CounterColumn]:
         catalog, watch = self.watch_state.session.catalog, self.watch_state
         groups = {"roofline", "levels"} if self.view.bytes_by_level else {"roofline"}
-        found = [column for column in catalog.columns if groups.intersection(column.groups)]
-        return [column for column in found if watch.why_absent(column) is None]
+        columns = [column for column in catalog.columns if groups.intersection(column.groups)]
+        return [column for column in columns if watch.why_absent(column) is None]
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:
@@ -244,7 +244,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         """Draw the picture with the table's cursor, without points that the filter excludes."""
         table = self._table
         self.view.passing = frozenset(line.row for line in table.lines) if table.view.filter.text else None
-        self.view.cursor = next((one.identity for one in self.view.points if one.identity == table.current), None)
+        self.view.cursor = next((point.identity for point in self.view.points if point.identity == table.current), None)
         if self._definitions and self.composed:
             self._draw()
 
@@ -384,9 +384,9 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         """Move the cursor to the nearest point in a direction."""
         placed = self.view.placed
         at = next((at for at, point in enumerate(placed) if point.identity == self.view.cursor), -1)
-        found = self.roof_plot.nearest(at, across, up)
-        if found is not None and found < len(placed):
-            self._table.select(placed[found].identity)
+        nearest = self.roof_plot.nearest(at, across, up)
+        if nearest is not None and nearest < len(placed):
+            self._table.select(placed[nearest].identity)
         else:
             self.notice("No point lies there: A shows all of them, j and k go through their rows")
 

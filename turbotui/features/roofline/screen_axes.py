@@ -35,8 +35,9 @@ class FlatRoofs:
     def next(self, roofs: RoofSet | None, point: RooflinePoint | None) -> str:
         """Choose the next format with flat roofs, or after the last one that of the point; return its name."""
         usual = None if roofs is None else roofs.top_peak(None if point is None else precision_of(point))
-        there = () if roofs is None else tuple(one for one in _ORDER if roofs.top_peak(one) is not None
-                                               and (usual is None or one is not usual.precision))
+        there = () if roofs is None else tuple(precision
+                                               for precision in _ORDER if roofs.top_peak(precision) is not None
+                                               and (usual is None or precision is not usual.precision))
         at = there.index(self.chosen) + 1 if self.chosen in there else 0
         self.chosen = there[at] if at < len(there) else None
         if self.chosen is None:
@@ -68,11 +69,11 @@ class Level:
 
 def levels_of(topology: Topology) -> tuple[Level, ...]:
     """Return the distinct levels of this machine, the finest first."""
-    found = [Level("CPUs", Scope.CPU)] if len(topology.instances(Scope.CORE)) < len(topology.cpus) else []
-    found.append(Level("cores", Scope.CORE))
+    levels = [Level("CPUs", Scope.CPU)] if len(topology.instances(Scope.CORE)) < len(topology.cpus) else []
+    levels.append(Level("cores", Scope.CORE))
     if topology.varies(Scope.PACKAGE):
-        found.append(Level("packages", Scope.PACKAGE))
-    return (*found, Level("whole machine", Scope.SYSTEM), Level("tasks", None))
+        levels.append(Level("packages", Scope.PACKAGE))
+    return (*levels, Level("whole machine", Scope.SYSTEM), Level("tasks", None))
 
 
 def name_of(topology: Topology, row: RowId) -> str:
@@ -163,18 +164,18 @@ class RoofAxes:
             far = math.inf if self._everything else FAR
             limits = (x.low / far, x.high * far), (y.low / far, y.high * far)
         elif points:
-            x = LogAxis(min(one for one, _ in points) / 4, max(one for one, _ in points) * 4, X_TITLE)
+            x = LogAxis(min(x_value for x_value, _ in points) / 4, max(x_value for x_value, _ in points) * 4, X_TITLE)
             y = LogAxis(min(two for _, two in points) / 4, max(two for _, two in points) * 4, Y_TITLE)
             limits = (x.low, x.high), (y.low, y.high)
         else:
             return
         if self.now is not None:
             x, y = (holding(axis, (old.low, old.high)) for axis, old in zip((x, y), self.now, strict=True))
-        inside = [(one, two) for one, two in points
-                  if limits[0][0] <= one <= limits[0][1] and limits[1][0] <= two <= limits[1][1]]
-        for one, two in inside:
-            if not x.low <= one <= x.high:
-                x = holding(x, around(one))
+        inside = [(x_value, two) for x_value, two in points
+                  if limits[0][0] <= x_value <= limits[0][1] and limits[1][0] <= two <= limits[1][1]]
+        for x_value, two in inside:
+            if not x.low <= x_value <= x.high:
+                x = holding(x, around(x_value))
             if not y.low <= two <= y.high:
                 y = holding(y, around(two))
         self.now = x, y
@@ -184,7 +185,7 @@ def around(value: float) -> tuple[float, float]:
     """Return ends at 1, 2 or 5 times a power of ten below half a value and above twice it, which seldom change."""
     def step(number: float, steps: Sequence[int]) -> float:
         power = 10.0 ** math.floor(math.log10(number))
-        return power * (next(one for one in steps if one * power <= number * (1 + 1e-9)))
+        return power * (next(step for step in steps if step * power <= number * (1 + 1e-9)))
 
     return step(value / 2, (5, 2, 1)), 1 / step(1 / (2 * value), (5, 2, 1))
 

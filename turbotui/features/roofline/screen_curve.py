@@ -95,33 +95,33 @@ class CurveWindow(TextWindow):
             curves = measure_curves(machine, [("one", threads_of(machine, "one", None))], check=check,
                                     progress=progress)
         except TurbotuiError as error:
-            found = MeasuredCurves(why=str(error))
+            measured = MeasuredCurves(why=str(error))
         else:
-            found = MeasuredCurves(curves=curves)
-        self.post_message(CurvesReady(found))
+            measured = MeasuredCurves(curves=curves)
+        self.post_message(CurvesReady(measured))
 
     def _lines(self, width: int) -> tuple[str, list[str]]:
         return "bandwidth over size", list(window_lines(self.found, threads_of(self._machine, "one", None), width))
 
 
-def window_lines(found: MeasuredCurves, cpus: Sequence[int], width: int) -> Iterator[str]:
+def window_lines(measured: MeasuredCurves, cpus: Sequence[int], width: int) -> Iterator[str]:
     """Format the cost of a measurement, or the plateaus by cache, then every size as a bar."""
-    if found.why:
-        yield f"Not measured: {found.why}"
+    if measured.why:
+        yield f"Not measured: {measured.why}"
         return
-    if not found.curves:
+    if not measured.curves:
         yield _COST.format(cpu=cpus[0] if cpus else "?")
         yield _BUSY
         yield ""
-        yield f"{found.doing} …" if found.doing else "Enter begins."
+        yield f"{measured.doing} …" if measured.doing else "Enter begins."
         return
-    for curve in found.curves:
+    for curve in measured.curves:
         levels = [f"{flat.level} {flat.rate / 1e9:.4g} GB/s ({size_text(flat.first)} to {size_text(flat.last)})"
                   for flat in curve.plateaus]
         yield f"{curve.kernel}: {', '.join(levels) if levels else 'no plateau'}"
-    if any(point.disturbed for curve in found.curves for point in curve.points):
+    if any(point.disturbed for curve in measured.curves for point in curve.points):
         yield "? other work ran on that CPU meanwhile"
-    for curve in found.curves:
+    for curve in measured.curves:
         yield ""
         yield from curve_bars(curve, width)
-    yield from dict.fromkeys(f"note: {note}" for curve in found.curves for note in curve.notes)
+    yield from dict.fromkeys(f"note: {note}" for curve in measured.curves for note in curve.notes)

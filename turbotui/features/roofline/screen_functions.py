@@ -56,8 +56,8 @@ def place_of(view: RoofView, topology: Topology) -> SampledPlace | None:
     instance = topology.instance(point.row)
     if instance is None or not instance.cpus:
         return None
-    one = "CPU" if len(instance.cpus) == 1 else "CPUs"
-    return SampledPlace(point.name, SampledCode.of_cpus(instance.cpus), f"{one} {format_cpulist(instance.cpus)}")
+    noun = "CPU" if len(instance.cpus) == 1 else "CPUs"
+    return SampledPlace(point.name, SampledCode.of_cpus(instance.cpus), f"{noun} {format_cpulist(instance.cpus)}")
 
 
 @dataclass()
@@ -104,9 +104,9 @@ class FunctionsWindow(TextWindow):
             self._watch.stop()
         watch: FunctionWatch | None = None
 
-        def publish(found: SampledFunctions) -> None:
+        def publish(functions: SampledFunctions) -> None:
             if watch is not None:
-                self.post_message(FunctionsReady(found, watch))
+                self.post_message(FunctionsReady(functions, watch))
 
         watch = self._watch = FunctionWatch(self._machine, self._place.code, self._sizing, publish, self._uncounted)
         self.found = SampledFunctions()
@@ -134,39 +134,40 @@ def open_functions(machine: Machine, view: RoofView, uncounted: Unavailable | No
     return FunctionsWindow(machine, place, SIZINGS[view.sizing], uncounted)
 
 
-def function_lines(found: SampledFunctions, place: SampledPlace, width: int) -> Iterator[str]:
+def function_lines(sampled: SampledFunctions, place: SampledPlace, width: int) -> Iterator[str]:
     """Format what is sampled and its cost, the table, and notes."""
-    if found.why is not None:
-        yield f"Not sampled: {found.why.detail}"
-        if found.why.remedy:
-            yield f"to do: {found.why.remedy}"
+    if sampled.why is not None:
+        yield f"Not sampled: {sampled.why.detail}"
+        if sampled.why.remedy:
+            yield f"to do: {sampled.why.remedy}"
         return
-    if not found.functions.points:
+    if not sampled.functions.points:
         yield f"sampling {place.where} for {LONGEST:.0f} s: an interrupt each millisecond of CPU time"
-        if found.seconds:
+        if sampled.seconds:
             yield ""
-            yield f"nothing ran there in {found.seconds:.1f} s"
+            yield f"nothing ran there in {sampled.seconds:.1f} s"
         return
-    state = "over" if found.over else "goes on"
-    yield (f"{place.where}: {found.functions.samples:,} samples in {found.seconds:.1f} s ({state}); reading and naming "
-           f"them took {found.cost:.2f} s of CPU time")
-    if len(found.tasks) > 1:
-        yield "tasks: " + ", ".join(f"{name} {100 * share:.0f} %" for name, share in found.tasks)
-    if found.uncounted is not None:
-        yield as_sentence(f"no intensity: {found.uncounted.sentence()}")
+    state = "over" if sampled.over else "goes on"
+    yield (f"{place.where}: {sampled.functions.samples:,} samples in {sampled.seconds:.1f} s ({state}); reading "
+           f"and naming them took {sampled.cost:.2f} s of CPU time")
+    if len(sampled.tasks) > 1:
+        yield "tasks: " + ", ".join(f"{name} {100 * share:.0f} %" for name, share in sampled.tasks)
+    if sampled.uncounted is not None:
+        yield as_sentence(f"no intensity: {sampled.uncounted.sentence()}")
     yield ""
-    counted = any(point.flops is not None for point in found.functions.points)
+    counted = any(point.flops is not None for point in sampled.functions.points)
     room = max(_LEAST, width - _SHARES - (_PLACES if counted else 0))
     yield f"{'share':>7}{'±':>6}" + (f"{'flop/B':>9}{'GF/s':>9}{'GB/s':>9}" if counted else "") + "  function"
-    for one in found.functions.points:
-        yield _row(one, found.seconds, room, counted=counted)
+    for function_point in sampled.functions.points:
+        yield _row(function_point, sampled.seconds, room, counted=counted)
     yield ""
-    yield from (note.removeprefix("functions: ") for note in found.functions.notes)
+    yield from (note.removeprefix("functions: ") for note in sampled.functions.notes)
 
 
-def _row(one: FunctionPoint, seconds: float, room: int, *, counted: bool) -> str:
-    rates = ((one.intensity, 1.0), (one.flops, 1e9 * seconds), (one.bytes, 1e9 * seconds)) if counted else ()
+def _row(point: FunctionPoint, seconds: float, room: int, *, counted: bool) -> str:
+    rates = ((point.intensity, 1.0), (point.flops, 1e9 * seconds), (point.bytes, 1e9 * seconds)) if counted else ()
     cells = "".join(flush_right(UNKNOWN if value is None else f"{value / unit:.3g}", 9) for value, unit in rates)
-    file = f"  {one.file}" if one.file and (room >= _NARROW or len(one.name) + len(one.file) + 2 <= room) else ""
-    name = cut(one.name, max(2, room - len(file)))
-    return f"{100 * one.share:>5.1f} %{100 * one.error:>6.1f}{cells}  {name}{file}"[:_SHARES + _PLACES + room]
+    file = f"  {point.file}" if point.file and (room >= _NARROW
+                                                or len(point.name) + len(point.file) + 2 <= room) else ""
+    name = cut(point.name, max(2, room - len(file)))
+    return f"{100 * point.share:>5.1f} %{100 * point.error:>6.1f}{cells}  {name}{file}"[:_SHARES + _PLACES + room]

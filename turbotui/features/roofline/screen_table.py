@@ -87,14 +87,15 @@ def _evidence(view: RoofView, counters: Mapping[ColumnId, CounterColumn], column
 
 def _of_region(point: RooflinePoint, totals: RegionTotals) -> Iterator[tuple[str, ...]]:
     """Return the counts of a region's point."""
-    one = next((region for region in totals.regions if region.name == point.name), None)
-    if one is None:
+    region = next((region for region in totals.regions if region.name == point.name), None)
+    if region is None:
         return
-    yield (f"open: {one.seconds:.3f} s, which rates are of, of {totals.seconds:.3f} s since the command's first mark",
-           f"entered: {one.entries} times",
-           f"by time: {one.apportioned:.3f} s of these, of which its share by time of a reading is taken",
-           f"CPU time of all threads meanwhile: {one.run_ns / 1e9:.3f} s")
-    for kind in one.kinds:
+    since = f"of {totals.seconds:.3f} s since the command's first mark"
+    yield (f"open: {region.seconds:.3f} s, which rates are of, {since}",
+           f"entered: {region.entries} times",
+           f"by time: {region.apportioned:.3f} s of these, of which its share by time of a reading is taken",
+           f"CPU time of all threads meanwhile: {region.run_ns / 1e9:.3f} s")
+    for kind in region.kinds:
         yield (f"{kind.definition}: {kind.instructions:,.0f} instructions, {kind.cycles:,.0f} cycles",
                *(f"{key}: {count:,.0f} in {counted.seconds:.3f} s" for counted in kind.sets
                  for key, count in counted.counts.items()))
@@ -103,7 +104,7 @@ def _of_region(point: RooflinePoint, totals: RegionTotals) -> Iterator[tuple[str
 def _row_of(row: JudgedPoint, report: Report | None) -> TaskRow | None:
     if report is None or not row.point.task:
         return None
-    return next((one for one in report.rows if one.key == row.point.task), None)
+    return next((candidate for candidate in report.rows if candidate.key == row.point.task), None)
 
 
 def _sums(judged: JudgedPoint, row: TaskRow, report: Report) -> tuple[str, ...]:
@@ -111,43 +112,43 @@ def _sums(judged: JudgedPoint, row: TaskRow, report: Report) -> tuple[str, ...]:
     point = judged.point
     mark = "~" * point.estimated
     place = f", last on cpu {row.last_cpu}" if row.last_cpu >= 0 else ""
-    found = [f"ran: {row.run_seconds:.3f} s of {report.seconds:.3f} s{place}; rates are per second in which it ran",
+    lines = [f"ran: {row.run_seconds:.3f} s of {report.seconds:.3f} s{place}; rates are per second in which it ran",
              f"FLOPs: {mark}{point.gflops * point.length * 1e9:,.0f}, {mark}{point.gflops:.4g} GFLOP/s"]
     if point.gbytes is not None and point.width is not None:
-        found.append(f"bytes: {mark}{point.gbytes * point.length * 1e9:,.0f}, {mark}{point.gbytes:.4g} GB/s; "
+        lines.append(f"bytes: {mark}{point.gbytes * point.length * 1e9:,.0f}, {mark}{point.gbytes:.4g} GB/s; "
                      f"by: {point.width.value}")
     elif point.not_scheduled:
-        found.append("bytes: not known, it did not run while each set was on")
+        lines.append("bytes: not known, it did not run while each set was on")
     else:
         why = report.numerics.why
-        found.append("bytes: not counted" + ("" if why is None else f", {why.sentence()}"))
-    found.append(f"width: mostly {point.dominant}" if point.dominant else "width: not counted")
-    return tuple(found)
+        lines.append("bytes: not counted" + ("" if why is None else f", {why.sentence()}"))
+    lines.append(f"width: mostly {point.dominant}" if point.dominant else "width: not counted")
+    return tuple(lines)
 
 
 def _counts(row: TaskRow, report: Report) -> tuple[str, ...]:
     """Return each event's count in the interval; unknown if the thread never ran during its set's time slice."""
-    found = ["counts of the interval:"]
+    lines = ["counts of the interval:"]
     for name in report.names:
         if name in TIMES:
             continue  # already shown above in seconds
         count = row.counts.get(name)
         text = f"{UNKNOWN}, it did not run while this was counted" if count is None else (
             f"{'~' * (name in row.estimated)}{count:,}")
-        found.append(f"{name}: {text}")
-    return tuple(found)
+        lines.append(f"{name}: {text}")
+    return tuple(lines)
 
 
 def _rest(row: TaskRow, report: Report) -> list[str]:
     """Describe how a thread was counted."""
-    found = []
+    lines = []
     if report.set_count > 1:
-        found.append(multiplexing_sentence(report.set_count))
+        lines.append(multiplexing_sentence(report.set_count))
         always = [name for name in report.names if name not in row.estimated and name not in TIMES]
-        found.append(f"counted by every set: {', '.join(always)}")
-        found.append("multiplexed: " + ", ".join(name for name in report.names if name in row.estimated))
+        lines.append(f"counted by every set: {', '.join(always)}")
+        lines.append("multiplexed: " + ", ".join(name for name in report.names if name in row.estimated))
     if row.incomplete:
-        found.append("its counters were shared with somebody else: its counts are too low")
+        lines.append("its counters were shared with somebody else: its counts are too low")
     if report.numerics.note:
-        found.append(report.numerics.note)
-    return found
+        lines.append(report.numerics.note)
+    return lines

@@ -144,12 +144,12 @@ class RoofView:
         self._report = report
         if not self.tasks:
             return
-        found = task_points(report, SIZINGS[self.sizing], self._seconds)
+        task_values = task_points(report, SIZINGS[self.sizing], self._seconds)
         at_work = self._at_work
-        points = found.points if at_work is None else tuple(
-            replace(point, working=at_work.of(point.row)) for point in found.points)
+        points = task_values.points if at_work is None else tuple(
+            replace(point, working=at_work.of(point.row)) for point in task_values.points)
         points = (*points, *self._marked)
-        self.points, self.unknown, self.notes = points, 0, found.notes
+        self.points, self.unknown, self.notes = points, 0, task_values.notes
         self._remember(points, fresh=fresh)
         self._forget({point.identity for point in points})
         self._settle(fresh=fresh)
@@ -159,9 +159,9 @@ class RoofView:
         spare = len(self._past) - MOST
         if spare <= 0:
             return
-        gone = [one for one in self._past if isinstance(one, str) and one not in here]
-        for one in sorted(gone, key=lambda one: self._past[one][-1].seconds)[:spare]:
-            del self._past[one]
+        gone = [name for name in self._past if isinstance(name, str) and name not in here]
+        for name in sorted(gone, key=lambda name: self._past[name][-1].seconds)[:spare]:
+            del self._past[name]
             self.forgotten += 1
 
     def _remember(self, points: Iterable[RooflinePoint], *, fresh: bool) -> None:
@@ -174,8 +174,8 @@ class RoofView:
             if not past or past[-1].seconds < point.seconds:
                 past.append(point)
         most = max(1, MOST_KEPT // max(1, len(self._past)))
-        for one, past in self._past.items():
-            while len(past) > most and one != SYSTEM_ROW:
+        for name, past in self._past.items():
+            while len(past) > most and name != SYSTEM_ROW:
                 past.popleft()
 
     def _settle(self, *, fresh: bool) -> None:
@@ -242,9 +242,9 @@ class RoofView:
     @property
     def past(self) -> tuple[RooflinePoint, ...]:
         """All kept points of this level, including ended threads, oldest first; the content of the data file."""
-        found = chain.from_iterable(points for one, points in self._past.items() if points[0].is_region or
-                                    (None if isinstance(one, str) else one.scope) is self.scope)
-        return tuple(sorted(found, key=lambda point: point.seconds))
+        past_points = chain.from_iterable(points for name, points in self._past.items() if points[0].is_region or
+                                          (None if isinstance(name, str) else name.scope) is self.scope)
+        return tuple(sorted(past_points, key=lambda point: point.seconds))
 
     def roofs(self, row: RowId) -> LevelRoofs:
         """Return the roofs above a row."""
@@ -254,10 +254,10 @@ class RoofView:
         small = row.scope.rank < Scope.PACKAGE.rank
         place = self._topology.row(Scope.PACKAGE, cpu) if small and cpu in self._topology.places else row
         key = (row.scope, kind, place, self.theory)
-        found = self._chosen.get(key)
-        if found is None:
-            found = self._chosen[key] = roofs_for(self._machine, row, self._environment, theory=self.theory)
-        return found
+        chosen = self._chosen.get(key)
+        if chosen is None:
+            chosen = self._chosen[key] = roofs_for(self._machine, row, self._environment, theory=self.theory)
+        return chosen
 
     @property
     def choice(self) -> LevelRoofs:
@@ -305,8 +305,9 @@ class RoofView:
                   for point in placed),
             cursor,
             self._trail(),
-            tuple((one.intensity, one.point.gflops, LETTERS[one.level]) for one in self.level_points
-                  if one.intensity and one.point.gflops > 0),
+            tuple((level_point.intensity, level_point.point.gflops, LETTERS[level_point.level])
+                  for level_point in self.level_points
+                  if level_point.intensity and level_point.point.gflops > 0),
         )
 
     def plot(self) -> Plot | None:
@@ -327,8 +328,8 @@ class RoofView:
             points: Iterable[RooflinePoint] = self._past.get(self.cursor or SYSTEM_ROW, ())
         else:
             points = self._recent
-        found = [(point.intensity or 0.0, point.gflops) for point in points if point.has_place]
-        return tuple(found)
+        places = [(point.intensity or 0.0, point.gflops) for point in points if point.has_place]
+        return tuple(places)
 
     # The user's actions
 
@@ -379,8 +380,8 @@ class RoofView:
 
     def fit(self) -> None:
         """Fit the axes to roofs and points, unless the user set them."""
-        levels = [(one.intensity, one.point.gflops) for one in self.level_points
-                  if one.intensity and one.point.gflops > 0]
+        levels = [(level_point.intensity, level_point.point.gflops) for level_point in self.level_points
+                  if level_point.intensity and level_point.point.gflops > 0]
         self.axes.fit(self.drawn, [*((point.intensity or 0.0, point.gflops) for point in self.placed), *levels],
                       self.flats.of(self.under_cursor))
 

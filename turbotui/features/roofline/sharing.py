@@ -54,10 +54,10 @@ def mean_working(parts: Iterable[tuple[WorkingShare | None, float]]) -> WorkingS
     def mean(values: Sequence[float]) -> float:
         return math.fsum(value * length for value, (_one, length) in zip(values, known, strict=True)) / total
 
-    traffic = [one.traffic for one, _length in known if one.traffic is not None]
-    return WorkingShare(mean([one.cores for one, _ in known]), mean([one.capacity for one, _ in known]),
-        mean([one.third for one, _ in known]), mean([one.memory for one, _ in known]),
-        mean([one.beside for one, _ in known]), mean(traffic) if len(traffic) == len(known) else None)
+    traffic = [share.traffic for share, _length in known if share.traffic is not None]
+    return WorkingShare(mean([share.cores for share, _ in known]), mean([share.capacity for share, _ in known]),
+        mean([share.third for share, _ in known]), mean([share.memory for share, _ in known]),
+        mean([share.beside for share, _ in known]), mean(traffic) if len(traffic) == len(known) else None)
 
 
 class WorkingCores:
@@ -104,18 +104,18 @@ class WorkingCores:
         weight = {core: self._weight(core) for core in everything}
         packages = topology.parts(row, Scope.PACKAGE) if row.scope is Scope.SYSTEM else ()
         rows = [topology.rows(Scope.PACKAGE)[at] for at in packages] or [row]
-        traffic = [self._traffic[one] for one in rows if one in self._traffic]
+        traffic = [self._traffic[outer] for outer in rows if outer in self._traffic]
         return WorkingShare(float(len(cores)), math.fsum(weight[core] for core in cores) / math.fsum(weight.values()),
             self._share(row, Scope.L3, cores), self._share(row, Scope.PACKAGE, cores) if packages else 1.0,
             float(len(cores)), math.fsum(traffic) if len(traffic) == len(rows) else None)
 
     def _inside(self, outer: RowId) -> frozenset[RowId]:
-        found = self._known.get(outer)
-        if found is None:
+        inner = self._known.get(outer)
+        if inner is None:
             rows = self._topology.rows(Scope.CORE)
-            found = frozenset(rows[at] for at in self._topology.parts(outer, Scope.CORE)) & self._cores
-            self._known[outer] = found
-        return found
+            inner = frozenset(rows[at] for at in self._topology.parts(outer, Scope.CORE)) & self._cores
+            self._known[outer] = inner
+        return inner
 
     def _with(self, outer: RowId, core: RowId) -> int:
         """Return how many cores inside a row work, counting this one as working."""
@@ -127,7 +127,7 @@ class WorkingCores:
         topology = self._topology
         inside = topology.parts(outer, scope)
         cores, rows = topology.rows(Scope.CORE), topology.rows(scope)
-        used = sum(any(cores[at] in working for at in topology.parts(rows[one], Scope.CORE)) for one in inside)
+        used = sum(any(cores[at] in working for at in topology.parts(rows[place], Scope.CORE)) for place in inside)
         return used / len(inside) if used else 1.0
 
     def _weight(self, core: RowId) -> float:
@@ -151,20 +151,20 @@ def _working_cores(topology: Topology, speeds: Mapping[RowId, Speed | None]) -> 
 
 
 def divided(roofs: RoofSet, working: WorkingShare, *, whole: RoofSet | None = None,
-            one: RoofSet | None = None) -> RoofSet:
+            core: RoofSet | None = None) -> RoofSet:
     """Return a row's roofs for the working part of the machine.
 
     Args:
         roofs: the roofs of all cores of the row, as if nothing else ran.
         working: the working part.
         whole: for a row of one core, the roofs of all cores of its package.
-        one: for a larger row, the roofs of one core, whose multiples bound those of many cores.
+        core: for a larger row, the roofs of one core, whose multiples bound those of many cores.
     """
     levels = {slant.level for slant in roofs.bandwidths}
     # by theory, memory that delivers more than one core takes from its caches is no roof of a lone core
     more = () if whole is None else (slant for slant in whole.bandwidths
                                      if slant.level in SHARED and slant.level not in levels)
-    slants = tuple(replace(slant, rate=_rate(slant, working, whole, one)) for slant in (*roofs.bandwidths, *more))
+    slants = tuple(replace(slant, rate=_rate(slant, working, whole, core)) for slant in (*roofs.bandwidths, *more))
     own = [slant.rate for slant in slants if slant.level not in SHARED and slant.mix is Mix.LOADS]
     return replace(
         roofs,
@@ -176,14 +176,14 @@ def divided(roofs: RoofSet, working: WorkingShare, *, whole: RoofSet | None = No
     )
 
 
-def _rate(slant: Bandwidth, working: WorkingShare, whole: RoofSet | None, one: RoofSet | None) -> float:
+def _rate(slant: Bandwidth, working: WorkingShare, whole: RoofSet | None, core: RoofSet | None) -> float:
     if slant.level not in SHARED:
         return slant.rate * working.capacity
     share = working.memory if slant.level == "DRAM" else working.third
     if whole is not None:
         all_of_it = _same(whole, slant)
         return slant.rate if all_of_it is None else min(slant.rate, share * all_of_it)
-    alone = None if one is None else _same(one, slant)
+    alone = None if core is None else _same(core, slant)
     return slant.rate * share if alone is None else min(slant.rate * share, alone * working.cores)
 
 

@@ -85,10 +85,10 @@ def chip_of(name: str) -> Chip:
 
 
 def _table(file: FactFile, name: str) -> Mapping[str, object]:
-    found = file.find(name)
-    if found is None:
+    table = file.find(name)
+    if table is None:
         raise InternalError(f"turbotui/{file.path} has no table {name}")
-    return found
+    return table
 
 
 def _width(value: object) -> tuple[str, int]:

@@ -51,11 +51,11 @@ def to_json(roofs: RoofSet) -> dict[str, object]:
         "cpus": list(roofs.cpus),
         "hertz": roofs.hertz,
         "peaks": [_peak_json(peak) for peak in roofs.peaks],
-        "integer_peaks": [_peak_json(one) for one in roofs.integer_peaks],
+        "integer_peaks": [_peak_json(peak) for peak in roofs.integer_peaks],
         "bandwidths": [
-            {"level": one.level, "mix": one.mix.word, "isa": one.isa, "bytes_per_second": one.rate,
-             **({"at_most": True} if one.at_most else {}), **_evidence_json(one.evidence)}
-            for one in roofs.bandwidths
+            {"level": slant.level, "mix": slant.mix.word, "isa": slant.isa, "bytes_per_second": slant.rate,
+             **({"at_most": True} if slant.at_most else {}), **_evidence_json(slant.evidence)}
+            for slant in roofs.bandwidths
         ],
         "cores": [{"kind": group.kind, "name": group.name, "cores": group.cores, "hertz": group.hertz}
                   for group in roofs.groups],
@@ -81,7 +81,7 @@ def from_json(value: Mapping[str, object]) -> RoofSet:
     """Restore the set that `to_json` wrote. Raises ValueError if the object is damaged."""
     roofs = make_row(RoofSet, _renamed(value, cores="groups"), origin=valued(Origin), peaks=tables("{}", _peak),
         integer_peaks=tables("{}", _peak), bandwidths=tables("{}", _bandwidth),
-        groups=tables("{}", lambda one: make_row(CoreGroup, one)))
+        groups=tables("{}", lambda group: make_row(CoreGroup, group)))
     # Also for sets stored by versions that did not look for similar levels.
     alike = alike_levels(roofs.bandwidths) if roofs.origin is Origin.MEASURED else ()
     return replace(roofs, notes=tuple(dict.fromkeys((*roofs.notes, *alike))))
@@ -97,20 +97,20 @@ def _bandwidth(value: Mapping[str, object]) -> Bandwidth:
 
 
 def _mix(value: object) -> Mix:
-    found = next((mix for mix in Mix if mix.word == value), None)
-    if found is None:
+    known_mix = next((mix for mix in Mix if mix.word == value), None)
+    if known_mix is None:
         raise WrongKindError(f"one of {', '.join(mix.word for mix in Mix)}")
-    return found
+    return known_mix
 
 
 def _evidence(value: object) -> RoofEvidence:
     if not isinstance(value, dict):
         raise WrongKindError("an object")
-    return make_row(RoofEvidence, {key: one for key, one in value.items() if key != "disturbed"})
+    return make_row(RoofEvidence, {key: item for key, item in value.items() if key != "disturbed"})
 
 
 def _renamed(value: Mapping[str, object], **names: str) -> dict[str, object]:
-    return {names.get(key, key): one for key, one in value.items()}
+    return {names.get(key, key): item for key, item in value.items()}
 
 
 def load(path: str) -> tuple[RoofSet, ...]:

@@ -55,22 +55,22 @@ def find_third_level(caches: Sequence[Cache], rate: Callable[[int], float], avai
     seen = list(_sweep(rate, start, end))
     if len(seen) < 3:
         return ThirdLevel(tuple(caches))
-    found = _edge(seen)
+    edge = _edge(seen)
     without = tuple(cache for cache in caches if cache.level != 3)
-    if found is None:
+    if edge is None:
         words = "" if described is None else (
             f"no L3 roof: loads over {start >> 10:,} KiB are hardly faster than over {seen[-1][0] >> 20:,} MiB: this "
             f"machine gets little of the {described.size >> 20:,} MiB of L3 that it reports, or memory is as fast")
         return ThirdLevel(without, seen[-1][0], words)
     memory = seen[-1][0]
-    if described is not None and found >= described.size:
+    if described is not None and edge >= described.size:
         return ThirdLevel(tuple(caches), memory)  # the sweep's steps are coarser than the described sizes
     cpus = inner[-1].cpus if described is None else described.cpus
-    third = Cache(3, found, cpus) if described is None else replace(described, size=found)
+    third = Cache(3, edge, cpus) if described is None else replace(described, size=edge)
     size = "no L3" if described is None else f"{described.size >> 20:,} MiB"
     # Steps are coarse, and prefetching hides the end of a plateau, so this agrees with the description.
-    alike = described is not None and found * 2 >= described.size
-    note = "" if alike else f"L3: about {max(1, found >> 20):,} MiB by a sweep of sizes; {size} reported"
+    alike = described is not None and edge * 2 >= described.size
+    note = "" if alike else f"L3: about {max(1, edge >> 20):,} MiB by a sweep of sizes; {size} reported"
     return ThirdLevel((*without, described if alike and described is not None else third), memory, note)
 
 

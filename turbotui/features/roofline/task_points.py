@@ -62,8 +62,8 @@ def task_points(report: Report, sizing: Sizing, seconds: float) -> TaskPoints:
     if definition is None or not numerics.has_flops:
         return TaskPoints((), () if numerics.why is None else (_no_place(numerics.why),))
     lacking = {row.key for row in report.rows if _lacks(row, report)}
-    found = (_point(row, definition, sizing, seconds, lacks=row.key in lacking) for row in report.rows)
-    points = tuple(point for point in found if point is not None)
+    each_point = (_point(row, definition, sizing, seconds, lacks=row.key in lacking) for row in report.rows)
+    points = tuple(point for point in each_point if point is not None)
     known = {point.task for point in points if not point.not_scheduled}
     few = len(lacking - known)
     low = sum(row.incomplete for row in report.rows)

@@ -109,7 +109,7 @@ def machine_roofs(machine: Machine, threads: str, cpus: tuple[int, ...], *, high
     groups: list[_Cores] = []
     units: set[str] = set()
     left_out: list[str] = []
-    for kind in sorted(kinds, key=lambda one: _place(machine, one)):
+    for kind in sorted(kinds, key=lambda core_kind: _place(machine, core_kind)):
         name = core_name(machine.model, kind)
         if not name:
             left_out.append(kind or "")
@@ -244,23 +244,26 @@ def _roofs(groups: Sequence[_Cores], title: str, threads: str, dram: Dram, share
 
 def _added_peaks(each: Sequence[tuple[Peak, ...]]) -> tuple[Peak, ...]:
     """Add up the streams that all core types can execute."""
-    found = [[peak for peak in (_same_peak(one, others) for others in each) if peak is not None] for one in each[0]]
-    return tuple(replace(one[0], flops=math.fsum(peak.flops for peak in one)) for one in found if len(one) == len(each))
+    peaks = [[peak for peak in (_same_peak(first_peak, others) for others in each) if peak is not None]
+             for first_peak in each[0]]
+    return tuple(replace(same[0], flops=math.fsum(peak.flops for peak in same))
+                 for same in peaks if len(same) == len(each))
 
 
-def _same_peak(one: Peak, others: Sequence[Peak]) -> Peak | None:
-    wanted = (one.isa, one.precision, one.operation)
+def _same_peak(first: Peak, others: Sequence[Peak]) -> Peak | None:
+    wanted = (first.isa, first.precision, first.operation)
     return next((peak for peak in others if (peak.isa, peak.precision, peak.operation) == wanted), None)
 
 
 def _added_bandwidths(each: Sequence[tuple[Bandwidth, ...]]) -> tuple[Bandwidth, ...]:
-    found = [[slant for slant in (_same_slant(bandwidth, others) for others in each) if slant is not None]
-             for bandwidth in each[0]]
-    return tuple(replace(one[0], rate=math.fsum(slant.rate for slant in one)) for one in found if len(one) == len(each))
+    slants = [[slant for slant in (_same_slant(bandwidth, others) for others in each) if slant is not None]
+              for bandwidth in each[0]]
+    return tuple(replace(same[0], rate=math.fsum(slant.rate for slant in same))
+                 for same in slants if len(same) == len(each))
 
 
-def _same_slant(one: Bandwidth, others: Sequence[Bandwidth]) -> Bandwidth | None:
-    wanted = (one.level, one.mix, one.isa)
+def _same_slant(first: Bandwidth, others: Sequence[Bandwidth]) -> Bandwidth | None:
+    wanted = (first.level, first.mix, first.isa)
     return next((slant for slant in others if (slant.level, slant.mix, slant.isa) == wanted), None)
 
 
@@ -301,7 +304,7 @@ def _below(dram: Dram, share: float, caches: Sequence[Bandwidth]) -> Dram:
     """Return the memory's roof, unless it delivers more than these cores take from their caches."""
     rate = dram.of(share)
     level = min((cache for cache in caches if cache.mix is Mix.LOADS and cache.isa == caches[-1].isa),
-                key=lambda one: one.rate, default=None)
+                key=lambda bandwidth: bandwidth.rate, default=None)
     if rate is None or level is None or rate < level.rate:
         return dram
     return Dram(None, dram.at_most, f"no DRAM roof: memory gives {rate / 1e9:.4g} GB/s{' at most' * dram.at_most}, and "

@@ -60,14 +60,14 @@ class MemoryTraffic:
         here = UncoreCounters(machine)
         self._hbm = any(units.kind.id == "uncore_hbm" for units in here.kinds)
         self._counters = here if recorded is None else RecordedCounters(machine, recorded)
-        found = memory_metrics(self._counters)
-        self._choices = found[:1] if recorded is None else found
+        metrics = memory_metrics(self._counters)
+        self._choices = metrics[:1] if recorded is None else metrics
         self._counters.keep([units for units, _metric in self._choices])
-        self.why_none = None if found else _why_none(machine, here, is_recorded=recorded is not None)
+        self.why_none = None if metrics else _why_none(machine, here, is_recorded=recorded is not None)
         if recorded is None:
             for units, metric in self._choices:
                 self._counters.show(units, (metric,))
-            if by_cache and not found and isinstance(ResctrlBandwidth().probe(machine).signals[TOTAL], Signal):
+            if by_cache and not metrics and isinstance(ResctrlBandwidth().probe(machine).signals[TOTAL], Signal):
                 self._by_cache = ResctrlBandwidth()
 
     def sources(self) -> Sequence[Source]:
@@ -106,24 +106,24 @@ class MemoryTraffic:
         if TOTAL not in frame.newer.values:
             return {}
         rates = frame.rates(TOTAL)
-        found = {}
+        cached = {}
         for instance in frame.topology.instances(Scope.PACKAGE):
             l3_rates = [rates[at] for at in frame.topology.parts(instance.row, Scope.L3)]
             known = [rate for rate in l3_rates if rate is not None]
             if known and len(known) == len(l3_rates):
-                found[instance.row] = math.fsum(known)
-        return found
+                cached[instance.row] = math.fsum(known)
+        return cached
 
     def _read(self, frame: Frame, counted: UncoreUnits, metric: Metric) -> Mapping[RowId, float]:
-        found: dict[RowId, float] = {}
+        rates: dict[RowId, float] = {}
         for instance in frame.topology.instances(Scope.PACKAGE):
             units = tuple(unit for unit in counted.units if unit.package in (instance.label, UNKNOWN))
             if not units or (units[0].package == UNKNOWN and len(frame.topology.instances(Scope.PACKAGE)) > 1):
                 continue
             reading = self._counters.reading(frame, counted, UnitRow("", "", units, instance.label), metric)
             if reading.value is not None and not reading.partial:
-                found[instance.row] = reading.value * 1e9
-        return found
+                rates[instance.row] = reading.value * 1e9
+        return rates
 
 
 def _recorded(machine: Machine, tables: Container[str]) -> SourcesBeside:

@@ -30,13 +30,13 @@ class LevelRoofs:
     roofs: RoofSet | None
     source: str  # the source of the roofs, or why there are none, for people
     whole: RoofSet | None = None  # for rows of one core, the roofs of all cores of the package, which share its memory
-    one: RoofSet | None = None  # for larger rows, the roofs of one core
+    core: RoofSet | None = None  # for larger rows, the roofs of one core
 
     def under(self, working: WorkingShare | None) -> RoofSet | None:
         """Return the roofs for the working part of the machine; all of them if that is unknown."""
         if self.roofs is None or working is None:
             return self.roofs
-        return divided(self.roofs, working, whole=self.whole, one=self.one)
+        return divided(self.roofs, working, whole=self.whole, core=self.core)
 
     def used(self, working: WorkingShare | None) -> float | None:
         """Return the share of the memory's bandwidth that its controllers counted; None if nothing counts it."""
@@ -70,7 +70,7 @@ def roofs_for(machine: Machine, row: RowId, environment: Mapping[str, str], *, t
     if row.scope.rank < Scope.PACKAGE.rank:
         package = _alone(machine, topology.row(Scope.PACKAGE, cpu), environment, theory=theory)
         return replace(choice, whole=package.roofs)
-    return replace(choice, one=_alone(machine, topology.row(Scope.CORE, cpu), environment, theory=theory).roofs)
+    return replace(choice, core=_alone(machine, topology.row(Scope.CORE, cpu), environment, theory=theory).roofs)
 
 
 def part_of(roofs: RoofSet, cpus: tuple[int, ...], threads: str = "package") -> RoofSet:
@@ -87,7 +87,7 @@ def part_of(roofs: RoofSet, cpus: tuple[int, ...], threads: str = "package") -> 
 def core_weights(machine: Machine) -> Mapping[str | None, float]:
     """Return the arithmetic of a core of each type by theory; empty for one type, or without limits of each."""
     kinds = machine.topology.core_types
-    found: dict[str | None, float] = {}
+    weights: dict[str | None, float] = {}
     for kind in kinds if len(kinds) > 1 else ():
         cpu = next(cpu for cpu, place in machine.topology.places.items() if place.core_type == kind)
         try:
@@ -96,8 +96,8 @@ def core_weights(machine: Machine) -> Mapping[str | None, float]:
             return {}
         if peak is None:
             return {}
-        found[kind] = peak.flops
-    return found
+        weights[kind] = peak.flops
+    return weights
 
 
 def _alone(machine: Machine, row: RowId, environment: Mapping[str, str], *, theory: bool) -> LevelRoofs:
@@ -115,17 +115,18 @@ def _alone(machine: Machine, row: RowId, environment: Mapping[str, str], *, theo
         cpus = threads_of(machine, word, members)
     if machine.host.kind is HostKind.REAL and not theory:
         stored = storage.load(os.path.join(storage.folder(environment), storage.file_name(machine)))
-        measured = next((one for one in stored if one.cpus == cpus), None)
+        measured = next((roofs_of for roofs_of in stored if roofs_of.cpus == cpus), None)
         if measured is not None:
             return LevelRoofs(measured, f"measured {measured.when}")
-        every = next((one for one in stored if one.cpus == threads_of(machine, "all", None)), None)
+        every = next((roofs_of for roofs_of in stored if roofs_of.cpus == threads_of(machine, "all", None)), None)
         if row.scope is Scope.PACKAGE and every is not None:
             return LevelRoofs(part_of(every, cpus, word), f"measured {every.when}, its share of all cores")
     try:
         roofs = machine_roofs(machine, word, cpus, highest=True)
     except (MachineError, UsageError) as error:
         return LevelRoofs(None, str(error))
-    clocks = dict.fromkeys(f"{one.kind + ' ' if one.kind else ''}{one.hertz / 1e9:.2f} GHz" for one in roofs.groups)
+    clocks = dict.fromkeys(f"{group.kind + ' ' if group.kind else ''}{group.hertz / 1e9:.2f} GHz"
+                           for group in roofs.groups)
     return LevelRoofs(roofs, f"theory at the highest clock, {', '.join(clocks)}; not measured")
 
 
@@ -217,18 +218,18 @@ def sentence(point: RooflinePoint, roofs: RoofSet | None, used: float | None = N
         return f"{point.name}: no floating-point work, {point.gbytes:.3g} GB/s"
     mark = "~" if point.estimated else ""
     text = f"{point.name}: AI {mark}{point.intensity:.3g} flop/B, {mark}{point.gflops:.3g} GF/s"
-    found = None if roofs is None else judge(point, roofs, used)
-    if found is None:
+    verdict = None if roofs is None else judge(point, roofs, used)
+    if verdict is None:
         return text if roofs is None or not lacks_roof(point, roofs) else f"{text}: {NO_HALF}"
-    share = f"{100 * found.reached:.0f} %"
-    if found.above:
-        return f"{text}: {share} of {found.top}: above every roof, so roofs or counts are wrong"
+    share = f"{100 * verdict.reached:.0f} %"
+    if verdict.above:
+        return f"{text}: {share} of {verdict.top}: above every roof, so roofs or counts are wrong"
     how = "" if point.dominant else "; width not counted: compared with the highest roof"
-    name = found.ceiling.removesuffix(" double").removesuffix(" bandwidth")
-    counted = " by its counted traffic" if found.counted else ""
+    name = verdict.ceiling.removesuffix(" double").removesuffix(" bandwidth")
+    counted = " by its counted traffic" if verdict.counted else ""
     beside = 0.0 if point.working is None else point.working.beside
     shared = f", shared by {beside:.0f} cores" if name == "DRAM" and beside > 1 and not counted else ""
-    if found.bound is Bound.NONE:
+    if verdict.bound is Bound.NONE:
         return f"{text}: {NOTHING_BINDS}; {share} of the nearest, {name}{counted}{shared}{how}"
-    bound = "compute" if found.bound is Bound.COMPUTE else "memory"
+    bound = "compute" if verdict.bound is Bound.COMPUTE else "memory"
     return f"{text}: {share} of the {name} roof{counted}{shared}, {bound}-bound{how}"

@@ -41,10 +41,10 @@ def working_sets(caches: Sequence[Cache], cpus: Sequence[int], available: int | 
     def threads(cache: Cache) -> int:
         return max(1, len(cache.cpus & running))
 
-    found = [WorkingSet(f"L{level}", levels[level].size // 2 // threads(levels[level])) for level in (1, 2)
+    sets = [WorkingSet(f"L{level}", levels[level].size // 2 // threads(levels[level])) for level in (1, 2)
         if level in levels]
     if 3 in levels:
-        found.append(WorkingSet("L3", _third(levels, threads(levels[3]))))
+        sets.append(WorkingSet("L3", _third(levels, threads(levels[3]))))
     last = levels[max(levels)] if levels else None
     total = max(_SMALLEST_DRAM, memory, _DRAM_FACTOR * last.size) if last is not None else 4 * _SMALLEST_DRAM
     each = total // threads(last) if last is not None else total
@@ -53,8 +53,8 @@ def working_sets(caches: Sequence[Cache], cpus: Sequence[int], available: int | 
         each = int(available * _MEMORY_SHARE) // max(1, len(running))
         note = (f"DRAM: the working set is {each >> 20} MiB a thread, all that half of the available memory allows, "
                 f"not {_DRAM_FACTOR} times the last cache")
-    found.append(WorkingSet("DRAM", each, note))
-    return tuple(found)
+    sets.append(WorkingSet("DRAM", each, note))
+    return tuple(sets)
 
 
 def _third(levels: Mapping[int, Cache], threads: int) -> int:

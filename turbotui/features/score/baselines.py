@@ -79,7 +79,7 @@ def load(path: str) -> dict[str, Baseline]:
             raise TypeError  # noqa: TRY301 - one handler for every kind of damage
         if data["format"] != FORMAT:
             raise TurbotuiError(f"{path} is of another version of turbotui: move it away and store the baselines again")
-        return {name: _baseline(name, one) for name, one in data["baselines"].items()}
+        return {name: _baseline(name, table) for name, table in data["baselines"].items()}
     except GivenFileError as error:
         if error.missing:
             return {}
@@ -88,20 +88,20 @@ def load(path: str) -> dict[str, Baseline]:
         raise TurbotuiError(f"the baselines in {path} are damaged: move the file away and store them again") from error
 
 
-def _baseline(name: str, one: Mapping[str, object]) -> Baseline:
-    known = one["configuration"]
+def _baseline(name: str, table: Mapping[str, object]) -> Baseline:
+    known = table["configuration"]
     if not isinstance(known, dict):
         raise ValueError("no configuration")  # noqa: TRY004 - one error for a damaged file
-    value, ratio = decimal(str(one["value"])), decimal(str(one["ratio"]))
+    value, ratio = decimal(str(table["value"])), decimal(str(table["ratio"]))
     if not (0.0 < value <= _GREATEST and 0.0 < ratio <= _GREATEST):
         raise ValueError("no score")
-    cpus, busy = one.get("busy_cpus"), one.get("busy")
+    cpus, busy = table.get("busy_cpus"), table.get("busy")
     share = None if busy is None else decimal(str(busy))
     number = None if cpus is None else integer(str(cpus))
     if not 0.0 <= (share or 0.0) <= 1.0 or (number is not None and not 0 < number <= _GREATEST):
         raise ValueError("no load")
-    return Baseline(name, str(one["unit"]), value, ratio,
-                    {str(key): str(value) for key, value in known.items()}, str(one["simulated"]), number, share)
+    return Baseline(name, str(table["unit"]), value, ratio,
+                    {str(key): str(value) for key, value in known.items()}, str(table["simulated"]), number, share)
 
 
 def store(path: str, baseline: Baseline) -> None:
@@ -119,8 +119,9 @@ def store(path: str, baseline: Baseline) -> None:
 
 def _replace(path: str, kept: Mapping[str, Baseline]) -> None:
     data = {"format": FORMAT, "baselines": {
-        name: {"unit": one.unit, "value": one.value, "ratio": one.ratio, "configuration": dict(one.configuration),
-               "simulated": one.simulated, "busy_cpus": one.busy_cpus, "busy": one.busy}
-        for name, one in kept.items()
+        name: {"unit": baseline.unit, "value": baseline.value, "ratio": baseline.ratio,
+               "configuration": dict(baseline.configuration),
+               "simulated": baseline.simulated, "busy_cpus": baseline.busy_cpus, "busy": baseline.busy}
+        for name, baseline in kept.items()
     }}
     replace_file(path, json_text(data, indent=1))

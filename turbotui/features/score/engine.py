@@ -99,28 +99,29 @@ def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load =
     if unlike_hardware and not anyway:
         raise ConfigurationError(f"{'; '.join(unlike_hardware)}: nothing was measured; --anyway compares all the same, "
                                  "with a warning")
-    found: list[Run] = []
+    checked_runs: list[Run] = []
     scores: list[float | None] = []
     ended: list[datetime] = []
     for _ in range(runs):
         run, score = measure(machine, seconds, load)
-        found.append(run)
+        checked_runs.append(run)
         scores.append(score)
         ended.append(datetime.now(UTC))
-    report = ScoreReport(found, scores, list(dict.fromkeys(warning for one in found for warning in one.warnings)),
+    report = ScoreReport(checked_runs, scores,
+                         list(dict.fromkeys(warning for run in checked_runs for warning in run.warnings)),
                          baseline, None, allowed, ended=ended)
-    if any(one.error for one in found):
-        report = replace(report, notes=(_SAMPLED_NOTE.format(percent(max(one.error for one in found), ".1f")),))
+    if any(run.error for run in checked_runs):
+        report = replace(report, notes=(_SAMPLED_NOTE.format(percent(max(run.error for run in checked_runs), ".1f")),))
     if load.pattern is not None and None in scores:
         report = replace(report, notes=(
             *report.notes,
             f"no line that {load.command[0]} printed has a score by the pattern {load.pattern.pattern}"))
     if baseline is None:
         return report
-    unlike = load_differences(baseline, found)
-    doubts = [*unlike_hardware, *_unlike_clock(baseline, found)]
+    unlike = load_differences(baseline, checked_runs)
+    doubts = [*unlike_hardware, *_unlike_clock(baseline, checked_runs)]
     beside = uncompared(baseline, baselines.configuration(machine))
-    ratios, error = report.ratios, max(one.error for one in found)
+    ratios, error = report.ratios, max(run.error for run in checked_runs)
     return replace(
         report, warnings=(*report.warnings, *unlike, *doubts), notes=(*report.notes, *beside), comparable=not unlike,
         prediction=predict(baseline, statistics.median(ratios), ratios, error) if ratios else None)
@@ -135,10 +136,10 @@ def _configuration(machine: Machine, runs: Sequence[Run]) -> dict[str, str]:
 def _unlike_hardware(baseline: Baseline, machine: Machine) -> list[str]:
     """Return a sentence for each difference of this machine from the baseline's, for which nothing need be measured."""
     hardware = {key: value for key, value in baseline.configuration.items() if key != CLOCK}
-    found = differences(replace(baseline, configuration=hardware), baselines.configuration(machine))
+    unlike = differences(replace(baseline, configuration=hardware), baselines.configuration(machine))
     if baseline.simulated != label(machine.host):
-        found.append(f"the baseline is of {baseline.simulated or 'a real machine'}")
-    return found
+        unlike.append(f"the baseline is of {baseline.simulated or 'a real machine'}")
+    return unlike
 
 
 def _unlike_clock(baseline: Baseline, runs: Sequence[Run]) -> list[str]:
@@ -225,20 +226,20 @@ def _moments_of(session: Session, frames: Sequence[Frame], cpu: int) -> tuple[Cp
     """Return a CPU's ratio by all moments of some frames, and its error."""
     row = cpu_row(cpu)
     inputs = [frame.inputs(row) for frame in frames]
-    counts = [one.value(clock_moments.COUNT) or 0.0 for one in inputs]
-    clocks = [one.value(clock_moments.CLOCK) or 0.0 for one in inputs]
+    counts = [row.value(clock_moments.COUNT) or 0.0 for row in inputs]
+    clocks = [row.value(clock_moments.CLOCK) or 0.0 for row in inputs]
     number, ticks = math.fsum(counts), _mean(session, frames, "TSC_MHz", row)
     busy = _mean(session, frames, "Load%", row)
     mean = math.fsum(count * hertz for count, hertz in zip(counts, clocks, strict=True)) / number if number else 0.0
-    spread = max((one.value(clock_moments.SPREAD) or 0.0 for one in inputs), default=0.0)
+    spread = max((row.value(clock_moments.SPREAD) or 0.0 for row in inputs), default=0.0)
     error = moment_error(number, spread) if number else 1.0
     return CpuRatio(cpu, mean / (1e6 * ticks) if mean and ticks else None, None if busy is None else busy / 100.0,
                     inputs[-1].core_type() or ""), error
 
 
 def _mean(session: Session, frames: Sequence[Frame], name: ColumnId, row: RowId) -> float | None:
-    found = [value for frame in frames if isinstance(value := _cell(session, frame, name, row), int | float)]
-    return statistics.fmean(found) if found else None
+    values = [value for frame in frames if isinstance(value := _cell(session, frame, name, row), int | float)]
+    return statistics.fmean(values) if values else None
 
 
 @contextlib.contextmanager
@@ -262,7 +263,7 @@ def _started(load: Load) -> Iterator[Callable[[], float | None] | None]:
 
         def run() -> float | None:
             seen.run()
-            found = None if read_end is None or load.pattern is None else _read_score(read_end, load.pattern)
+            score = None if read_end is None or load.pattern is None else _read_score(read_end, load.pattern)
             seen.wait()
             held = seen.commands[0]
             if seen.ended_by:
@@ -270,20 +271,20 @@ def _started(load: Load) -> Iterator[Callable[[], float | None] | None]:
             if held.status:
                 raise TurbotuiError(f"the load {held.name} failed with status {held.status} after "
                                     f"{seen.seconds:.1f} s: nothing is concluded from it")
-            return found
+            return score
 
         yield run
 
 
 def _read_score(read_end: int, pattern: re.Pattern[str]) -> float | None:
     """Return the last score in a load's output, which is passed on to stderr; None if there is none."""
-    found = None
+    score = None
     with open(read_end, encoding="utf-8", errors="replace", closefd=False) as lines:
         for line in lines:
             sys.stderr.write(line)
             number = score_in(line, pattern)
-            found = found if number is None else number
-    return found
+            score = score if number is None else number
+    return score
 
 
 def _ratio_of(session: Session, frame: Frame, cpu: int) -> CpuRatio:

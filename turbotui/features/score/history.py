@@ -157,23 +157,23 @@ def load(path: str) -> RunHistory:
                 runs.append(_run(data))
         except (ValueError, KeyError, TypeError):
             damaged.append(number)
-    found = [replace(run, measured=measured.get(run.key, run.measured)) for run in runs]
-    return RunHistory(tuple(sorted(found, key=lambda one: one.when)), tuple(damaged), later)
+    loaded = [replace(run, measured=measured.get(run.key, run.measured)) for run in runs]
+    return RunHistory(tuple(sorted(loaded, key=lambda run: run.when)), tuple(damaged), later)
 
 
-def run_json(one: KeptRun) -> dict[str, object]:
+def run_json(run: KeptRun) -> dict[str, object]:
     """Convert a measurement to JSON, with keys named after attributes; scores are in `unit`."""
-    throttling = one.throttling
+    throttling = run.throttling
     return {
-        "when": one.when.strftime("%Y-%m-%dT%H:%M:%SZ"), "node": one.node, "simulated": one.simulated,
-        "configuration": dict(one.configuration), "load": one.load, "seconds": one.seconds, "ratio": one.ratio,
-        "lowest_cpu": one.lowest_cpu, "busy_cpus": one.busy_cpus, "busy": one.busy, "state": one.state,
+        "when": run.when.strftime("%Y-%m-%dT%H:%M:%SZ"), "node": run.node, "simulated": run.simulated,
+        "configuration": dict(run.configuration), "load": run.load, "seconds": run.seconds, "ratio": run.ratio,
+        "lowest_cpu": run.lowest_cpu, "busy_cpus": run.busy_cpus, "busy": run.busy, "state": run.state,
         "throttling": {
             "active": throttling.active, "heat": throttling.heat, "limited": throttling.limited,
             "reasons": None if throttling.reasons is None else list(throttling.reasons),
         },
-        "baseline": one.baseline, "unit": one.unit, "predicted": one.predicted, "error": one.error,
-        "measured": one.measured, "warnings": list(one.warnings), "key": one.key,
+        "baseline": run.baseline, "unit": run.unit, "predicted": run.predicted, "error": run.error,
+        "measured": run.measured, "warnings": list(run.warnings), "key": run.key,
     }
 
 
@@ -208,18 +208,18 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _number(data: Mapping[str, object], key: str) -> float:
-    found = data[key]
-    if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) <= _GREATEST:
+    number = data[key]
+    if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= _GREATEST:
         raise ValueError(key)
-    return found
+    return number
 
 
 def _positive(data: Mapping[str, object], key: str) -> float:
     """Return a number that must be above 0, because it is a divisor."""
-    found = _number(data, key)
-    if found < 1 / _GREATEST:
+    number = _number(data, key)
+    if number < 1 / _GREATEST:
         raise ValueError(key)
-    return found
+    return number
 
 
 def _score(data: Mapping[str, object], key: str) -> float | None:

@@ -63,7 +63,7 @@ class Throttling:
     def active(self) -> bool | None:
         """Whether anything throttled the CPUs; None if no throttling is counted here."""
         known = (self.heat, self.limited, self.reasons)
-        if all(one is None for one in known):
+        if all(reading is None for reading in known):
             return None
         return bool(self.heat or (self.limited or 0.0) > _LIMITED or self.reasons)
 
@@ -156,7 +156,7 @@ def judge(seconds: float, cpus: Sequence[CpuRatio], throttling: Throttling | Non
         stolen: share of the CPU time that the machine wanted, 0 to 1, which a hypervisor gave to others.
     """
     busy = _busy(cpus)
-    lowest = min(busy, key=lambda one: one.ratio or 0.0, default=None)
+    lowest = min(busy, key=lambda ratio: ratio.ratio or 0.0, default=None)
     warnings = []
     if seconds < SHORTEST:
         warnings.append(f"the interval of {seconds:.2f} s is too short: measure for at least {SHORTEST:g} s")
@@ -199,9 +199,9 @@ def property_of(configuration: Mapping[str, str], key: str) -> str:
     return configuration.get(key, COUNTED if key == CLOCK else UNKNOWN)
 
 
-def differing(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+def differing(earlier: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
     """Return the properties that both configurations know and in which they differ."""
-    pairs = {key: (property_of(one, key), property_of(other, key)) for key in sorted({*one, *other})}
+    pairs = {key: (property_of(earlier, key), property_of(other, key)) for key in sorted({*earlier, *other})}
     return [key for key, (first, second) in pairs.items() if first != second and UNKNOWN not in (first, second)]
 
 
@@ -236,12 +236,12 @@ def unlike_loads(cpus: int | None, busy: float | None, other_cpus: int, other_bu
         other_cpus: the second one's number of busy CPUs.
         other_busy: the share of the time for which those were busy.
     """
-    found = []
+    unlike = []
     if cpus is not None and abs(other_cpus - cpus) > FEWER * max(cpus, other_cpus):
-        found.append(f"{'1 CPU was' if other_cpus == 1 else f'{other_cpus} CPUs were'} busy, not {cpus}")
+        unlike.append(f"{'1 CPU was' if other_cpus == 1 else f'{other_cpus} CPUs were'} busy, not {cpus}")
     if busy is not None and other_busy is not None and abs(other_busy - busy) > IDLER:
-        found.append(f"they were busy for {percent(other_busy)} of the time, not for {percent(busy)}")
-    return tuple(found)
+        unlike.append(f"they were busy for {percent(other_busy)} of the time, not for {percent(busy)}")
+    return tuple(unlike)
 
 
 def load_differences(baseline: Baseline, runs: Sequence[Run]) -> list[str]:

@@ -147,18 +147,18 @@ def history_table(runs: Sequence[KeptRun], most: int | None = None) -> AnyTable:
     return RowTable("history", "run", scored(_HISTORY, scores), shown, _judge_kept)
 
 
-def past_tables(runs: Sequence[KeptRun], found: Sequence[Trend]) -> tuple[AnyTable, ...]:
+def past_tables(runs: Sequence[KeptRun], trends: Sequence[Trend]) -> tuple[AnyTable, ...]:
     """Return all tables of one node.
 
     Args:
         runs: newest last.
     """
     rows = [NumberedRun(number, run) for number, run in enumerate(runs, 1)]
-    changes = [TrendChange(trend, change) for trend in found for change in trend.changes]
+    changes = [TrendChange(trend, change) for trend in trends for change in trend.changes]
     return (
         history_table(runs),
         RowTable("circumstances", "run", _CIRCUMSTANCES, rows, _judge_kept),
         RowTable("trends", "trend", scored(_TRENDS, [row.change.now.median for row in changes]), changes,
                  lambda _column, _row, value: Cell(value, _NOTHING_OLDER if value is None else None)),
-        RowTable("loads", "load", _LOADS, found),
+        RowTable("loads", "load", _LOADS, trends),
     )

@@ -112,7 +112,7 @@ def pool(runs: Sequence[KeptRun], name: str, unit: str, *, load: str | None = No
     """
     loads = sorted({run.load for run in runs})
     if load is None and len(loads) > 1:
-        raise UsageError(f"the runs are of several loads ({', '.join(one or 'whatever ran' for one in loads)}): "
+        raise UsageError(f"the runs are of several loads ({', '.join(load or 'whatever ran' for load in loads)}): "
                          "name one with --load")
     same = [run for run in runs if load is None or run.load == load]
     labels = sorted({run.simulated for run in same})
@@ -135,7 +135,7 @@ def pool(runs: Sequence[KeptRun], name: str, unit: str, *, load: str | None = No
     counts = {"with warnings": len(same) - len(certain), "without a score": len(certain) - len(scored),
               "with another load": len(scored) - len(alike)}
     left = [f"{several(count, 'run')} {why}" for why, count in counts.items() if count]
-    quantities = tuple(PooledQuantity(one, unit if one == "score" else "", nodes) for one in _QUANTITIES)
+    quantities = tuple(PooledQuantity(quantity, unit if quantity == "score" else "", nodes) for quantity in _QUANTITIES)
     score, ratio = (statistics.median(quantity.values) for quantity in quantities)
     busy = [run.busy for run in alike if run.busy is not None]
     baseline = Baseline(name, unit, score, ratio, newest.configuration, newest.simulated,
@@ -147,12 +147,12 @@ def pool(runs: Sequence[KeptRun], name: str, unit: str, *, load: str | None = No
 
 def _other_hardware(newest: KeptRun, runs: Sequence[KeptRun]) -> str:
     """Return what of other nodes' hardware differs from that of the newest run's; "" for nothing."""
-    found: dict[str, None] = {}
+    unlike: dict[str, None] = {}
     for run in runs:
         for key in differing(run.configuration, newest.configuration):
-            found.setdefault(f"{key} is {property_of(run.configuration, key)} on {run.node} and "
-                             f"{property_of(newest.configuration, key)} on {newest.node}")
-    return "; ".join(found)
+            unlike.setdefault(f"{key} is {property_of(run.configuration, key)} on {run.node} and "
+                              f"{property_of(newest.configuration, key)} on {newest.node}")
+    return "; ".join(unlike)
 
 
 def _nodes(runs: Sequence[KeptRun]) -> tuple[NodeRuns, ...]:
@@ -163,11 +163,13 @@ def _nodes(runs: Sequence[KeptRun]) -> tuple[NodeRuns, ...]:
     medians = {node: {"score": statistics.median(run.measured for run in own if run.measured is not None),
                       "ratio": statistics.median(run.ratio for run in own if run.ratio is not None)}
                for node, own in by_node.items()}
-    middle = {one: statistics.median(own[one] for own in medians.values()) for one in _QUANTITIES}
-    off = {node: {one: own[one] / middle[one] - 1.0 for one in _QUANTITIES} for node, own in medians.items()}
-    limits = {one: _limit([own[one] for own in off.values()]) for one in _QUANTITIES}
+    middle = {quantity: statistics.median(own[quantity] for own in medians.values()) for quantity in _QUANTITIES}
+    off = {node: {quantity: own[quantity] / middle[quantity] - 1.0 for quantity in _QUANTITIES} for node,
+           own in medians.items()}
+    limits = {quantity: _limit([own[quantity] for own in off.values()]) for quantity in _QUANTITIES}
     return tuple(NodeRuns(node, len(by_node[node]), medians[node], off[node], tuple(
-        one for one in _QUANTITIES if abs(off[node][one]) > limits[one])) for node in sorted(by_node))
+        quantity for quantity in _QUANTITIES if abs(off[node][quantity]) > limits[quantity]))
+                 for node in sorted(by_node))
 
 
 def _limit(off: Sequence[float]) -> float:
@@ -192,14 +194,16 @@ _NODES: Final[tuple[Column[NodeRuns], ...]] = (
     Column("apart", "", -1, (), lambda node: ", ".join(node.apart), help="which of them lies apart from other nodes"),
 )
 _POOLED: Final[tuple[Column[PooledQuantity], ...]] = (
-    Column("quantity", "", -1, (), lambda one: one.quantity, help="score or ratio", identity=True),
-    Column("unit", "", -1, (), lambda one: one.unit, help="unit of the scores", identity=True),
-    Column("nodes", "", 0, (), lambda one: len(one.nodes), help="number of nodes"),
-    Column("runs", "", 0, (), lambda one: sum(node.runs for node in one.nodes), help="runs of all nodes that count"),
-    Column("median", "", 5, (), lambda one: statistics.median(one.values), help="median over nodes: the baseline"),
-    Column("mean", "", 5, (), lambda one: statistics.fmean(one.values), help="mean over nodes"),
-    Column("lowest", "", 5, (), lambda one: min(one.values), help="lowest node"),
-    Column("highest", "", 5, (), lambda one: max(one.values), help="highest node"),
-    Column("outliers", "", 0, (), lambda one: len(one.outliers), help="number of nodes that lie apart"),
-    Column("apart", "", -1, (), lambda one: ", ".join(node.node for node in one.outliers), help="these nodes"),
+    Column("quantity", "", -1, (), lambda pooled: pooled.quantity, help="score or ratio", identity=True),
+    Column("unit", "", -1, (), lambda pooled: pooled.unit, help="unit of the scores", identity=True),
+    Column("nodes", "", 0, (), lambda pooled: len(pooled.nodes), help="number of nodes"),
+    Column("runs", "", 0, (), lambda pooled: sum(node.runs for node in pooled.nodes),
+           help="runs of all nodes that count"),
+    Column("median", "", 5, (), lambda pooled: statistics.median(pooled.values),
+           help="median over nodes: the baseline"),
+    Column("mean", "", 5, (), lambda pooled: statistics.fmean(pooled.values), help="mean over nodes"),
+    Column("lowest", "", 5, (), lambda pooled: min(pooled.values), help="lowest node"),
+    Column("highest", "", 5, (), lambda pooled: max(pooled.values), help="highest node"),
+    Column("outliers", "", 0, (), lambda pooled: len(pooled.outliers), help="number of nodes that lie apart"),
+    Column("apart", "", -1, (), lambda pooled: ", ".join(node.node for node in pooled.outliers), help="these nodes"),
 )

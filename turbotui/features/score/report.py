@@ -31,7 +31,7 @@ class ScoreReport:
     @property
     def scores(self) -> list[float]:
         """The measured scores."""
-        return [one for one in self.measured if one is not None]
+        return [number for number in self.measured if number is not None]
 
     @property
     def slower(self) -> float | None:

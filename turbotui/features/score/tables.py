@@ -69,14 +69,16 @@ def scored(columns: tuple[Column[R], ...], scores: Iterable[float | None]) -> tu
 _SCORES: Final = frozenset({"value", "predicted", "error", "measured", "now", "before"})
 
 _BASELINES: Final[tuple[Column[Baseline], ...]] = (
-    Column("name", "", -1, (), lambda one: one.name, help="name of the benchmark", identity=True),
-    Column("unit", "", -1, (), lambda one: one.unit, help="unit of its score", identity=True),
-    Column("value", "", 3, (), lambda one: one.value, help="the score; more is better"),
-    Column("ratio", "", 5, (), lambda one: one.ratio, help="lowest APERF/MPERF of a busy CPU while it ran"),
-    Column("busy CPUs", "", 0, (), lambda one: one.cpus, help="number of CPUs that were busy during the benchmark"),
-    Column("busy", "%", 0, (), lambda one: share(one.busy), help="share of the time that these CPUs were busy"),
+    Column("name", "", -1, (), lambda baseline: baseline.name, help="name of the benchmark", identity=True),
+    Column("unit", "", -1, (), lambda baseline: baseline.unit, help="unit of its score", identity=True),
+    Column("value", "", 3, (), lambda baseline: baseline.value, help="the score; more is better"),
+    Column("ratio", "", 5, (), lambda baseline: baseline.ratio, help="lowest APERF/MPERF of a busy CPU while it ran"),
+    Column("busy CPUs", "", 0, (), lambda baseline: baseline.cpus,
+           help="number of CPUs that were busy during the benchmark"),
+    Column("busy", "%", 0, (), lambda baseline: share(baseline.busy),
+           help="share of the time that these CPUs were busy"),
     Column("configuration", "", -1, (),
-           lambda one: ", ".join(f"{key} {value}" for key, value in one.configuration.items()),
+           lambda baseline: ", ".join(f"{key} {value}" for key, value in baseline.configuration.items()),
            help="configuration of the hardware on which it was measured"),
 )
 
@@ -109,14 +111,16 @@ _REPORT: Final[tuple[Column[ScoreReport], ...]] = (
 )
 
 
-def throttling_columns(found: Callable[[R], Throttling]) -> tuple[Column[R], ...]:
+def throttling_columns(throttling_of: Callable[[R], Throttling]) -> tuple[Column[R], ...]:
     """Make the columns of throttling."""
     return (
-        Column("throttled", "", -1, (), lambda row: yes_or_no(found(row).active), help="whether CPUs were throttled"),
-        Column("heat", "", 0, (), lambda row: found(row).heat, help="episodes of throttling for heat"),
-        Column("limited", "%", 0, (), lambda row: share(found(row).limited),
+        Column("throttled", "", -1, (), lambda row: yes_or_no(throttling_of(row).active),
+               help="whether CPUs were throttled"),
+        Column("heat", "", 0, (), lambda row: throttling_of(row).heat, help="episodes of throttling for heat"),
+        Column("limited", "%", 0, (), lambda row: share(throttling_of(row).limited),
                help="share of the time for which the power limit throttled a package, of the worst package"),
-        Column("held by", "", -1, (), lambda row: None if (why := found(row).reasons) is None else " ".join(why),
+        Column("held by", "", -1, (), lambda row: None if (why := throttling_of(row).reasons) is None
+               else " ".join(why),
                help="reasons of throttling at the last reading"),
     )
 
@@ -126,22 +130,23 @@ def _throttling(row: Measured) -> Throttling:
 
 
 _RUNS: Final[tuple[Column[Measured], ...]] = (
-    Column("run", "", 0, (), lambda one: one.number, help="number of the run", width=3, identity=True),
-    Column("length", "s", 2, (), lambda one: one.run.seconds, help="length of the measurement"),
-    Column("ratio", "", 5, (), lambda one: one.run.ratio,
+    Column("run", "", 0, (), lambda measured: measured.number, help="number of the run", width=3, identity=True),
+    Column("length", "s", 2, (), lambda measured: measured.run.seconds, help="length of the measurement"),
+    Column("ratio", "", 5, (), lambda measured: measured.run.ratio,
            help="the lowest APERF/MPERF of a busy CPU; where they cannot be had, clock at moments over TSC clock"),
-    Column("ratio error", "%", 2, (), lambda one: share(one.run.error),
+    Column("ratio error", "%", 2, (), lambda measured: share(measured.run.error),
            help="expected error (rms) of the ratio, where the clock was timed at moments; 0 where cycles are counted"),
-    Column("state", "", -1, (), lambda one: one.run.state,
+    Column("state", "", -1, (), lambda measured: measured.run.state,
            help="state of that CPU's clock: turbo, base clock, below it"),
-    Column("lowest CPU", "", 0, (), lambda one: one.run.lowest.cpu if one.run.lowest else None,
+    Column("lowest CPU", "", 0, (), lambda measured: measured.run.lowest.cpu if measured.run.lowest else None,
            help="number of the CPU with the lowest ratio"),
-    Column("core type", "", -1, (), lambda one: one.run.lowest.kind if one.run.lowest else None,
+    Column("core type", "", -1, (), lambda measured: measured.run.lowest.kind if measured.run.lowest else None,
            help="core type of that CPU, on hybrid machines"),
-    Column("busy CPUs", "", 0, (), lambda one: one.run.busy_cpus, help="number of busy CPUs"),
-    Column("busy", "%", 0, (), lambda one: share(one.run.load), help="share of the time that these CPUs were busy"),
+    Column("busy CPUs", "", 0, (), lambda measured: measured.run.busy_cpus, help="number of busy CPUs"),
+    Column("busy", "%", 0, (), lambda measured: share(measured.run.load),
+           help="share of the time that these CPUs were busy"),
     *throttling_columns(_throttling),
-    Column("measured", "", 3, (), lambda one: one.score, help="the score that the load printed"),
+    Column("measured", "", 3, (), lambda measured: measured.score, help="the score that the load printed"),
 )
 _RATIOS: Final[tuple[Column[CpuResult], ...]] = (
     Column("run", "", 0, (), lambda result: result.number, help="number of the run", width=3, identity=True),

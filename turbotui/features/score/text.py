@@ -68,7 +68,7 @@ def against(measured: float, predicted: float, error: float) -> str:
     return f"{percent(off, '+.1f')} from the prediction, outside its error bar: {why}"
 
 
-def past_lines(envelope: Envelope, past: RunHistory, found: Sequence[Trend], most: int) -> Iterator[str]:
+def past_lines(envelope: Envelope, past: RunHistory, trends: Sequence[Trend], most: int) -> Iterator[str]:
     """Format the history of a node: the newest runs in a table, then the trends."""
     runs = past.runs
     shown = runs[-most:]
@@ -79,7 +79,7 @@ def past_lines(envelope: Envelope, past: RunHistory, found: Sequence[Trend], mos
     yield from text_lines(envelope, history_table(runs, most))
     if any(run.warnings for run in shown):
         yield "? doubtful: " + "; ".join(dict.fromkeys(text for run in shown for text in run.warnings))
-    for trend in found:
+    for trend in trends:
         yield from sentences(trend)
     yield from damage_text(past)
 

@@ -91,14 +91,14 @@ def _trend(runs: Sequence[KeptRun], days: float) -> Trend:
     newest = runs[-1]
     differences = [differing(run.configuration, newest.configuration) for run in runs]
     alike = [run for run, keys in zip(runs, differences, strict=True) if not keys]
-    certain = [one for one in alike if one.ratio is not None and not one.warnings]
+    certain = [run for run in alike if run.ratio is not None and not run.warnings]
     # similar to the newest valid run, even if the very newest one is doubtful
     last = certain[-1] if certain else newest
-    sure = [one for one in certain if not unlike_loads(last.busy_cpus, last.busy, one.busy_cpus, one.busy)]
-    changes = [_change("ratio", sure, days, lambda one: one.ratio)] if sure else []
-    scored = [one for one in sure if one.measured is not None]
+    sure = [run for run in certain if not unlike_loads(last.busy_cpus, last.busy, run.busy_cpus, run.busy)]
+    changes = [_change("ratio", sure, days, lambda run: run.ratio)] if sure else []
+    scored = [run for run in sure if run.measured is not None]
     if scored:
-        changes.append(_change("measured", scored, days, lambda one: one.measured))
+        changes.append(_change("measured", scored, days, lambda run: run.measured))
     others = {key for keys in differences for key in keys}
     return Trend(newest.baseline, newest.load, newest.unit, tuple(changes), len(alike) - len(certain),
                  len(runs) - len(alike), tuple(sorted(others)), days, len(certain) - len(sure))
@@ -109,7 +109,7 @@ def _change(quantity: str, runs: Sequence[KeptRun], days: float, value: Callable
     edge = runs[-1].when - timedelta(days=min(days, _CENTURY))
     now = [run for run in runs if run.when > edge]
     older = [run for run in runs if run.when <= edge]
-    month = [one for one in older if one.when > edge - timedelta(days=MONTH)]
+    month = [run for run in older if run.when > edge - timedelta(days=MONTH)]
     before = month or older
     current = _group(now, value)
     if not before:
@@ -135,7 +135,7 @@ def _group(runs: Sequence[KeptRun], value: Callable[[KeptRun], float | None]) ->
 def sentences(trend: Trend) -> list[str]:
     """Describe a trend for users who ask whether this node is slower than last month."""
     what = " with ".join(word for word in (trend.baseline, trend.load) if word) or "whatever ran"
-    found = [f"{what}, {_change_text(trend, change)}" for change in trend.changes]
+    sentences = [f"{what}, {_change_text(trend, change)}" for change in trend.changes]
     words = []
     if trend.doubtful:
         words.append(f"{_runs(trend.doubtful)} with warnings")
@@ -143,7 +143,7 @@ def sentences(trend: Trend) -> list[str]:
         words.append(f"{_runs(trend.otherwise)} with another configuration ({', '.join(trend.differing)})")
     if trend.unlike:
         words.append(f"{_runs(trend.unlike)} with another load")
-    return [*found, *([f"{what}: left out {' and '.join(words)}"] if words else [])]
+    return [*sentences, *([f"{what}: left out {' and '.join(words)}"] if words else [])]
 
 
 def _change_text(trend: Trend, change: Change) -> str:

@@ -78,22 +78,22 @@ def history(arguments: argparse.Namespace) -> int:
     allowed = None if arguments.slower is None else positive(arguments.slower, "--slower")
     if arguments.last < 1:
         raise UsageError(f"-n {arguments.last}: at least one")
-    found = []
+    histories = []
     for path in _files(arguments):
         past = kept_history.load(path)
-        runs = tuple(one for one in past.runs if arguments.baseline in {None, one.baseline})
-        found.append((path, RunHistory(runs, past.damaged, past.later), trends(runs, days)))
-    if not any(past.runs for _path, past, _trends in found):
+        runs = tuple(run for run in past.runs if arguments.baseline in {None, run.baseline})
+        histories.append((path, RunHistory(runs, past.damaged, past.later), trends(runs, days)))
+    if not any(past.runs for _path, past, _trends in histories):
         of = f" with the baseline {arguments.baseline}" if arguments.baseline else ""
-        for _path, past, _trends in found:
+        for _path, past, _trends in histories:
             print("\n".join(damage_text(past)), end="\n" * bool(damage_text(past)))
         others = "; --node all shows the runs of other nodes" if kept_history.paths(os.environ) else ""
-        raise TurbotuiError(f"no run{of} is kept in {_place(arguments, [path for path, _past, _trends in found])}: "
+        raise TurbotuiError(f"no run{of} is kept in {_place(arguments, [path for path, _past, _trends in histories])}: "
                             f"turbotui score run keeps one{'' if arguments.node == _EVERY else others}")
-    known = [(_envelope(past), past, seen) for _path, past, seen in found if past.runs]
+    known = [(_envelope(past), past, seen) for _path, past, seen in histories if past.runs]
     writer = make_writer(arguments, len(known))
     if writer is None:
-        print("\n\n".join("\n".join(past_lines(*one, arguments.last)) for one in known))
+        print("\n\n".join("\n".join(past_lines(*past, arguments.last)) for past in known))
     else:
         for envelope, past, seen in known:
             writer.write(envelope, past_tables(past.runs, seen))
@@ -122,9 +122,9 @@ def _place(arguments: argparse.Namespace, files: Sequence[str]) -> str:
     return files[0] if len(files) == 1 and arguments.node != _EVERY else kept_history.folder(os.environ)
 
 
-def _status(found: Sequence[Trend], allowed: float) -> int:
+def _status(status_trends: Sequence[Trend], allowed: float) -> int:
     """Return 5 if a load is slower by more than allowed and by chance, 6 if nothing could be compared, else 0."""
-    changes = [change for trend in found for change in trend.changes]
+    changes = [change for trend in status_trends for change in trend.changes]
     if any(change.verdict == "slower" and -100.0 * (change.relative or 0.0) > allowed for change in changes):
         return SLOWER
     return 0 if any(change.relative is not None for change in changes) else DOUBTFUL
@@ -145,11 +145,11 @@ def measured(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _noted(one: KeptRun, value: float) -> str:
-    words = f"run of {one.when:%Y-%m-%d %H:%M:%S} UTC: measured {value:g} {one.unit}".rstrip()
-    if one.predicted is None or one.error is None:
+def _noted(run: KeptRun, value: float) -> str:
+    words = f"run of {run.when:%Y-%m-%d %H:%M:%S} UTC: measured {value:g} {run.unit}".rstrip()
+    if run.predicted is None or run.error is None:
         return words
-    return f"{words}, {against(value, one.predicted, one.error)}"
+    return f"{words}, {against(value, run.predicted, run.error)}"
 
 
 _TURBO_SAID = {"on": "on here", "unknown": "perhaps on here, which this machine does not tell"}
@@ -253,10 +253,11 @@ def _store(arguments: argparse.Namespace, path: str) -> int:
 
 def _store_pooled(arguments: argparse.Namespace, path: str) -> int:
     """Store the medians of the kept runs of several nodes."""
-    if [one for one in (arguments.value, arguments.ratio, arguments.busy_cpus, arguments.busy) if one is not None]:
+    if [option for option in (arguments.value, arguments.ratio, arguments.busy_cpus, arguments.busy)
+        if option is not None]:
         raise UsageError("--from takes score, ratio and load from the runs: leave --value, --ratio and --busy out")
-    files = [file for one in arguments.runs
-             for file in (kept_history.paths(os.environ) if one == _EVERY else (one,))]
+    files = [file for run in arguments.runs
+             for file in (kept_history.paths(os.environ) if run == _EVERY else (run,))]
     pasts = [(file, kept_history.load(file)) for file in dict.fromkeys(files)]
     for file, past in pasts:
         if not past.runs:
@@ -277,8 +278,8 @@ def _run_of(arguments: argparse.Namespace, machine: Machine, ratio: float) -> Ke
     if arguments.ratio is None:
         return None
     host = machine.host
-    same = [one for one in kept_history.load(kept_history.path_of(os.environ, host.name, label(host))).runs
-            if one.ratio is not None and one.busy_cpus and math.isclose(one.ratio, ratio, rel_tol=_SAME_RATIO)]
+    same = [run for run in kept_history.load(kept_history.path_of(os.environ, host.name, label(host))).runs
+            if run.ratio is not None and run.busy_cpus and math.isclose(run.ratio, ratio, rel_tol=_SAME_RATIO)]
     return same[-1] if same else None
 
 

@@ -22,11 +22,11 @@ def lengths(shares: Sequence[float], room: int) -> tuple[int, ...]:
     if not total:
         return (0,) * len(shares)
     exact = [share / total * room for share in positive]
-    found = [int(one) for one in exact]
-    order = sorted(range(len(exact)), key=lambda at: (found[at] - exact[at], at))
-    for at in order[: room - sum(found)]:
-        found[at] += 1
-    return tuple(found)
+    whole_cells = [int(length) for length in exact]
+    order = sorted(range(len(exact)), key=lambda at: (whole_cells[at] - exact[at], at))
+    for at in order[: room - sum(whole_cells)]:
+        whole_cells[at] += 1
+    return tuple(whole_cells)
 
 
 def bar_parts(row: TopdownRow, room: int) -> tuple[tuple[str, int], ...]:

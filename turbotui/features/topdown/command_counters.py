@@ -120,18 +120,18 @@ class FamilyCounters:
         self._open = {}
 
 
-def added(one: Counts, other: Counts, share: float = 1.0) -> Counts:
+def added(first: Counts, other: Counts, share: float = 1.0) -> Counts:
     """Add a share of other counts to counts."""
-    found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = dict(one)
+    sums: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = dict(first)
     for key, parts in other.items():
-        known = found.get(key)
+        known = sums.get(key)
         if isinstance(parts, Unavailable):
-            found.setdefault(key, parts)
+            sums.setdefault(key, parts)
             continue
-        mine = tuple(part.times(share) for part in parts)
-        found[key] = mine if known is None or isinstance(known, Unavailable) else tuple(
-            old.plus(new) for old, new in zip(known, mine, strict=True))
-    return found
+        scaled = tuple(part.times(share) for part in parts)
+        sums[key] = scaled if known is None or isinstance(known, Unavailable) else tuple(
+            old.plus(new) for old, new in zip(known, scaled, strict=True))
+    return sums
 
 
 class RegionCounts:
@@ -251,10 +251,10 @@ class ProgramCounters:
 
     def read(self) -> Counts:
         """Return the counts since the last reading."""
-        found: Counts = {}
+        counts: Counts = {}
         for counters in self._open:
-            found = added(found, counters.read())
-        return found
+            counts = added(counts, counters.read())
+        return counts
 
     def close(self) -> None:
         """Close every counter."""

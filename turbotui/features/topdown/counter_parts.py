@@ -85,7 +85,8 @@ def encoded_events(machine: Machine, group: EventGroup) -> OpenedEvents | Unavai
     except EventError as error:
         return Unavailable(Reason.NO_HARDWARE, f"{group.request.text}: {error}")
     named = {id(event): names[text] for text, event in members}
-    return OpenedEvents([(named.get(id(event), ""), event) for event in leader_first([one for _text, one in members])])
+    return OpenedEvents([(named.get(id(event), ""), event)
+                         for event in leader_first([member for _text, member in members])])
 
 
 def open_accepted(machine: Machine, named: OpenedEvents, target: CountTarget) -> tuple[list[OpenPart], OpenedEvents]:
@@ -118,14 +119,14 @@ def _without_refused(machine: Machine, named: OpenedEvents, target: CountTarget)
     for name, event in named.events:
         if not name:
             continue  # the leader is opened with each event that needs it
-        alone = OpenedEvents([("", one) for one in leader_first([event])])
+        alone = OpenedEvents([("", member) for member in leader_first([event])])
         try:
             close_parts(_opened(machine.host, alone, replace(target, first=DISABLED)))
         except HostError as error:
             if error.errno not in OF_ONE_EVENT:
                 raise
             refused.append((name, event))
-            needed = next((one for one, other in refused if leader_first([event, other])[0] is other), name)
+            needed = next((needed_by for needed_by, other in refused if leader_first([event, other])[0] is other), name)
             whys[name] = whys.get(needed) or _why_refused(machine, event, error)
             if len(refused) > 1 and not accepted and error.errno in NOT_PERMITTED:
                 return None  # so it is the thread that may not be counted: others cost no further calls
@@ -134,7 +135,8 @@ def _without_refused(machine: Machine, named: OpenedEvents, target: CountTarget)
     if not accepted or not refused:
         return None
     names = {id(event): name for name, event in accepted}
-    return OpenedEvents([(names.get(id(event), ""), event) for event in leader_first([one for _name, one in accepted])],
+    return OpenedEvents([(names.get(id(event), ""), event)
+                         for event in leader_first([member for _name, member in accepted])],
                        whys)
 
 

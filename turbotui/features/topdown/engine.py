@@ -63,10 +63,10 @@ class Branch:
     @cached_property
     def constants(self) -> Mapping[str, float]:
         """The constants that formulas may use."""
-        found = {"threads": float(self.threads), "width": float(self.width)}
+        constants = {"threads": float(self.threads), "width": float(self.width)}
         if isinstance(self.tsc, float):
-            found[TSC] = self.tsc
-        return {name: value for name, value in found.items() if value}
+            constants[TSC] = self.tsc
+        return {name: value for name, value in constants.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +120,8 @@ class TopdownSource(PerCpuSource):
             return probe
         why = Unavailable(Reason.NOT_READ, f"{self.title} is counted only for the row that was opened")
         others = {cpu: why for cpu in machine.topology.cpus if cpu not in self._cpus}
-        return replace(probe, signals={name: one if isinstance(one, Unavailable)
-            else replace(one, absent={**others, **one.absent}) for name, one in probe.signals.items()})
+        return replace(probe, signals={name: signal if isinstance(signal, Unavailable)
+            else replace(signal, absent={**others, **signal.absent}) for name, signal in probe.signals.items()})
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         return self._source.descriptors(wanted, readers)
@@ -170,11 +170,11 @@ class TopdownCounters:
 
     def positions(self, cpus: tuple[int, ...]) -> Mapping[str, Sequence[int]]:
         """Return the positions of CPUs within their branches, by PMU, without branches that have none of them."""
-        found = self._positions.get(cpus)
-        if found is None:
+        places = self._positions.get(cpus)
+        if places is None:
             each = {branch.pmu: [branch.at[cpu] for cpu in cpus if cpu in branch.at] for branch in self.branches}
-            found = self._positions[cpus] = {pmu: at for pmu, at in each.items() if at}
-        return found
+            places = self._positions[cpus] = {pmu: at for pmu, at in each.items() if at}
+        return places
 
     def below(self, level: int) -> tuple[str, ...]:
         """Return the nodes, of all trees, whose children are on levels 2 to this one."""
@@ -203,37 +203,37 @@ class TopdownCounters:
         return groups[parents]
 
     def _groups(self, parents: tuple[str, ...]) -> tuple[EventGroup, ...]:
-        found: list[EventGroup] = []
+        groups: list[EventGroup] = []
         for branch in self.branches:
             tree = branch.tree
             names = {parent: tree.counted_for(parent) for parent in ("", *parents)
                      if not parent or tree.children(parent)}
             metrics = {name for every in names.values() for name in every if _of_slots(tree.events[name])}
             base = {*names[""], *metrics}
-            found.append(EventGroup(branch, "", tuple(name for name in tree.events if name in base)))
+            groups.append(EventGroup(branch, "", tuple(name for name in tree.events if name in base)))
             for parent, needed in names.items():
                 own = tuple(name for name in needed if not _of_slots(tree.events[name]))
                 if parent and own:
-                    found.append(EventGroup(branch, parent, own))
-        return tuple(found)
+                    groups.append(EventGroup(branch, parent, own))
+        return tuple(groups)
 
     def sources(self) -> tuple[Source, ...]:
         """Return one source for each group; unchanged sources stay the same objects."""
-        found: dict[tuple[str, str, tuple[str, ...], frozenset[int] | None], TopdownSource] = {}
+        sources: dict[tuple[str, str, tuple[str, ...], frozenset[int] | None], TopdownSource] = {}
         for group in self.groups():
             cpus = self.drill.cpus if group.parent else None
             kind_cpus = frozenset(group.branch.cpus)
             if cpus is not None and not cpus & kind_cpus:
                 continue
             key = (group.branch.pmu, group.parent, group.names, None if cpus is None else cpus & kind_cpus)
-            found[key] = self._sources.get(key) or TopdownSource(group, key[3])
-        self._sources = found
-        return tuple(found.values())
+            sources[key] = self._sources.get(key) or TopdownSource(group, key[3])
+        self._sources = sources
+        return tuple(sources.values())
 
     def signals(self) -> frozenset[SignalId]:
         """Return the signals to read, with the running times of the counters."""
-        found = {group.signal(name) for group in self.groups() for name in group.names}
-        return frozenset(found | {f"{name}.{clock}" for name in found for clock in ("enabled", "running")})
+        signals = {group.signal(name) for group in self.groups() for name in group.names}
+        return frozenset(signals | {f"{name}.{clock}" for name in signals for clock in ("enabled", "running")})
 
     def counted(self, frame: Frame | None, group: EventGroup) -> GroupCounts:
         """Return a group's increases on each CPU of its branch in an interval."""

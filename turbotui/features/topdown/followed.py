@@ -68,8 +68,9 @@ def _follow(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter
         return seen.commands[0].status or 0
 
 
-def _print(machine: Machine, printer: TopdownPrinter, found: CommandTopdown) -> None:
-    printer.rows(machine, (found.whole, *found.kinds), found.seconds, regions=found.regions, notes=found.notes)
+def _print(machine: Machine, printer: TopdownPrinter, followed: CommandTopdown) -> None:
+    printer.rows(machine, (followed.whole, *followed.kinds), followed.seconds, regions=followed.regions,
+                 notes=followed.notes)
 
 
 def _run_threads(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, command: Sequence[str]) -> int:
@@ -79,7 +80,8 @@ def _run_threads(machine: Machine, counters: TopdownCounters, printer: TopdownPr
         try:
             threads.look(on_exec=True)
             if threads.refused:
-                raise MachineError(f"the command was not run: {'; '.join(one.sentence() for one in threads.refused)}")
+                refusals = "; ".join(refusal.sentence() for refusal in threads.refused)
+                raise MachineError(f"the command was not run: {refusals}")
             seen.run()
             while not seen.wait(time.monotonic() + LOOK):
                 threads.look()
@@ -90,10 +92,10 @@ def _run_threads(machine: Machine, counters: TopdownCounters, printer: TopdownPr
         return seen.commands[0].status or 0
 
 
-def _unseen(found: ThreadInterval, seen: Observation) -> tuple[str, ...]:
+def _unseen(interval: ThreadInterval, seen: Observation) -> tuple[str, ...]:
     """Return a note on threads that ended before they were found, by the command's CPU time in wait4(2)."""
     used = seen.commands[0].used_ns
-    left = 0 if used is None else used - found.enabled
+    left = 0 if used is None else used - interval.enabled
     if used is None or left < max(_UNSEEN_NS, _UNSEEN * used):
         return ()
     text = (f"{100.0 * left / used:.0f} % of the command's CPU time is in no row: its threads ended before they were "
@@ -125,8 +127,9 @@ def _watch(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter,
         threads.close()
 
 
-def _show(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, found: ThreadInterval,
+def _show(machine: Machine, counters: TopdownCounters, printer: TopdownPrinter, interval: ThreadInterval,
           more: Sequence[str] = ()) -> None:
-    if not found.threads and found.refused:
-        raise MachineError("; ".join(why.sentence() for why in found.refused))
-    printer.rows(machine, thread_rows(counters.branches, found), found.seconds, notes=(*interval_notes(found), *more))
+    if not interval.threads and interval.refused:
+        raise MachineError("; ".join(why.sentence() for why in interval.refused))
+    printer.rows(machine, thread_rows(counters.branches, interval), interval.seconds,
+                 notes=(*interval_notes(interval), *more))

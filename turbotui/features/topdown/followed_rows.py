@@ -32,9 +32,9 @@ class FollowedRowsReady(Message):
         clocks: wall and monotonic clock of the tick that ended the interval; None if no tick did.
     """
 
-    def __init__(self, found: object, clocks: tuple[int, int] | None, source: object) -> None:
+    def __init__(self, interval: object, clocks: tuple[int, int] | None, source: object) -> None:
         super().__init__()
-        self.found = found
+        self.found = interval
         self.clocks = clocks
         self.source = source
 
@@ -85,10 +85,10 @@ class FollowedRows(ABC, Generic[I]):
         """Take the counts, and tell whether they are from the present source."""
         if message.source is not self.source or message.source is None:
             return False
-        self.newest = found = cast("I | HostError | None", message.found)  # posted by this source
+        self.newest = interval = cast("I | HostError | None", message.found)  # posted by this source
         self.newest_ns = None if message.clocks is None else message.clocks[0]
-        if message.clocks is not None and not isinstance(found, HostError) and found is not None:
-            self.past.keep(message.clocks[0], len(self._rows(found)), found)
+        if message.clocks is not None and not isinstance(interval, HostError) and interval is not None:
+            self.past.keep(message.clocks[0], len(self._rows(interval)), interval)
         return True
 
     def has_ended(self, opened: CpuSet) -> bool:
@@ -103,7 +103,7 @@ class FollowedRows(ABC, Generic[I]):
         return self.past.of(frame)
 
     @abstractmethod
-    def rows(self, found: I, opened: CpuSet | None) -> Sequence[TopdownRow]:
+    def rows(self, interval: I, opened: CpuSet | None) -> Sequence[TopdownRow]:
         """Return the rows of the counts, and the opened row."""
 
     def table(self, rows: Sequence[TopdownRow]) -> RowTable[TopdownRow]:
@@ -111,9 +111,9 @@ class FollowedRows(ABC, Generic[I]):
         return table_of(self.counters, self.level, rows)
 
     @abstractmethod
-    def notes(self, found: I) -> tuple[str, ...]:
+    def notes(self, interval: I) -> tuple[str, ...]:
         """Return the notes for readers of the rows."""
 
     @abstractmethod
-    def nothing(self, found: I | HostError | None) -> str:
+    def nothing(self, interval: I | HostError | None) -> str:
         """Return why there is no row."""

@@ -82,7 +82,7 @@ class TopdownRow:
     def _fraction(self, node_id: str) -> float | None:
         if not self.several:
             return None if not self.branches else self._of(self.branches[0], node_id)
-        found: list[tuple[float, float]] = []
+        fractions: list[tuple[float, float]] = []
         if self.unsplit or len({branch.tree.unit for branch in self.branches}) > 1:
             return None
         for branch in self.branches:
@@ -93,9 +93,9 @@ class TopdownRow:
             share = 0.0 if node is None else self._of(branch, node_id)
             if share is None:
                 return None
-            found.append((share, weight))
-        total = math.fsum(weight for _share, weight in found)
-        return math.fsum(share * weight for share, weight in found) / total if total else None
+            fractions.append((share, weight))
+        total = math.fsum(weight for _share, weight in fractions)
+        return math.fsum(share * weight for share, weight in fractions) / total if total else None
 
     def slots(self) -> float | None:
         """Return the number of slots, or cycles, in the interval."""
@@ -116,9 +116,9 @@ class TopdownRow:
 
     def _evaluate(self, branch: Branch, formula: Expression, parent: str) -> float | None:
         if not parent and not self.several:  # most formulas of level 1 use counts only, for every CPU
-            found = formula.evaluate(self.counts)
-            if found is not None:
-                return found
+            value = formula.evaluate(self.counts)
+            if value is not None:
+                return value
         values: dict[str, float | None] = {}
         for name in formula.names:
             if name in branch.tree.events:
@@ -134,9 +134,9 @@ class TopdownRow:
         within: str | None = parent
         while within is not None:
             key = count_key(self, branch, within, name)
-            found = self.counts.get(key)
-            if found is not None or (self.missing and key in self.missing):
-                return found
+            value = self.counts.get(key)
+            if value is not None or (self.missing and key in self.missing):
+                return value
             within = branch.tree.by_id[within].parent if within else None
         return None
 
@@ -176,7 +176,7 @@ class TopdownRow:
             for parent in dict.fromkeys((*(node.parent for node in nodes), "")):
                 if (branch.pmu, parent) in self.whys:
                     return self.whys[branch.pmu, parent]
-        lacks = (self._lacks(branch, one) for branch in self.branches for one in nodes) if self.missing else ()
+        lacks = (self._lacks(branch, node) for branch in self.branches for node in nodes) if self.missing else ()
         return next((why for why in lacks if why is not None), None) or self._why_not_computed(nodes)
 
     def _lacks(self, branch: Branch, node: Node) -> Unavailable | None:
@@ -231,8 +231,8 @@ class TopdownRow:
 
     def percent(self, node_id: str) -> float | None:
         """Return the share of a node in percent."""
-        found = self.fraction(node_id)
-        return None if found is None else 100.0 * found
+        value = self.fraction(node_id)
+        return None if value is None else 100.0 * value
 
     def nodes(self, parent: str = "") -> tuple[Node, ...]:
         """Return the nodes below a node, of all trees of the row."""
@@ -248,24 +248,24 @@ class TopdownRow:
     def shares(self, parent: str = "") -> tuple[tuple[Node, float], ...]:
         """Return the known shares below a node in percent."""
         if parent not in self._shares:
-            found = [(node, self.fraction(node.id)) for node in self.nodes(parent)]
-            self._shares[parent] = tuple([(node, 100.0 * value) for node, value in found if value is not None])
+            shares = [(node, self.fraction(node.id)) for node in self.nodes(parent)]
+            self._shares[parent] = tuple([(node, 100.0 * value) for node, value in shares if value is not None])
         return self._shares[parent]
 
     def hottest(self, parent: str = "") -> Node | None:
         """Return the largest node below a node, except useful work; None if an unknown one may be larger."""
-        found = self.largest(parent)
-        if found is None or not self.missing:
-            return found
+        largest = self.largest(parent)
+        if largest is None or not self.missing:
+            return largest
         shares = self.shares(parent)
         known = {node.id for node, _value in shares}
         if not any(self._may_count(node) for node in self.nodes(parent) if node.id not in (*known, *_USEFUL)):
-            return found
+            return largest
         whole = _WHOLE if not parent else self.percent(parent)
         if whole is None or not all(branch.tree.adds_up(parent) for branch in self.branches):
             return None
         rest = whole - math.fsum(value for _node, value in shares)
-        return found if (self.percent(found.id) or 0.0) > rest else None
+        return largest if (self.percent(largest.id) or 0.0) > rest else None
 
     def _may_count(self, node: Node) -> bool:
         """Tell whether a node's share is unknown because of an event that is missing."""
@@ -274,8 +274,8 @@ class TopdownRow:
 
     def largest(self, parent: str = "") -> Node | None:
         """Return the largest known node below a node, except useful work."""
-        found = [(value, node) for node, value in self.shares(parent) if node.id not in _USEFUL]
-        return max(found, key=lambda one: one[0])[1] if found else None
+        values = [(value, node) for node, value in self.shares(parent) if node.id not in _USEFUL]
+        return max(values, key=lambda pair: pair[0])[1] if values else None
 
     def first_unknown(self, parent: str = "") -> Node | None:
         """Return the first node below a node whose share is unknown; without any, the first node."""
@@ -295,8 +295,8 @@ class TopdownRow:
         """Return the sum of the nodes below a node in percent; None if one is unknown, or if they need not add up."""
         if not self.branches or not all(branch.tree.adds_up(parent) for branch in self.branches):
             return None
-        found = self.shares(parent)
-        return math.fsum(value for _node, value in found) if len(found) == len(self.nodes(parent)) else None
+        children = self.shares(parent)
+        return math.fsum(value for _node, value in children) if len(children) == len(self.nodes(parent)) else None
 
     def fault(self, parent: str = "") -> str:
         """Describe what is wrong with the shares below a node; "" if nothing is."""
@@ -308,7 +308,7 @@ class TopdownRow:
         total, whole = self.total(parent), _WHOLE if not parent else self.percent(parent)
         if total is None or whole is None:
             return ""
-        least = min(self.shares(parent), key=lambda one: one[1])
+        least = min(self.shares(parent), key=lambda pair: pair[1])
         if least[1] < -TOLERANCE:
             return (f"{least[0].words.title} is {least[1]:.1f} %, less than nothing: the counters contradict each "
                     "other, and no bar is drawn")

@@ -59,8 +59,9 @@ def places(topology: Topology, level: RowLevel) -> tuple[CpuSet, ...]:
         case RowLevel.MACHINE:
             return (CpuSet(level, ("machine", 0), "machine", cpus),)
         case RowLevel.PACKAGE:
-            return tuple(CpuSet(level, ("package", one.label), f"package {one.label}", one.cpus, one.label)
-                         for one in topology.instances(Scope.PACKAGE))
+            return tuple(CpuSet(level, ("package", instance.label), f"package {instance.label}", instance.cpus,
+                                instance.label)
+                         for instance in topology.instances(Scope.PACKAGE))
         case RowLevel.KIND:
             kinds = {cpu: topology.places[cpu].core_type or "" for cpu in cpus}
             return tuple(

@@ -24,16 +24,16 @@ def _group_facts(key: GroupKey, groups: Sequence[tuple[PartCount, ...] | Unavail
     parts = [() if isinstance(group, Unavailable) else group for group in groups]
     columns = []
     for at in range(max(map(len, parts), default=0)):
-        column = [one[at] if at < len(one) else None for one in parts]
+        column = [part[at] if at < len(part) else None for part in parts]
         names = dict.fromkeys(name for count in column if count is not None for name in count.values)
-        lacks = dict.fromkeys(name for one in column if one is not None for name in one.refused)
-        refused = {name: [None if one is None or name not in one.refused else number[one.refused[name]]
-                          for one in column] for name in lacks}
+        lacks = dict.fromkeys(name for count in column if count is not None for name in count.refused)
+        refused = {name: [None if count is None or name not in count.refused else number[count.refused[name]]
+                          for count in column] for name in lacks}
         columns.append({
             **({"refused": refused} if refused else {}),
-            "enabled": [None if one is None else one.enabled for one in column],
-            "running": [None if one is None else one.running for one in column],
-            "values": {name: [None if one is None else one.values.get(name) for one in column] for name in names},
+            "enabled": [None if count is None else count.enabled for count in column],
+            "running": [None if count is None else count.running for count in column],
+            "values": {name: [None if count is None else count.values.get(name) for count in column] for name in names},
         })
     return {"pmu": key[0], "node": key[1], "reasons": [reason_facts(why) for why in whys],
             "why": [number[group] if isinstance(group, Unavailable) else None for group in groups], "parts": columns}
@@ -44,9 +44,9 @@ def groups_from(data: JsonValue, many: int) -> list[Counts]:
     counts: list[dict[GroupKey, tuple[PartCount, ...] | Unavailable]] = [{} for _ in range(many)]
     for group in data.items():
         key = group["pmu"].text(), group["node"].text()
-        for row_counts, one in zip(counts, _group(group, many), strict=True):
-            if one:  # otherwise the row has no such group
-                row_counts[key] = one
+        for row_counts, part_counts in zip(counts, _group(group, many), strict=True):
+            if part_counts:  # otherwise the row has no such group
+                row_counts[key] = part_counts
     return list(counts)
 
 

@@ -22,20 +22,23 @@ class RegionSlotsRecord(IntervalRows):
     interval: RegionInterval  # the counts until then
 
     def facts(self) -> Mapping[str, object]:
-        found = self.interval
+        interval = self.interval
         return {
-            "table": "topdown regions", "family": found.family, "user_only": found.user_only, "lost": found.lost,
-            "ended": found.ended, "refused": [{"why": why, "programs": many} for why, many in found.refused.items()],
-            "first": _span_facts(found.first),
-            "deeper": None if found.deeper is None else _span_facts(found.deeper),
-            "opened": None if found.opened is None else found.opened[0],
+            "table": "topdown regions", "family": interval.family, "user_only": interval.user_only,
+                "lost": interval.lost,
+            "ended": interval.ended, "refused": [{"why": why, "programs": many} for why,
+                                                 many in interval.refused.items()],
+            "first": _span_facts(interval.first),
+            "deeper": None if interval.deeper is None else _span_facts(interval.deeper),
+            "opened": None if interval.opened is None else interval.opened[0],
         }
 
 
 def _span_facts(span: RegionSpan) -> dict[str, object]:
     extents = [region.extent for region in span.regions]
-    return {"seconds": span.seconds, "name": [one.name for one in extents], "entries": [one.entries for one in extents],
-        "open": [extent.seconds for extent in extents], "apportioned": [one.apportioned for one in extents],
+    return {"seconds": span.seconds, "name": [extent.name for extent in extents],
+            "entries": [extent.entries for extent in extents],
+        "open": [extent.seconds for extent in extents], "apportioned": [extent.apportioned for extent in extents],
         "groups": group_facts([span.whole, *(count.counts for count in span.regions)])}
 
 
@@ -69,5 +72,5 @@ def region_slots_of(rows: FindRows, frame: Frame) -> RegionInterval | None:
     Raises:
         DamagedError: the record is invalid.
     """
-    found = newest_rows(rows_of_interval(rows, REGION_SLOTS_STREAM, frame))
-    return None if found is None else found.restored(lambda data, _wall_ns: region_slots(data))
+    recorded_rows = newest_rows(rows_of_interval(rows, REGION_SLOTS_STREAM, frame))
+    return None if recorded_rows is None else recorded_rows.restored(lambda data, _wall_ns: region_slots(data))

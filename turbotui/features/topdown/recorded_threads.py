@@ -43,9 +43,9 @@ class ThreadRecord(IntervalRows):
 
     def plus(self, later: Self) -> Self:
         """Add the next interval; threads are matched by their numbers."""
-        before = {one.thread: one.counts for one in self.interval.threads}
-        threads = [replace(one, counts=_joined(before.pop(one.thread, {}), one.counts))
-                   for one in later.interval.threads]
+        before = {counted.thread: counted.counts for counted in self.interval.threads}
+        threads = [replace(counted, counts=_joined(before.pop(counted.thread, {}), counted.counts))
+                   for counted in later.interval.threads]
         threads += (ThreadCounts(thread, counts) for thread, counts in before.items())
         newer, older = later.interval, self.interval
         return replace(later, interval=replace(
@@ -61,18 +61,18 @@ def _joined(first: Counts, later: Counts) -> Counts:
     A group that was counted in one interval only is scaled to the thread's running time in both, and marked as an
     estimate, as multiplexed groups are.
     """
-    found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = {}
+    joined: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = {}
     for key in dict.fromkeys((*later, *first)):
-        one, two = first.get(key), later.get(key)
-        if not isinstance(one, tuple) or not one:
-            found[key] = _stood(two, _ran(first)) if isinstance(two, tuple) and two else two or one or ()
+        earlier, two = first.get(key), later.get(key)
+        if not isinstance(earlier, tuple) or not earlier:
+            joined[key] = _stood(two, _ran(first)) if isinstance(two, tuple) and two else two or earlier or ()
         elif not isinstance(two, tuple) or not two:
-            found[key] = _stood(one, _ran(later))
-        elif [part.values.keys() for part in one] != [part.values.keys() for part in two]:
-            found[key] = _stood(two, _ran(first))
+            joined[key] = _stood(earlier, _ran(later))
+        elif [part.values.keys() for part in earlier] != [part.values.keys() for part in two]:
+            joined[key] = _stood(two, _ran(first))
         else:
-            found[key] = tuple(old.plus(new) for old, new in zip(one, two, strict=True))
-    return found
+            joined[key] = tuple(old.plus(new) for old, new in zip(earlier, two, strict=True))
+    return joined
 
 
 def _ran(counts: Counts) -> float:

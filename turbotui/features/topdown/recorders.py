@@ -69,13 +69,13 @@ class TopdownThreadRecorder(RowRecorder):
             self._watch.wait()
         self._started = False
 
-    def _take(self, found: ThreadInterval | HostError, clocks: tuple[int, int] | None) -> None:
-        if isinstance(found, HostError):
-            self.failure = str(found)
-        elif not found.threads and found.refused:
-            self.failure = "; ".join(why.sentence() for why in found.refused)
-        if clocks is not None and isinstance(found, ThreadInterval):
-            self._record(ThreadRecord(*clocks, found))
+    def _take(self, interval: ThreadInterval | HostError, clocks: tuple[int, int] | None) -> None:
+        if isinstance(interval, HostError):
+            self.failure = str(interval)
+        elif not interval.threads and interval.refused:
+            self.failure = "; ".join(why.sentence() for why in interval.refused)
+        if clocks is not None and isinstance(interval, ThreadInterval):
+            self._record(ThreadRecord(*clocks, interval))
         self._taken.release()
 
 

@@ -24,17 +24,17 @@ _NOT_SINCE: Final = Unavailable(Reason.NOT_READ, "what lies below level 1 is cou
                                 "and nothing ran there since", "wait until something does")
 
 
-def interval_rows(branches: Sequence[Branch], found: RegionInterval) -> tuple[TopdownRow, ...]:
+def interval_rows(branches: Sequence[Branch], interval: RegionInterval) -> tuple[TopdownRow, ...]:
     """Return the rows of programs and regions until now; the opened row since it was opened."""
-    rows = _span_rows(branches, found.first, found)
-    if found.deeper is None:
+    rows = _span_rows(branches, interval.first, interval)
+    if interval.deeper is None:
         return rows
-    deeper = {row.place.key: row for row in _span_rows(branches, found.deeper, found)}
-    return tuple(_opened(row, deeper.get(row.place.key)) if row.place.key == found.opened else row for row in rows)
+    deeper = {row.place.key: row for row in _span_rows(branches, interval.deeper, interval)}
+    return tuple(_opened(row, deeper.get(row.place.key)) if row.place.key == interval.opened else row for row in rows)
 
 
-def _span_rows(branches: Sequence[Branch], span: RegionSpan, found: RegionInterval) -> tuple[TopdownRow, ...]:
-    place = CpuSet(RowLevel.COMMAND, ("command", 0), _COMMAND if found.family else ALL_PROGRAMS, ())
+def _span_rows(branches: Sequence[Branch], span: RegionSpan, interval: RegionInterval) -> tuple[TopdownRow, ...]:
+    place = CpuSet(RowLevel.COMMAND, ("command", 0), _COMMAND if interval.family else ALL_PROGRAMS, ())
     whole = rows_with_kinds(place, branches, span.whole, span.seconds)
     counts = {region.extent.name: region.counts for region in span.regions}
     rows = (*whole, *region_rows(branches, [region.extent for region in span.regions], counts, span.seconds,
@@ -57,15 +57,15 @@ def _opened(row: TopdownRow, since: TopdownRow | None) -> TopdownRow:
     return replace(row, whys={**row.whys, **below})
 
 
-def region_interval_notes(found: RegionInterval) -> tuple[str, ...]:
+def region_interval_notes(interval: RegionInterval) -> tuple[str, ...]:
     """Return the notes for readers of rows of regions."""
-    ended = ", until the programs ended" if found.ended else ""
-    notes = [f"counted for {found.first.seconds:.1f} s, from when its regions were first counted{ended}"]
-    if found.deeper is not None:
-        notes.append(f"the opened row is counted since it was opened, for {found.deeper.seconds:.1f} s")
-    notes += [f"{number} programs are not counted: {why}" for why, number in found.refused.items()]
-    if any(region.extent.apportioned > EXACT * region.extent.seconds for region in found.first.regions):
+    ended = ", until the programs ended" if interval.ended else ""
+    notes = [f"counted for {interval.first.seconds:.1f} s, from when its regions were first counted{ended}"]
+    if interval.deeper is not None:
+        notes.append(f"the opened row is counted since it was opened, for {interval.deeper.seconds:.1f} s")
+    notes += [f"{number} programs are not counted: {why}" for why, number in interval.refused.items()]
+    if any(region.extent.apportioned > EXACT * region.extent.seconds for region in interval.first.regions):
         notes.append(SHARED_BY_TIME)
-    if found.lost:
-        notes.append(f"{found.lost} marks of regions were lost: what began or ended then is not known (~)")
-    return (*notes, *(USER_ONLY if found.user_only else ()))
+    if interval.lost:
+        notes.append(f"{interval.lost} marks of regions were lost: what began or ended then is not known (~)")
+    return (*notes, *(USER_ONLY if interval.user_only else ()))

@@ -25,7 +25,8 @@ def region_rows(branches: Sequence[Branch], extents: Sequence[RegionExtent], cou
         seconds: time for which the program was counted.
         slots: slots of the whole program in that time; None if unknown.
     """
-    return tuple(row for one in extents for row in _rows(branches, one, counts.get(one.name, {}), seconds, slots))
+    return tuple(row for extent in extents for row in _rows(branches, extent, counts.get(extent.name, {}), seconds,
+                                                            slots))
 
 
 def _rows(branches: Sequence[Branch], extent: RegionExtent, counts: Counts, seconds: float,

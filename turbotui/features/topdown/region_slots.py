@@ -121,7 +121,7 @@ class RegionSums:
         entered = {name: number - self._before.get(name, 0) for name, number in self._times.entries.items()}
         rows = {name: own.get(name, OTHERS) for name in (*entered, *self._seconds)}
         entries, counts = by_rows(entered, rows, int.__add__), by_rows(self._counts, rows, added)
-        seconds, apportioned = (by_rows(one, rows, float.__add__) for one in (self._seconds, self._apportioned))
+        seconds, apportioned = (by_rows(by_cpu, rows, float.__add__) for by_cpu in (self._seconds, self._apportioned))
         names = [name for name in dict.fromkeys(rows.values()) if entries.get(name) or seconds.get(name)]
         regions = [RegionCount(RegionExtent(name, entries.get(name, 0), seconds.get(name, 0.0),
                                                 apportioned.get(name, 0.0)), counts.get(name, {})) for name in names]
@@ -205,13 +205,13 @@ class RegionSlots:
 
     def _at_first(self, counts: Counts) -> Counts:
         """Return the counts of the levels of every region, without other parts of the slots in level 1's group."""
-        found: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = {}
+        firsts: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = {}
         for key, parts in counts.items():
             names = self._names.get(key, frozenset())
             if not names:
                 continue
-            found[key] = parts if isinstance(parts, Unavailable) else tuple(_with(parts, names))
-        return found
+            firsts[key] = parts if isinstance(parts, Unavailable) else tuple(_with(parts, names))
+        return firsts
 
     def interval(self) -> RegionInterval | None:
         """Return the counts until the last reading; None before the first mark."""

@@ -78,7 +78,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         super().__init__(watch)
         shown = (ShownThreads(watch, self.counters, self.post_message),
                  ShownRegions(watch, self.counters, self.post_message))
-        self._moving: dict[RowLevel, FollowedRows[Any]] = {one.level: one for one in shown}
+        self._moving: dict[RowLevel, FollowedRows[Any]] = {level.level: level for level in shown}
         self._tree = SegmentLines(id="tree")
         self._absent = Listing(id="absent")
 
@@ -196,9 +196,9 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     def _table_now(self, frame: Frame | None) -> RowTable[TopdownRow]:
         moving = self.moving
         if moving is not None:
-            found = self._found(moving, frame)
-            counted = found is not None and not isinstance(found, HostError)
-            return moving.table(moving.rows(found, self._opened) if counted else ())
+            interval = self._found(moving, frame)
+            counted = interval is not None and not isinstance(interval, HostError)
+            return moving.table(moving.rows(interval, self._opened) if counted else ())
         topology = self.watch_state.session.machine.topology if frame is None else frame.topology
         if self._places is None or self._places[:2] != (topology, self._level):
             self._places = topology, self._level, places(topology, RowLevel.MACHINE) + places(topology, self._level)
@@ -215,7 +215,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         name, *others = columns
         ids = [name] if self.moving is None else [
             replace(name, width=15), *(other for other in others if other.id in ("TID", "Type"))]
-        room = max(10, min(60, self.size.width // 2 - sum(one.width + 1 for one in ids) - 2))
+        room = max(10, min(60, self.size.width // 2 - sum(column.width + 1 for column in ids) - 2))
         bar = replace(BAR, identity=True, width=room)
         return (*ids, bar, *(column for column in columns if not column.identity))
 
@@ -237,9 +237,9 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         lines = [] if row is None else tree_lines(row, self._path, self.size.width,
                                                   functools.partial(self._how, row))[:most]
         moving, frame = self.moving, self.watch_state.frame
-        found = None if moving is None else self._found(moving, frame)
-        if moving is not None and found is not None and not isinstance(found, HostError):
-            lines += [line for note in moving.notes(found) for line in wrapped(note, self.size.width, StyleRole.DIM)]
+        interval = None if moving is None else self._found(moving, frame)
+        if moving is not None and interval is not None and not isinstance(interval, HostError):
+            lines += [line for note in moving.notes(interval) for line in wrapped(note, self.size.width, StyleRole.DIM)]
         self._tree.styles.height = len(lines)
         self._tree.show(lines)
 
@@ -280,7 +280,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             return False
         chosen = self._table.selected
         wanted = node_of(chosen[0]) if chosen is not None and self._table.is_column_chosen and not self._path else ""
-        node = next((one for one in row.nodes() if one.id == wanted), None)
+        node = next((node for node in row.nodes() if node.id == wanted), None)
         node = node or row.largest(self._path[-1].id if self._path else "")
         if row.several:
             self.notice("This row has several kinds of core, whose deeper levels differ: t shows kinds, cores and CPUs")

@@ -99,20 +99,20 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
             *_words(hottest, width),
         ]
     lines: list[list[TextSegment]] = [[(f" {row.place.label}", StyleRole.PLAIN)]]
-    for one in path:
-        lines[0] += [(" › ", StyleRole.DIM), (f"{one.words.title} {_in_words(row, one)}", StyleRole.SUMMARY)]
+    for step in path:
+        lines[0] += [(" › ", StyleRole.DIM), (f"{step.words.title} {_in_words(row, step)}", StyleRole.SUMMARY)]
     lines += _words(node, width)
-    below = sorted(row.nodes(node.id), key=lambda one: -(row.percent(one.id) or 0.0))
+    below = sorted(row.nodes(node.id), key=lambda child: -(row.percent(child.id) or 0.0))
     if not below:
         return lines
     room = max(10, min(60, width - 52))
-    for at, one in enumerate(below):
-        lines.append(_part(row, one, room, _BELOW[at % len(_BELOW)], hot=one is hottest))
+    for at, step in enumerate(below):
+        lines.append(_part(row, step, room, _BELOW[at % len(_BELOW)], hot=step is hottest))
     fault = row.fault(node.id)
     if fault:
         lines.append([(cut(f" {fault}", width), StyleRole.AMBER)])
     keys = {(branch.pmu, node.id) for branch in row.branches}
-    ran = [row.ran[one] for one in keys if one in row.ran]
+    ran = [row.ran[key] for key in keys if key in row.ran]
     if ran and min(ran) < 1.0:
         share = f"{100 * min(ran):.0f} %"
         lines += wrapped(f"~ counters of these ran {share} of the interval: they are multiplexed", width,
@@ -171,16 +171,16 @@ def busiest_first(rows: Sequence[TopdownRow], before: Sequence[Hashable] = ()) -
     if not before:
         return tuple(sorted(rows, key=lambda row: -slots[row.place.key]))
     at = {key: place for place, key in enumerate(before)}
-    found: list[TopdownRow] = []
+    ordered: list[TopdownRow] = []
     for row in sorted(rows, key=lambda row: at.get(row.place.key, len(at))):
-        mine, place = slots[row.place.key], len(found)
-        while place and mine > AHEAD * slots[found[place - 1].place.key]:
+        own_slots, place = slots[row.place.key], len(ordered)
+        while place and own_slots > AHEAD * slots[ordered[place - 1].place.key]:
             place -= 1
-        found.insert(place, row)
-    return tuple(found)
+        ordered.insert(place, row)
+    return tuple(ordered)
 
 
 def _weight(row: TopdownRow) -> float:
     """Return slots; for a region its share, because an opened region is counted for a shorter time than others."""
-    found = row.slots() if row.extent is None else row.extent.of_slots
-    return found or 0.0
+    slots = row.slots() if row.extent is None else row.extent.of_slots
+    return slots or 0.0

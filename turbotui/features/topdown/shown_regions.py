@@ -41,7 +41,7 @@ class ShownRegions(FollowedRows[RegionInterval]):
     level = RowLevel.REGION
 
     def __init__(self, watch: Watch, counters: TopdownCounters, post: Callable[[FollowedRowsReady], object]) -> None:
-        super().__init__(watch, counters, post, region_slots_of, lambda found: found.first.regions)
+        super().__init__(watch, counters, post, region_slots_of, lambda interval: interval.first.regions)
         self._slots: RegionSlots | None = None
         self._is_over = False
 
@@ -101,22 +101,23 @@ class ShownRegions(FollowedRows[RegionInterval]):
         if marks.ask(choose):
             marks.count_also(slots)
 
-    def rows(self, found: RegionInterval, opened: CpuSet | None) -> Sequence[TopdownRow]:
-        rows = interval_rows(self.counters.branches, found)
+    def rows(self, interval: RegionInterval, opened: CpuSet | None) -> Sequence[TopdownRow]:
+        rows = interval_rows(self.counters.branches, interval)
         if opened is None or self._slots is None or any(row.place.key == opened.key for row in rows):
             return rows
         return (*rows, waiting_row(opened, self.counters.branches, _NOT_THERE))
 
     def table(self, rows: Sequence[TopdownRow]) -> RowTable[TopdownRow]:
         table = region_table(self.counters, rows)
-        later = [replace(one, priority=max(one.priority, _BEHIND)) for one in table.columns if one.id in _LATER]
+        later = [replace(column, priority=max(column.priority, _BEHIND))
+                 for column in table.columns if column.id in _LATER]
         return replace(table, columns=(*[column for column in table.columns if column.id not in _LATER], *later))
 
-    def notes(self, found: RegionInterval) -> tuple[str, ...]:
-        return region_interval_notes(found)
+    def notes(self, interval: RegionInterval) -> tuple[str, ...]:
+        return region_interval_notes(interval)
 
-    def nothing(self, found: RegionInterval | HostError | None) -> str:
-        del found  # with an interval there is at least the programs' row
+    def nothing(self, interval: RegionInterval | HostError | None) -> str:
+        del interval  # with an interval there is at least the programs' row
         if self.played is not None:
             return as_sentence(NO_REGIONS_RECORDED.sentence())
         if self._is_over:

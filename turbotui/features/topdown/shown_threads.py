@@ -32,7 +32,7 @@ class ShownThreads(FollowedRows[ThreadInterval]):
     level = RowLevel.THREAD
 
     def __init__(self, watch: Watch, counters: TopdownCounters, post: Callable[[FollowedRowsReady], object]) -> None:
-        super().__init__(watch, counters, post, threads_of, lambda found: found.threads)
+        super().__init__(watch, counters, post, threads_of, lambda interval: interval.threads)
         self._threads: BusyThreadWatch | None = None
 
     @property
@@ -51,10 +51,10 @@ class ShownThreads(FollowedRows[ThreadInterval]):
 
     def start(self) -> None:
         if self._threads is None and self.played is None:
-            def publish(found: ThreadInterval | HostError, clocks: tuple[int, int] | None) -> None:
-                if self.watch.recorders and clocks is not None and isinstance(found, ThreadInterval):
-                    self.watch.record_rows(ThreadRecord(*clocks, found))
-                self.post(FollowedRowsReady(found, clocks, threads))
+            def publish(interval: ThreadInterval | HostError, clocks: tuple[int, int] | None) -> None:
+                if self.watch.recorders and clocks is not None and isinstance(interval, ThreadInterval):
+                    self.watch.record_rows(ThreadRecord(*clocks, interval))
+                self.post(FollowedRowsReady(interval, clocks, threads))
 
             self._threads = threads = BusyThreadWatch(self.watch.session.machine, publish)
             threads.start()
@@ -76,23 +76,23 @@ class ShownThreads(FollowedRows[ThreadInterval]):
         interval = self.newest
         return isinstance(interval, ThreadInterval) and opened.tid is not None and interval.gone == opened.tid
 
-    def rows(self, found: ThreadInterval, opened: CpuSet | None) -> Sequence[TopdownRow]:
+    def rows(self, interval: ThreadInterval, opened: CpuSet | None) -> Sequence[TopdownRow]:
         key, branches = None if opened is None else opened.key, self.counters.branches
-        shown = [row for row in thread_rows(branches, found) if row.busy or row.place.key == key]
+        shown = [row for row in thread_rows(branches, interval) if row.busy or row.place.key == key]
         if opened is not None and self._threads is not None and all(row.place.key != key for row in shown):
             shown.append(waiting_row(opened, branches))  # stays counted until it ends, because its row is open
         return shown
 
-    def notes(self, found: ThreadInterval) -> tuple[str, ...]:
-        return interval_notes(found)
+    def notes(self, interval: ThreadInterval) -> tuple[str, ...]:
+        return interval_notes(interval)
 
-    def nothing(self, found: ThreadInterval | HostError | None) -> str:
-        if isinstance(found, HostError):
-            return f"No threads: {found}"
-        if found is None and self.played is not None:
+    def nothing(self, interval: ThreadInterval | HostError | None) -> str:
+        if isinstance(interval, HostError):
+            return f"No threads: {interval}"
+        if interval is None and self.played is not None:
             return as_sentence(NO_THREADS_RECORDED.sentence())
-        if found is None and self.watch.in_past:
+        if interval is None and self.watch.in_past:
             return "No threads of this moment: they are kept while this screen shows them"
-        refused = next(iter(found.refused), None) if found is not None else None
+        refused = next(iter(interval.refused), None) if interval is not None else None
         return "Threads that run now are counted from the next interval on" if refused is None else as_sentence(
             refused.sentence())

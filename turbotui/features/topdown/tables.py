@@ -38,41 +38,41 @@ class _Counted:
 
 def rows_of(counters: TopdownCounters, frame: Frame | None, wanted: Sequence[CpuSet]) -> tuple[TopdownRow, ...]:
     """Return the rows of an interval."""
-    found = [_Counted(group, counters.counted(frame, group)) for group in counters.groups()]
-    return tuple([_row(counters, found, place) for place in wanted])
+    counted = [_Counted(group, counters.counted(frame, group)) for group in counters.groups()]
+    return tuple([_row(counters, counted, place) for place in wanted])
 
 
-def _row(counters: TopdownCounters, found: Sequence[_Counted], place: CpuSet) -> TopdownRow:
+def _row(counters: TopdownCounters, counted: Sequence[_Counted], place: CpuSet) -> TopdownRow:
     positions = counters.positions(place.cpus)
     counts: dict[str, float] = {}
     ran: dict[tuple[str, str], float] = {}
     missing: dict[str, Unavailable] = {}
     whys: dict[tuple[str, str], Unavailable] = {}
     partial: set[tuple[str, str]] = set()
-    for one in found:
-        at = positions.get(one.branch.pmu)
+    for group in counted:
+        at = positions.get(group.branch.pmu)
         if not at:
             continue
-        if one.why is not None:
-            whys[one.key] = one.why
+        if group.why is not None:
+            whys[group.key] = group.why
             continue
-        known = one.known(at)
+        known = group.known(at)
         if not known:
-            whys[one.key] = Unavailable(Reason.NOT_READ, f"{one.title} is not counted on these CPUs")
+            whys[group.key] = Unavailable(Reason.NOT_READ, f"{group.title} is not counted on these CPUs")
             continue
         if len(known) < len(at):
-            if one.branch.tree.core and len(at) <= one.branch.threads:
-                whys[one.key] = Unavailable(Reason.NOT_READ, f"{one.title}: a CPU of the core gave no counts, and "
-                                            "its slots are those of all its CPUs")
+            if group.branch.tree.core and len(at) <= group.branch.threads:
+                whys[group.key] = Unavailable(Reason.NOT_READ, f"{group.title}: a CPU of the core gave no counts, and "
+                                              "its slots are those of all its CPUs")
                 continue
-            partial.add(one.key)
-        for name, why in one.missing.items():
-            missing[count_name(one.branch, one.key[1], name, several=len(positions) > 1)] = why
-        for name, column in zip(one.names if len(positions) == 1 else one.long_names, one.columns, strict=True):
+            partial.add(group.key)
+        for name, why in group.missing.items():
+            missing[count_name(group.branch, group.key[1], name, several=len(positions) > 1)] = why
+        for name, column in zip(group.names if len(positions) == 1 else group.long_names, group.columns, strict=True):
             counts[name] = math.fsum([column[position] or 0.0 for position in known])  # known: none is None
-        times = [one.ran[position] for position in known]
+        times = [group.ran[position] for position in known]
         if times and None not in times:
-            ran[one.key] = math.fsum([part or 0.0 for part in times]) / len(times)
+            ran[group.key] = math.fsum([part or 0.0 for part in times]) / len(times)
     branches = tuple([branch for branch in counters.branches if branch.pmu in positions])
     return TopdownRow(place, branches, counts, ran, whys, frozenset(partial), missing=missing)
 
@@ -157,8 +157,8 @@ def _total(row: TopdownRow) -> Value:
 
 
 def _slots(row: TopdownRow) -> Value:
-    found = row.slots()
-    return None if found is None or row.refused is not None or row.unsplit else found * 1e-9
+    slots = row.slots()
+    return None if slots is None or row.refused is not None or row.unsplit else slots * 1e-9
 
 
 def _ran(row: TopdownRow) -> Value:
@@ -196,8 +196,8 @@ BUSY: Final[TopdownColumn] = Column("CPU%", "%", 1, (), _busy, width=6, priority
 
 def _of_extent(name: str, factor: float = 1.0) -> Callable[[TopdownRow], Value]:
     def compute(row: TopdownRow) -> Value:
-        found = None if row.extent is None else getattr(row.extent, name)
-        return None if found is None else found * factor
+        value = None if row.extent is None else getattr(row.extent, name)
+        return None if value is None else value * factor
 
     return compute
 
@@ -266,7 +266,7 @@ def judge(column: TopdownColumn, row: TopdownRow, value: Value) -> Cell:
         fault = row.fault()
         if column.id == HOTTEST.id and fault:
             return Cell(None, Unavailable(Reason.OUT_OF_RANGE, fault))
-        if row.extent is None and any(column.id == one.id for one in (*_EXTENT, BY_TIME)):
+        if row.extent is None and any(column.id == held_column.id for held_column in (*_EXTENT, BY_TIME)):
             return Cell(None, _NOTHING)
         if row.unsplit and column.id in (SLOTS.id, BUSY.id, SLOTS_PERCENT):
             return Cell(None, UNSPLIT)
@@ -282,7 +282,8 @@ def judge(column: TopdownColumn, row: TopdownRow, value: Value) -> Cell:
 
 
 def _parent(row: TopdownRow, node: str) -> str:
-    return next((found.parent for branch in row.branches for found in [branch.tree.by_id.get(node)] if found), "")
+    return next((own_node.parent for branch in row.branches for own_node in [branch.tree.by_id.get(node)]
+                 if own_node), "")
 
 
 def basis(column: TopdownColumn, row: TopdownRow) -> CellEvidence:

@@ -93,13 +93,13 @@ class ThreadCounters:
 
     def look(self, *, on_exec: bool = False) -> None:
         """Open counters for new threads, from exec(2) on if asked, and close those of threads not counted now."""
-        found = self._found = self._finder.find()
-        for thread in [one for one in self._open if found.get(one.tid) != one]:
+        threads = self._found = self._finder.find()
+        for thread in [thread for thread in self._open if threads.get(thread.tid) != thread]:
             self._ended.append(self._read(thread))
             self._close(thread)
         self.refused = {}
         every, first = _by_id(self._counters.groups()), _by_id(self._counters.first_groups())
-        for thread in found.values():
+        for thread in threads.values():
             wanted = every if self.only is None or thread.tid == self.only else first
             opened = self._open.pop(thread, {})  # kept under its newest name
             for key in [key for key in opened if key not in wanted]:

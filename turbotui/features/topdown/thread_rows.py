@@ -88,7 +88,7 @@ def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, secon
         here = (only,)
         busy = None if busy is None else busy * at_first[only.pmu] / total
     row = TopdownRow(place, here, {})
-    found: dict[str, float] = {}
+    sums: dict[str, float] = {}
     ran: dict[GroupKey, float] = {}
     whys: dict[GroupKey, Unavailable] = {}
     missing: dict[str, Unavailable] = {}
@@ -107,11 +107,11 @@ def counted_row(place: CpuSet, branches: Sequence[Branch], counts: Counts, secon
                 continue
             for part, share in zip(group, shares, strict=True):
                 for name, value in part.values.items():
-                    found[count_key(row, branch, key[1], name)] = value / share
+                    sums[count_key(row, branch, key[1], name)] = value / share
                 for name, why in part.refused.items():
                     missing[count_key(row, branch, key[1], name)] = why
             ran[key] = min(shares, default=1.0)
-    return TopdownRow(place, here, found, ran, whys, frozenset(ran) if left_out else frozenset(), busy,
+    return TopdownRow(place, here, sums, ran, whys, frozenset(ran) if left_out else frozenset(), busy,
                       unsplit=unsplit, missing=missing)
 
 
@@ -137,10 +137,10 @@ def _parts(counts: Counts, pmu: str, parent: str) -> Sequence[PartCount]:
     return () if isinstance(parts, Unavailable) else parts
 
 
-def interval_notes(found: ThreadInterval) -> tuple[str, ...]:
+def interval_notes(interval: ThreadInterval) -> tuple[str, ...]:
     """Return the notes for readers of rows of threads."""
     notes = []
-    if found.left_out:
-        notes.append(f"the {MOST} busiest threads; {found.left_out} more ran and are not counted")
-    notes += [f"{number} threads are not counted: {why.sentence()}" for why, number in found.refused.items()]
-    return (*notes, *(USER_ONLY if found.user_only else ()))
+    if interval.left_out:
+        notes.append(f"the {MOST} busiest threads; {interval.left_out} more ran and are not counted")
+    notes += [f"{number} threads are not counted: {why.sentence()}" for why, number in interval.refused.items()]
+    return (*notes, *(USER_ONLY if interval.user_only else ()))

@@ -51,17 +51,17 @@ class ProcessThreads:
 
     def find(self) -> Mapping[int, CountedThread]:
         """Return the present threads by number."""
-        found: dict[int, CountedThread] = {}
+        threads: dict[int, CountedThread] = {}
         waiting, seen = list(self._pids), set(self._pids)
         while waiting:
             pid = waiting.pop()
             for tid in _threads_of(self._host, pid):
-                found[tid] = self._named(pid, tid)
+                threads[tid] = self._named(pid, tid)
                 if self._family:
-                    waiting += (one for one in self._children(pid, tid) if one not in seen)
+                    waiting += (child for child in self._children(pid, tid) if child not in seen)
                     seen.update(waiting)
-        self._known = {tid: one for tid, one in self._known.items() if tid in found}
-        return found
+        self._known = {tid: known for tid, known in self._known.items() if tid in threads}
+        return threads
 
     def _named(self, pid: int, tid: int) -> CountedThread:
         """Return a thread with its name, which new threads soon change: by exec(2), or by themselves."""

@@ -213,7 +213,7 @@ def trees() -> Mapping[str, Tree]:
 def tree_for(model: str, pmu: str, events: frozenset[str], *, watchdog: bool) -> Tree | None:
     """Return the most specific tree that `suits` a core PMU, of equally specific ones the first; build no other."""
     fitting = [(name, row) for name, row in _plain_rows().items() if suits(row, model, pmu, events, watchdog=watchdog)]
-    best = max(fitting, key=lambda one: (bool(one[1].models), len(one[1].needs)), default=None)
+    best = max(fitting, key=lambda candidate: (bool(candidate[1].models), len(candidate[1].needs)), default=None)
     return None if best is None else _tree(best[0])
 
 

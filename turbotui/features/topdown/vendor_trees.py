@@ -55,20 +55,20 @@ def tree_of_tables(machine: Machine, pmu: Pmu, tables: VendorTables) -> Tree | N
         MetricError: a metric of the group cannot be computed here.
     """
     constants = MachineConstants(machine, open_engine(machine.host))
-    found: dict[str, tuple[VendorMetric, EventColumn]] = {}
+    metrics: dict[str, tuple[VendorMetric, EventColumn]] = {}
     of_a_core = False
     for metric in _metrics(tables, pmu, constants):
         node = next((node for part, node in _NODES.items() if part in metric.name.lower()), "")
-        if not node or node in found:
+        if not node or node in metrics:
             continue
         expanded = expand(metric, tables, constants)
         of_a_core |= not _OF_A_CORE.isdisjoint(literal.lower() for literal in expanded.literals)
-        found[node] = metric, column_of(TitledMetric(expanded, metric.name, source=tables.source), constants)
+        metrics[node] = metric, column_of(TitledMetric(expanded, metric.name, source=tables.source), constants)
     slots = _slots(tables, pmu, constants)
-    if len(found) < _LEAST or "retiring" not in found or slots is None:
+    if len(metrics) < _LEAST or "retiring" not in metrics or slots is None:
         return None
     words = node_words()
-    nodes = tuple(_node(node, words[node], metric, column) for node, (metric, column) in found.items())
+    nodes = tuple(_node(node, words[node], metric, column) for node, (metric, column) in metrics.items())
     names = dict.fromkeys(name for formula in (*(node.share for node in nodes), slots) for name in formula.names)
     nodes = tuple(node if node.rule is None or names.keys() >= set(node.rule.names) else replace(
         node, rule=None, threshold="") for node in nodes)  # no event is counted only for a threshold
@@ -123,8 +123,8 @@ def _over_events(formula: Expression, named: Parts) -> Expression:
 
 
 def _replaced(steps: Sequence[Step], parts: Mapping[str, tuple[Step, ...]]) -> tuple[Step, ...]:
-    return tuple(one for step in steps
-                 for one in (parts.get(step.name, (step,)) if step.kind == "name" else (step,)))
+    return tuple(inner for step in steps
+                 for inner in (parts.get(step.name, (step,)) if step.kind == "name" else (step,)))
 
 
 def _expression(steps: tuple[Step, ...]) -> Expression:

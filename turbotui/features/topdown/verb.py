@@ -201,9 +201,9 @@ def _recorded_level(arguments: argparse.Namespace, journal: Journal, counters: R
 def _replay_regions(arguments: argparse.Namespace, journal: Journal, counters: TopdownCounters, output: IntervalOutput,
                     level: RowLevel) -> None:
     """Print the recorded regions as they were at the end, or with --every or -n at the end of each interval."""
-    found = ((frame, slots) for frame in replayed_frames(arguments, journal)
-             for slots in [region_slots_of(journal.rows, frame)] if slots is not None)
-    every = recorded_ones(arguments, found, "slots of regions", "region-slots")
+    interval_slots = ((frame, slots) for frame in replayed_frames(arguments, journal)
+                      for slots in [region_slots_of(journal.rows, frame)] if slots is not None)
+    every = recorded_ones(arguments, interval_slots, "slots of regions", "region-slots")
     printer = TopdownPrinter(counters, level, arguments.level, output)
     for frame, slots in every if arguments.every or arguments.intervals else deque(every, maxlen=1):
         rows = interval_rows(counters.branches, slots)
@@ -217,9 +217,10 @@ def _replay_threads(journal: Journal, counters: TopdownCounters, printer: Topdow
                     pids: frozenset[int]) -> None:
     """Print the recorded threads of intervals, only those of the named processes if any."""
     for frame in frames:
-        found = threads_of(journal.rows, frame)
-        if found is None:
+        interval = threads_of(journal.rows, frame)
+        if interval is None:
             continue
-        rows = [row for row in thread_rows(counters.branches, found) if not pids or row.place.pid in pids]
-        printer.rows(journal.machine, rows, found.seconds, notes=interval_notes(found), wall_ns=frame.newer.wall_ns)
+        rows = [row for row in thread_rows(counters.branches, interval) if not pids or row.place.pid in pids]
+        printer.rows(journal.machine, rows, interval.seconds, notes=interval_notes(interval),
+                     wall_ns=frame.newer.wall_ns)
     printer.end()

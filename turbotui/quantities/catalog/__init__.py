@@ -93,14 +93,14 @@ class Catalog:
         """
         wanted: set[ColumnId] = set()
         for word in words:
-            found = self._meant(word)
-            if not found:
+            ids = self._meant(word)
+            if not ids:
                 import difflib  # noqa: PLC0415 - where a word is wrong
 
                 near = difflib.get_close_matches(word, self.words(), n=3, cutoff=0.5)
                 hint = f"; did you mean {', '.join(near)}?" if near else ""
                 raise UsageError(f'unknown column "{word}"{hint} (the columns of this machine: turbotui columns)')
-            wanted |= found
+            wanted |= ids
         wanted |= self.errors_of(wanted)
         return tuple(column for column in self.columns if column.id in wanted)
 

@@ -43,8 +43,8 @@ def _median(value: Callable[[Inputs], float | None]) -> Formula:
     """The median over the CPUs in a row that have a clock."""
 
     def compute(row: Inputs) -> Value:
-        found = [one for cpu in row.each(Scope.CPU) if (one := value(cpu)) is not None]
-        return statistics.median(found) if found else None
+        clocks = [clock for cpu in row.each(Scope.CPU) if (clock := value(cpu)) is not None]
+        return statistics.median(clocks) if clocks else None
 
     return compute
 

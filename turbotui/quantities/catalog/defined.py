@@ -25,27 +25,29 @@ def defined_catalog(signals: Mapping[SignalId, Signal], definitions: Iterable[De
     known = catalog_for(signals)
     every = tuple(definitions)
     columns = known.columns
-    counters = {one.name: one for one in every if isinstance(one, AddedCounter) and one.name not in known.by_id}
+    counters = {definition.name: definition for definition in every
+                if isinstance(definition, AddedCounter) and definition.name not in known.by_id}
     columns = with_added(columns, tuple(counters.values()))
     taken = {column.id for column in columns}
     events: dict[str, CounterColumn] = {}
-    for one in every:
-        for column in _columns_of(one, signals):
+    for definition in every:
+        for column in _columns_of(definition, signals):
             if column.id not in taken:
                 events[column.id] = column
     columns = with_events(columns, tuple(events.values()))
-    for one in every:
-        if isinstance(one, SpyPlan):
-            columns = _spied(columns, one, signals)
+    for definition in every:
+        if isinstance(definition, SpyPlan):
+            columns = _spied(columns, definition, signals)
     return Catalog(columns, {column.id: column for column in columns}) if columns != known.columns else known
 
 
-def _columns_of(one: Definition, signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
-    if not isinstance(one, CountedEvents):
+def _columns_of(definition: Definition, signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
+    if not isinstance(definition, CountedEvents):
         return ()
-    others = {name: signals[name] for name in one.request.others if name in signals}
+    others = {name: signals[name] for name in definition.request.others if name in signals}
     try:
-        return tuple(event_column(column, one.request, one.traits, others) for column in one.request.columns)
+        return tuple(event_column(column, definition.request, definition.traits, others)
+                     for column in definition.request.columns)
     except UsageError:  # another version's signals had other units: this formula does not fit them
         return ()
 

@@ -65,10 +65,10 @@ def _plain(column: EventColumn, request: EventRequest, traits: EventTraits) -> C
 
 def _value(signal: SignalId, traits: EventTraits, unit: KnownUnit, *, rate: bool) -> Callable[[Inputs], Value]:
     def compute(row: Inputs) -> Value:
-        found = row.value(signal) if traits.level else row.rate(signal) if rate else row.delta(signal)
-        if found is None:
+        number = row.value(signal) if traits.level else row.rate(signal) if rate else row.delta(signal)
+        if number is None:
             return None
-        return found / unit.factor if traits.scaled else round(found / unit.factor)
+        return number / unit.factor if traits.scaled else round(number / unit.factor)
 
     return compute
 
@@ -80,7 +80,7 @@ def _derived(
     used = column.names
     known = {name: traits.get(name, EventTraits()) for name in request.events if name in used}
     others = {name: signal for name, signal in others.items() if name in used}
-    scopes = [found.scope for found in known.values()] + [signal.scope for signal in others.values()]
+    scopes = [traits.scope for traits in known.values()] + [signal.scope for signal in others.values()]
     values = _Values(request, known, others, column)
     return CounterColumn(
         id=column.name,
@@ -116,7 +116,7 @@ def _rule(column: EventColumn, request: EventRequest, traits: Mapping[str, Event
     used = column.rule_names
     known = {name: traits.get(name, EventTraits()) for name in request.events if name in used}
     values = _Values(request, known, {}, column)
-    every = (*scopes, *(found.scope for found in known.values()))
+    every = (*scopes, *(traits.scope for traits in known.values()))
     return CounterColumn(id=f"{column.name} stands out", category=Category.OTHER, unit="", decimals=0,
         scope=max(every, key=lambda scope: scope.rank, default=Scope.CPU),
         needs=tuple(request.signal(event) for event in known), compute=lambda row: column.stands_out(values.of(row)))
@@ -131,7 +131,7 @@ class _Values:
 
     def __init__(self, request: EventRequest, traits: Mapping[str, EventTraits], others: Mapping[SignalId, Signal],
                  column: EventColumn) -> None:
-        self._events = [(name, request.signal(name), found.level) for name, found in traits.items()]
+        self._events = [(name, request.signal(name), event_traits.level) for name, event_traits in traits.items()]
         self._others = [(name, signal.behavior is Behavior.COUNTER) for name, signal in others.items()]
         timed = [*(signal for _name, signal, level in self._events if not level),
                  *(name for name, counter in self._others if counter)]
@@ -147,13 +147,13 @@ class _Values:
         total: Callable[[SignalId], float | None] = row.total
         if self._timed and self._divides and not row.together(*self._timed):
             delta, total = self._in_one_window(row, row.rate), self._in_one_window(row, row.total_rate)
-        found = {name: row.value(signal) if level else delta(signal) for name, signal, level in self._events}
+        values = {name: row.value(signal) if level else delta(signal) for name, signal, level in self._events}
         # a clock or an energy is summed over its instances whatever its own rule, because it stands beside sums of
         # counts
-        found |= {name: total(name) if counter else row.value(name) for name, counter in self._others}
+        values |= {name: total(name) if counter else row.value(name) for name, counter in self._others}
         if self._needs_time:
-            found[ELAPSED] = row.elapsed(self._timed[0] if self._timed else INTERVAL)
-        return found
+            values[ELAPSED] = row.elapsed(self._timed[0] if self._timed else INTERVAL)
+        return values
 
     def _in_one_window(
         self, row: Inputs, rate: Callable[[SignalId], float | None]
@@ -162,7 +162,7 @@ class _Values:
         seconds = row.elapsed(self._timed[0])
 
         def increase(signal: SignalId) -> float | None:
-            found = rate(signal)
-            return None if found is None or seconds is None else found * seconds
+            value = rate(signal)
+            return None if value is None or seconds is None else value * seconds
 
         return increase

@@ -39,9 +39,9 @@ def total_rate_of(row: Inputs, *signals: SignalId) -> float | None:
     return _added(row, [(signal, row.rate(signal)) for signal in signals])
 
 
-def _added(row: Inputs, found: Sequence[tuple[SignalId, float | None]]) -> float | None:
-    have = [value for _signal, value in found if value is not None]
-    if len(have) < len(found) and any(value is None and row.offers(signal) for signal, value in found):
+def _added(row: Inputs, parts: Sequence[tuple[SignalId, float | None]]) -> float | None:
+    have = [value for _signal, value in parts if value is not None]
+    if len(have) < len(parts) and any(value is None and row.offers(signal) for signal, value in parts):
         return None
     return reduce(add, have) if have else None
 

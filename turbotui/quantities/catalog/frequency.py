@@ -52,12 +52,12 @@ def _performance_ratio(row: Inputs) -> float | None:
 
 def _busy_ratios(row: Inputs) -> list[tuple[float, int | None]]:
     """The ratio of every busy CPU in a row, with its number."""
-    found = []
+    ratios = []
     for inputs in row.each(Scope.CPU):
         share, ratio = residency(inputs, "mperf"), _performance_ratio(inputs)
         if share is not None and share >= 100.0 * BUSY and ratio is not None:
-            found.append((ratio, inputs.place(Scope.CPU)))
-    return found
+            ratios.append((ratio, inputs.place(Scope.CPU)))
+    return ratios
 
 
 def _lowest_ratio(row: Inputs) -> Value:
@@ -65,7 +65,7 @@ def _lowest_ratio(row: Inputs) -> Value:
 
 
 def _lowest_cpu(row: Inputs) -> Value:
-    cpu = min(_busy_ratios(row), key=lambda found: found[0], default=(0.0, None))[1]
+    cpu = min(_busy_ratios(row), key=lambda pair: pair[0], default=(0.0, None))[1]
     return None if cpu is None else str(cpu)
 
 

@@ -56,14 +56,14 @@ _LIMITS: tuple[SignalId, ...] = (
 
 def _reasons(signals: tuple[SignalId, ...], words: Mapping[SignalId, Mapping[int, str]]) -> Callable[[Inputs], Value]:
     def compute(row: Inputs) -> Value:
-        found: dict[str, None] = {}  # each once, in the order of the tables
+        reasons: dict[str, None] = {}  # each once, in the order of the tables
         known = False
         for signal in signals:
             bits = row.value(signal)
             if bits is not None:
                 known = True
-                found.update(dict.fromkeys(word for bit, word in words[signal].items() if int(bits) >> bit & 1))
-        return (" ".join(found) or _NOTHING) if known else None
+                reasons.update(dict.fromkeys(word for bit, word in words[signal].items() if int(bits) >> bit & 1))
+        return (" ".join(reasons) or _NOTHING) if known else None
 
     return compute
 

@@ -40,8 +40,8 @@ def _share(title: str, signal: str, help_text: str, thresholds: Thresholds | Non
 
     def compute(row: Inputs) -> Value:
         """Limited to the whole interval: a reader that loses its CPU between clock and file reads slightly more."""
-        found = spent(row)
-        return min(100.0, found) if isinstance(found, float) else found
+        share = spent(row)
+        return min(100.0, share) if isinstance(share, float) else share
 
     return _column(title, (signal,), compute, help_text, document=_PSI, unit="%", decimals=1, thresholds=thresholds,
                    top=100.0, formula=f"100 x Δ{signal} / interval")
@@ -68,8 +68,8 @@ def _no_swap(row: Inputs) -> str:
 
 def _wanting(row: Inputs) -> Value:
     """The run queue without the reader, which itself runs while the kernel counts."""
-    found = row.value("stat.running")
-    return None if found is None else max(0.0, found - 1.0)
+    running = row.value("stat.running")
+    return None if running is None else max(0.0, running - 1.0)
 
 
 def _never_ran(row: Inputs) -> str:

@@ -44,10 +44,10 @@ class EdgeRow:
 
 def edge_row(value: object) -> EdgeRow:
     """Read an edge of `pmus.toml`: kind, label, inward, outward, peak."""
-    found = texts(value)
-    if len(found) != 5:
+    words = texts(value)
+    if len(words) != 5:
         raise WrongKindError("kind, label, inward, outward and peak")
-    return EdgeRow(valued(EdgeKind)(found[0]), *found[1:])
+    return EdgeRow(valued(EdgeKind)(words[0]), *words[1:])
 
 
 PMUS: Final = FactFile("quantities/uncore/pmus.toml")
@@ -119,8 +119,10 @@ def metrics_of(pmu: str, processor: str = "") -> tuple[Metric, ...]:
     timed = [table for table in tables if table.clock]
     for table in timed:
         event = table.clock if table.clock.replace(".", "").isidentifier() else f"'{table.clock}'"
-        told = table is timed[-1]  # the kernel's clock of Intel's memory controllers is not their other events' clock
-        metrics.append(metric_of(pmu, "frequency" if told else table.clock, "GHz", f"{event} / dt", chosen=not told,
+        # The kernel's clock of Intel's memory controllers is not their other events' clock.
+        is_last = table is timed[-1]
+        metrics.append(metric_of(pmu, "frequency" if is_last else table.clock, "GHz", f"{event} / dt",
+                                 chosen=not is_last,
                                    document=table.document, clocks=clocks, events=dict(table.events)))
     for table in tables:
         rows = [("", False, row) for row in table.values]
@@ -157,21 +159,21 @@ def _table(pmu: str) -> _Table:
 
 
 def _value(value: object) -> tuple[str, str, str]:
-    found = texts(value)
-    if len(found) != 3:
+    words = texts(value)
+    if len(words) != 3:
         raise WrongKindError("what, unit and formula")
-    return found[0], found[1], found[2]
+    return words[0], words[1], words[2]
 
 
 def _tiered(value: object) -> tuple[str, str, str, str]:
-    found = texts(value)
-    if len(found) != 4 or not set(found[0].split()) <= TIERS:
+    words = texts(value)
+    if len(words) != 4 or not set(words[0].split()) <= TIERS:
         raise WrongKindError("memory, what, unit and formula")
-    return found[0], found[1], found[2], found[3]
+    return words[0], words[1], words[2], words[3]
 
 
 def _pair(value: object) -> tuple[str, str]:
-    found = texts(value)
-    if len(found) != 2:
+    words = texts(value)
+    if len(words) != 2:
         raise WrongKindError("two texts: a table and a pattern of processors, or an event and its terms")
-    return found[0], found[1]
+    return words[0], words[1]
