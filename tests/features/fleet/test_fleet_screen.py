@@ -17,12 +17,13 @@ from textual.pilot import Pilot
 
 from turbotui.app.graph import Explain, Graph
 from turbotui.errors import UsageError
-from turbotui.features.fleet.columns import MEASURED
+from turbotui.features.fleet.columns import COLUMNS, MEASURED
 from turbotui.features.fleet.engine import FleetQuestion, FleetReader
 from turbotui.features.fleet.fleet_app import FleetApp
-from turbotui.features.fleet.model import FleetNode
+from turbotui.features.fleet.model import FleetCost, FleetNode, FleetReading
 from turbotui.features.fleet.opening import NodeOpener, checked, run
 from turbotui.features.fleet.screen import FleetScreen
+from turbotui.features.fleet.screen_rows import fitted
 from turbotui.features.fleet.server import Server, ServerAccess
 from turbotui.features.fleet.session import FleetSession, PastRequest
 from turbotui.features.fleet.trends import Trends
@@ -274,3 +275,15 @@ def test_pictures_are_asked_for_once_a_minute_and_of_new_nodes() -> None:
     asked[2].take({"a": [(1.0, 1.0)]})  # the answer of a column that is not shown any more
     assert trends.pictures == {}
     assert len(done) == 2
+
+
+@pytest.mark.parametrize(("values", "shown", "hidden"), [
+    ({"Bzy_MHz": 2_600.0}, {"Bzy_MHz"}, {"NowMHz", "NowErr%"}),
+    ({"NowMHz": 4_100.0, "NowErr%": 0.8}, {"NowMHz", "NowErr%"}, {"Bzy_MHz"}),
+])
+def test_virtual_machines_show_their_timed_clock_and_its_error(values: dict[str, float], shown: set[str],
+                                                               hidden: set[str]) -> None:
+    reading = FleetReading("s", (FleetNode("a", values=values),), 0, 60.0, (), FleetCost(0, 0, 0, 0.0), {})
+    seen = {column.id for column in fitted(COLUMNS, reading, 200) if column.default}
+    assert shown <= seen
+    assert not hidden & seen

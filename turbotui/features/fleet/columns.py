@@ -92,9 +92,9 @@ MEASURED: Final[tuple[FleetColumn, ...]] = (
               possible=(0.0, 1e5)),
     _measured("NowMHz", "MHz", 'min by ({by}) (avg_over_time(turbotui_machine_moment_hertz{stat="min",s}[{w}])) / 1e6',
               "The clock of the slowest busy CPU of virtual machines, where no cycles are counted: the mean of the "
-              "moments in the window.", decimals=0, shown=False, possible=(0.0, 1e5)),
+              "moments in the window.", decimals=0, priority=1, possible=(0.0, 1e5)),
     _measured("NowErr%", "%", '100 * max by ({by}) (turbotui_machine_moment_hertz_error_ratio{stat="max",s})',
-              "How far a moment of that clock may be from the mean of its interval (rms).", width=5, shown=False,
+              "How far a moment of that clock may be from the mean of its interval (rms).", width=5, priority=1,
               possible=(0.0, 100.0)),
     _measured("Ratio%", "%",
               "100 * max by ({by}) (avg_over_time(turbotui_machine_lowest_performance_ratio{s}[{w}])) / "
