@@ -12,6 +12,7 @@ from made_frames import NOON, SECOND
 
 from turbotui import recording
 from turbotui.cli import main
+from turbotui.features.groups.engine import GroupInterval
 from turbotui.features.groups.model import CGROUP, CONTROL, DOMAIN, Group, GroupRow
 from turbotui.features.groups.recorded_groups import GroupRecord, group_record, record_of
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -48,7 +49,7 @@ def test_groups_of_a_file_of_version_1_are_read_for_ever() -> None:
 def test_what_was_written_comes_back() -> None:
     assert read_back(RECORD) == replace(RECORD, started_ns=0)
     assert [row.group.kind for row in read_back(RECORD).monitored] == [CONTROL, DOMAIN]
-    assert record_of(1, 2, 3.0, RECORD.monitored, complete=True).rows == (
+    assert record_of(GroupInterval(clocks=(1, 2), seconds=3.0, resctrl=RECORD.monitored)).rows == (
         replace(ROWS[2], domains=("L3 00",)),)
 
 

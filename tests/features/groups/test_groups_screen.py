@@ -27,8 +27,8 @@ CPUS = 22
 async def shown(session: SimulatedSession, screen: GroupsScreen, pilot: Pilot[int]) -> None:
     """Wait until the interval of the newest tick is drawn: another thread reads it."""
     assert session.latest is not None
-    while screen._newest is None or screen._newest.snapshot.early or (
-            screen._newest.snapshot.request.clocks[0] < session.latest.newer.wall_ns):
+    while screen._newest is None or screen._newest.early or (
+            screen._newest.wall_ns < session.latest.newer.wall_ns):
         await pilot.pause()
 
 
@@ -99,7 +99,7 @@ async def test_the_past_has_the_rows_of_its_time() -> None:
         frame = screen.watch_state.frame
         assert frame is not None
         assert screen._shown is not None
-        assert screen._shown.snapshot.request.clocks[0] == frame.newer.wall_ns
+        assert screen._shown.wall_ns == frame.newer.wall_ns
         assert value(screen, "/", "CPU%") > 0
         await pilot.press("backspace")
         assert screen._shown is screen._newest

@@ -7,8 +7,8 @@ from typing import Any
 
 from turbotui.app.row_alerts import Publish
 from turbotui.features.groups.columns import COLUMNS, ENERGY, GROUP, GroupColumn, needed
-from turbotui.features.groups.engine import NO_ENERGY
-from turbotui.features.groups.live import GroupRequest, GroupSnapshot, GroupWatcher
+from turbotui.features.groups.engine import NO_ENERGY, GroupInterval, GroupRequest
+from turbotui.features.groups.live import GroupWatcher
 from turbotui.features.groups.model import WHOLE
 from turbotui.features.groups.screen_rows import group_content
 from turbotui.features.groups.tables import group_table
@@ -33,14 +33,14 @@ class BackgroundGroups:
         self._wanted = needed(columns)
         shown = (GROUP, *columns)
 
-        def take(snapshot: GroupSnapshot) -> None:
-            if snapshot.early:
+        def take(interval: GroupInterval) -> None:
+            if interval.early:
                 return
-            end_ns, begin_ns = snapshot.request.clocks[0], self._last_ns
+            end_ns, begin_ns = interval.wall_ns, self._last_ns
             self._last_ns = end_ns
-            self._why = "" if snapshot.why is None else snapshot.why.sentence()
-            if snapshot.seconds and begin_ns is not None:
-                rows = [row for row in snapshot.rows if row.group.path != WHOLE]  # CPUs' columns tell that
+            self._why = "" if interval.why is None else interval.why.sentence()
+            if interval.seconds and begin_ns is not None:
+                rows = [row for row in interval.rows if row.group.path != WHOLE]  # CPUs' columns tell that
                 publish(group_content(group_table(rows, NO_ENERGY, 0, 0, shown), tree=False), begin_ns, end_ns)
 
         self._watcher = GroupWatcher(self._machine, take)

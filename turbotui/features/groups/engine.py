@@ -8,7 +8,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.features.groups.counting import GroupEvents
-from turbotui.features.groups.event_plans import added_plans
+from turbotui.features.groups.event_plans import EventPlan, added_plans
 from turbotui.features.groups.files import QUANTITIES, Quantity
 from turbotui.features.groups.model import Group, GroupMoment, GroupRow, GroupSample, rows_between
 from turbotui.features.groups.reader import CgroupReader
@@ -43,19 +43,42 @@ def _all(group: Group) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupRequest:
+    """What to read of groups."""
+
+    wanted: frozenset[Quantity]  # of each control group
+    resctrl: bool  # whether resctrl groups are read
+    clocks: tuple[int, int]  # wall and monotonic clock of the tick that ends the interval
+    plans: tuple[EventPlan, ...] = ()  # events to count
+    followed: tuple[str, ...] = ()  # paths of the groups to count for, the most wanted first
+
+
+@dataclass(frozen=True, slots=True)
 class GroupInterval:
     """The groups of a machine over an interval."""
 
-    rows: Sequence[GroupRow]  # one for each control group, parents before children
-    wall_ns: int  # end of the interval, in ns since 1970
-    seconds: float  # the interval's length
-    energy: Energy  # the packages' energy over about the same interval
-    complete: bool  # whether all groups of the machine were read
-    # one for each resctrl group, followed by its domains; empty if resctrl is not mounted
+    # one for each control group, parents before children; of the first reading they have gauges only
+    rows: Sequence[GroupRow] = ()
+    clocks: tuple[int, int] = (0, 0)  # wall and monotonic clock of the end of the interval
+    seconds: float = 0.0  # the interval's length; 0 for the first reading
+    energy: Energy = NO_ENERGY  # the packages' energy over about the same interval
+    complete: bool = True  # whether all groups of the machine were read
+    # one for each resctrl group, followed by its domains; empty if resctrl is not mounted, or not read
     resctrl: Sequence[GroupRow] = ()
-    info: ResctrlInfo | None = None  # resctrl's own limits and events; None if resctrl is not mounted
+    info: ResctrlInfo | None = None  # resctrl's own limits and events; None if resctrl is not mounted, or not read
     counted: tuple[CountedEvents, ...] = ()  # the events that are counted for control groups
     said: str = ""  # a sentence on how many groups are counted; "" if all are
+    why: Unavailable | None = None  # why there are no control groups; None if there are some
+    reads_resctrl: bool = True  # whether resctrl groups were asked for
+    why_no_resctrl: Unavailable | None = None  # why there are none; None if there are some, or none were asked for
+    # whether no tick has ended the interval: it belongs to no frame, and the next one includes its time
+    early: bool = False
+    seq: int = 0  # changes with the interval
+
+    @property
+    def wall_ns(self) -> int:
+        """End of the interval, in ns since 1970."""
+        return self.clocks[0]
 
 
 class GroupsReader:
@@ -75,22 +98,36 @@ class GroupsReader:
         """Return why there is neither a control group nor a resctrl group; None if there is one."""
         return None if self._is_mounted else self._reader.why_none
 
-    def read(self, energy: Energy = NO_ENERGY) -> GroupInterval | None:
-        """End the interval, and return it with the energy of about that time; None for the first reading."""
-        older, newer = self._older, self._reader.read()
-        if self._events is not None:
-            self._events.follow(self._by_use(None if older is None else older[0], newer))
-            newer = self._events.merged(newer)
-        monitored = self._monitors.read() if self._is_mounted else None
-        self._older = newer, monitored
-        if older is None:
-            return None
-        groups = () if monitored is None else resctrl_rows(older[1], monitored)
-        plans = () if self._events is None else self._events.plans
-        note = "" if self._events is None else self._events.said
-        return GroupInterval(rows_between(older[0], newer), newer.wall_ns, (newer.at_ns - older[0].at_ns) * 1e-9,
-                             energy, newer.complete, groups, self._monitors.info if self._is_mounted else None,
-                             tuple(plan.counted for plan in plans), note)
+    def read(self, energy: Energy = NO_ENERGY, request: GroupRequest | None = None, *,
+             ends: bool = True) -> GroupInterval:
+        """Return the interval since the last one.
+
+        Args:
+            energy: of about that time.
+            request: what to read from now on; None for all, with the busiest groups counted.
+            ends: whether the next interval begins here.
+        """
+        if request is not None:
+            self._reader.want(request.wanted)
+        older, newer = self._older or (None, None), self._reader.read()
+        events = self._events
+        if events is not None:
+            if request is not None:
+                events.want(request.plans)
+            events.follow(self._by_use(older[0], newer) if request is None else request.followed)
+            newer = events.merged(newer)
+        monitors, asked = self._monitors, request is None or request.resctrl
+        monitored = monitors.read() if self._is_mounted and asked else None
+        if ends or self._older is None:
+            self._older = newer, monitored
+        return GroupInterval(
+            rows_between(older[0], newer), (newer.wall_ns, newer.at_ns) if request is None else request.clocks,
+            0.0 if older[0] is None else (newer.at_ns - older[0].at_ns) * 1e-9, energy, newer.complete,
+            () if monitored is None else resctrl_rows(older[1], monitored),
+            None if monitored is None else monitors.info,
+            () if events is None else tuple(plan.counted for plan in events.plans),
+            "" if events is None else events.said, self._reader.why_none, asked,
+            monitors.why_none if asked else None, early=not ends)
 
     def _by_use(self, older: GroupMoment | None, newer: GroupMoment) -> Sequence[str]:
         """Sort groups by their latest CPU time; groups that are counted already are preferred."""
@@ -157,7 +194,7 @@ class GroupWatch:
             for frame in frames_of(session, many):
                 meter.feed(frame)
                 interval = reader.read(meter.take())
-                if interval is not None:
+                if interval.seconds:
                     yield interval
         finally:
             reader.close()

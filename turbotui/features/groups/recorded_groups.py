@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Self, TypeVar
 
@@ -134,18 +134,19 @@ def groups_of(rows: FindRows, frame: Frame) -> GroupRecord | None:
     return joined_rows(rows, frame, GroupRecord, group_record)
 
 
-def record_of(wall_ns: int, started_ns: int, seconds: float, rows: Iterable[GroupRow], *,
-              complete: bool, counted: Iterable[CountedEvents] = ()) -> GroupRecord:
+def record_of(interval: GroupInterval) -> GroupRecord:
     """Make the record of an interval without rows of domains, whose quantities the groups have."""
-    return GroupRecord(wall_ns, started_ns, seconds, tuple(row for row in rows if not row.group.domain), complete,
-                       tuple(counted))
+    rows = (row for row in (*interval.rows, *interval.resctrl) if not row.group.domain)
+    return GroupRecord(*interval.clocks, interval.seconds, tuple(rows), interval.complete, interval.counted)
 
 
-def replayed_intervals(rows: FindRows,
-                       frames: Iterable[Frame]) -> Iterator[GroupInterval]:
-    """Yield the intervals of a recording that have groups."""
-    for frame in frames:
-        record = groups_of(rows, frame)
-        if record is not None:
-            yield GroupInterval(record.cgroups, record.wall_ns, record.seconds, energy_of(frame), record.complete,
-                                record.monitored, counted=record.counted)
+def replayed_interval(rows: FindRows, frame: Frame) -> GroupInterval | None:
+    """Return the groups of a frame's interval with its energy; None if none were recorded.
+
+    Raises:
+        DamagedError: the recorded rows are invalid.
+    """
+    record = groups_of(rows, frame)
+    return None if record is None else GroupInterval(
+        record.cgroups, frame.clocks, record.seconds, energy_of(frame), record.complete, record.monitored,
+        counted=record.counted, seq=frame.seq)

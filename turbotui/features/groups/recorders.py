@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from turbotui.features.groups.counting import GroupEvents
@@ -35,9 +36,8 @@ class GroupRecorder(RowRecorder):
         if self.failure:
             return
         interval = self._reader.read()
-        if interval is not None:
-            self._record(record_of(*frame.clocks, interval.seconds, (*interval.rows, *interval.resctrl),
-                                   complete=interval.complete, counted=interval.counted))
+        if interval.seconds:
+            self._record(record_of(replace(interval, clocks=frame.clocks)))
 
     def stop(self) -> None:
         """Close every file."""

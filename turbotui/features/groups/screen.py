@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
 from enum import Enum
 from typing import Any, Final
 
@@ -20,13 +21,14 @@ from turbotui.app.watch import Watch
 from turbotui.dataclass import dataclass
 from turbotui.features.groups.additions import GroupAdditions
 from turbotui.features.groups.columns import COLUMNS, GroupColumn, needed
+from turbotui.features.groups.engine import GroupInterval, GroupRequest
 from turbotui.features.groups.event_columns import event_columns
 from turbotui.features.groups.files import QUANTITIES
-from turbotui.features.groups.live import GroupRequest, GroupSnapshot, GroupWatcher
+from turbotui.features.groups.live import GroupWatcher
 from turbotui.features.groups.model import WHOLE, GroupRow
-from turbotui.features.groups.recorded_groups import groups_of, record_of
+from turbotui.features.groups.recorded_groups import record_of, replayed_interval
 from turbotui.features.groups.resctrl_reader import events_in
-from turbotui.features.groups.resctrl_table import has_many_domains, resctrl_columns, resctrl_table
+from turbotui.features.groups.resctrl_table import has_many_domains, monitored_in_words, resctrl_columns, resctrl_table
 from turbotui.features.groups.screen_rows import GroupPainter, group_content, name_slots
 from turbotui.features.groups.tables import group_table, sum_held_against_package
 from turbotui.quantities.moments import time_of_day
@@ -35,8 +37,7 @@ from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.rows import FindRows
-from turbotui.sampling.energy import Energy, EnergyMeter, energy_of, energy_signals
+from turbotui.sampling.energy import EnergyMeter, energy_signals
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.row_content import RowContent, RowView
@@ -45,20 +46,11 @@ from turbotui.widgets.slots import row_slots
 from turbotui.widgets.table_view import TableView
 
 
-@dataclass(frozen=True, slots=True)
-class PastGroups:
-    """The groups of one interval."""
-
-    seq: int  # the interval's number
-    snapshot: GroupSnapshot
-    energy: Energy  # of the interval
-
-
 @dataclass()
 class GroupsReady(Message, bubble=False):
-    """A snapshot from the watcher's thread."""
+    """An interval from the watcher's thread."""
 
-    snapshot: GroupSnapshot
+    interval: GroupInterval
     watcher: GroupWatcher
 
 
@@ -70,7 +62,6 @@ class RowsShown(Enum):
     RESCTRL = "Groups of resctrl: caches, memory bandwidth, energy of cores"
 
 
-_NO_ENERGY: Final = Energy({}, {})
 _MOST_ROWS: Final = 6_000
 _MOST_BYTES: Final = 20 << 20
 """The most rows of all past intervals that are kept, and their bytes."""
@@ -100,9 +91,9 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         self._meter = EnergyMeter(watch.session.capabilities)
         self._frame: Frame | None = None
         self._seq = 0
-        self._past_groups = PastRows(watch.session, self._recorded, _MOST_ROWS, _MOST_BYTES)
-        self._newest: PastGroups | None = None
-        self._shown: PastGroups | None = None
+        self._past_groups = PastRows(watch.session, replayed_interval, _MOST_ROWS, _MOST_BYTES)
+        self._newest: GroupInterval | None = None
+        self._shown: GroupInterval | None = None
 
     def body(self) -> Iterable[Widget]:
         """Lay out the table, and the notes below it."""
@@ -145,20 +136,18 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         if session.collector is not None:
             return Unavailable(Reason.NOT_READ, f"readings come by {session.collector.way}, which sends no groups",
                                "run turbotui there")
-        return None if self._newest is None else self._newest.snapshot.why
+        return None if self._newest is None else self._newest.why
 
     def _begin(self) -> None:
         if self._watcher is not None or self._why_not is not None or self not in self.app.screen_stack:
             return
         watcher: GroupWatcher | None = None
 
-        def publish(snapshot: GroupSnapshot) -> None:
-            if self.watch_state.recorders and snapshot.seconds and not snapshot.early:
-                self.watch_state.record_rows(record_of(*snapshot.request.clocks, snapshot.seconds,
-                                                       (*snapshot.rows, *snapshot.resctrl), complete=snapshot.complete,
-                                                       counted=snapshot.counted))
+        def publish(interval: GroupInterval) -> None:
+            if self.watch_state.recorders and interval.seconds and not interval.early:
+                self.watch_state.record_rows(record_of(interval))
             if watcher is not None:
-                self.post_message(GroupsReady(snapshot, watcher))
+                self.post_message(GroupsReady(interval, watcher))
 
         watcher = self._watcher = GroupWatcher(self.watch_state.session.machine, publish)
         self._meter = EnergyMeter(self.watch_state.session.capabilities)
@@ -192,16 +181,15 @@ class GroupsScreen(RowTableScreen[GroupRow]):
             self._ask(early=False)
 
     def on_groups_ready(self, message: GroupsReady) -> None:
-        """Take a snapshot, unless it is of a watch that has ended."""
+        """Take an interval, unless it is of a watch that has ended."""
         if message.watcher is not self._watcher:
             return
-        snapshot = message.snapshot
         self._seq += 1
-        meter = EnergyMeter(self.watch_state.session.capabilities) if snapshot.early else self._meter
-        self._newest = PastGroups(self._seq, snapshot, meter.take())
-        if snapshot.seconds and not snapshot.early:
-            self._past_groups.keep(snapshot.request.clocks[0], len(snapshot.rows) + len(snapshot.resctrl), self._newest)
-        if snapshot.why is not None:
+        meter = EnergyMeter(self.watch_state.session.capabilities) if message.interval.early else self._meter
+        interval = self._newest = replace(message.interval, seq=self._seq, energy=meter.take())
+        if interval.seconds and not interval.early:
+            self._past_groups.keep(interval.wall_ns, len(interval.rows) + len(interval.resctrl), interval)
+        if interval.why is not None:
             self.close()
         if self.watch_state.held:
             return
@@ -220,23 +208,13 @@ class GroupsScreen(RowTableScreen[GroupRow]):
             self._show(self._newest)
         super().show_frame()
 
-    def _of_moment(self, frame: Frame) -> PastGroups | None:
+    def _of_moment(self, frame: Frame) -> GroupInterval | None:
         """Return the kept or recorded groups of a past interval; None if there are none."""
         try:
             return self._past_groups.of(frame)
         except DamagedError as error:
             self.notice(str(error))
             return None
-
-    @staticmethod
-    def _recorded(rows: FindRows, frame: Frame) -> PastGroups | None:
-        record = groups_of(rows, frame)
-        if record is None:
-            return None
-        request = GroupRequest(QUANTITIES, resctrl=True, clocks=(frame.newer.wall_ns, 0))
-        snapshot = GroupSnapshot(request, record.cgroups, record.seconds, record.complete, resctrl=record.monitored,
-                                 counted=record.counted)
-        return PastGroups(frame.seq, snapshot, energy_of(frame))
 
     def moment(self, frame: Frame, name: str) -> RowContent[GroupRow] | None:
         groups = self._of_moment(frame)
@@ -249,45 +227,41 @@ class GroupsScreen(RowTableScreen[GroupRow]):
 
     @property
     def shown_ns(self) -> int | None:
-        snapshot = None if self._shown is None else self._shown.snapshot
-        return snapshot.request.clocks[0] if snapshot is not None and snapshot.seconds and not snapshot.early else None
+        shown = self._shown
+        return shown.wall_ns if shown is not None and shown.seconds and not shown.early else None
 
-    def _table_of(self, groups: PastGroups | None) -> RowTable[GroupRow]:
+    def _table_of(self, groups: GroupInterval) -> RowTable[GroupRow]:
         """The table of an interval's groups, of the kind that is shown."""
         if self._rows is RowsShown.RESCTRL:
-            rows = () if groups is None else groups.snapshot.resctrl
-            return resctrl_table(rows, resctrl_columns(events_in(rows)))
+            return resctrl_table(groups.resctrl, resctrl_columns(events_in(groups.resctrl)))
         topology = self.watch_state.session.machine.topology
-        rows, energy = ((), _NO_ENERGY) if groups is None else (groups.snapshot.rows, groups.energy)
-        recorded = None if self._played is None or groups is None else groups.snapshot.counted
-        counted = event_columns(self._additions.counted if recorded is None else recorded)
-        return group_table(rows, energy, len(topology.instances(Scope.PACKAGE)), len(topology.cpus),
+        counted = event_columns(self._additions.counted if self._played is None else groups.counted)
+        return group_table(groups.rows, groups.energy, len(topology.instances(Scope.PACKAGE)), len(topology.cpus),
                            (*COLUMNS, *counted))
 
-    def _show(self, one: PastGroups | None) -> None:
-        self._shown = one
+    def _show(self, shown: GroupInterval | None) -> None:
+        self._shown = shown
         if not self.composed:
             return
-        seq = 0 if one is None else one.seq
+        one = GroupInterval() if shown is None else shown
         notes: list[str] = []
         whole = self._table_of(one)
         if self._rows is RowsShown.RESCTRL:
-            rows = () if one is None else one.snapshot.resctrl
+            rows = one.resctrl
             if rows and not self._domains_shown:
                 self._domains_shown = True
                 if has_many_domains(rows):
                     outer = {row.group.key for row in rows if not row.group.domain}
                     self._change(folded=self._table.view.folded | outer)
-            self.show_content(group_content(whole, seq))
-            notes += [] if one is None or not one.snapshot.said else [one.snapshot.said]
+            self.show_content(group_content(whole, one.seq))
+            if one.info is not None:
+                notes.append(monitored_in_words(one.info, sum(not row.group.domain for row in rows)))
         else:
-            rows, energy = ((), _NO_ENERGY) if one is None else (one.snapshot.rows, one.energy)
             packages = len(self.watch_state.session.machine.topology.instances(Scope.PACKAGE))
-            self.show_content(group_content(whole, seq, tree=self._rows is RowsShown.TREE))
-            if one is not None and not one.snapshot.complete:
-                notes.append(f"there are more groups than the {len(rows):,} listed")
-            of_events = "" if one is None else one.snapshot.said_of_events
-            notes += list(filter(None, [sum_held_against_package(whole, energy, packages), of_events]))
+            self.show_content(group_content(whole, one.seq, tree=self._rows is RowsShown.TREE))
+            if not one.complete:
+                notes.append(f"there are more groups than the {len(one.rows):,} listed")
+            notes += list(filter(None, [sum_held_against_package(whole, one.energy, packages), one.said]))
         line = self.query_one("#notes", SegmentLines)
         line.styles.height = len(notes)
         line.show([[(f" {note}", StyleRole.DIM)] for note in notes])
@@ -302,8 +276,8 @@ class GroupsScreen(RowTableScreen[GroupRow]):
 
     def _said_of_nothing(self) -> str:
         why = self._why_not
-        if self._rows is RowsShown.RESCTRL and self._shown is not None and self._shown.snapshot.why_no_resctrl:
-            return as_sentence(self._shown.snapshot.why_no_resctrl.sentence())
+        if self._rows is RowsShown.RESCTRL and self._shown is not None and self._shown.why_no_resctrl is not None:
+            return as_sentence(self._shown.why_no_resctrl.sentence())
         if self.watch_state.in_past and self._played is None:
             first = self._past_groups.first_ns
             kept = "they were not read yet" if first is None else f"they are kept from {time_of_day(first)} on"
@@ -347,7 +321,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
     def _choose_rows(self, rows: RowsShown) -> None:
         self._rows = rows
         self.notice(rows.value)
-        if self._rows is RowsShown.RESCTRL and (self._shown is None or not self._shown.snapshot.request.resctrl):
+        if self._rows is RowsShown.RESCTRL and (self._shown is None or not self._shown.reads_resctrl):
             self._ask()  # resctrl was not read yet; otherwise the interval goes on
         self._show(self._shown)
 

@@ -102,10 +102,11 @@ def _replay(arguments: argparse.Namespace) -> int:
     """
     if arguments.interval or arguments.add:
         raise UsageError("--replay shows what was recorded: leave -i (--every) and --add out")
-    from turbotui.features.groups.recorded_groups import replayed_intervals  # noqa: PLC0415 - and what packs records
+    from turbotui.features.groups.recorded_groups import replayed_interval  # noqa: PLC0415 - and what packs records
 
     with open_replay(arguments) as journal:
-        found = replayed_intervals(journal.rows, replayed_frames(arguments, journal))
+        every = (replayed_interval(journal.rows, frame) for frame in replayed_frames(arguments, journal))
+        found = (interval for interval in every if interval is not None)
         _print(arguments, journal.machine, recorded_ones(arguments, found, "groups", "groups"), arguments.intervals)
         report_missing(journal)
     return 0
