@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from turbotui.diagnosis.rules import MemoryTotal
 from turbotui.features.overview.lines import note_line
 from turbotui.features.overview.task_lines import task_lines
-from turbotui.features.overview.top_tasks import MachineStatus, TopTask, look
+from turbotui.features.overview.top_tasks import MachineStatus, TopTask, look, machine_status
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.tasks.process_stats import ReadProcesses
 
@@ -27,6 +28,26 @@ def test_the_line_says_as_much_as_fits(width: int, said: str) -> None:
     found = note_line(_FACTS, 21, 36, width)
     assert " ".join(found.split()) == " ".join(said.split())
     assert len(found) <= width - 1
+
+
+def test_threads_and_swap_are_told_where_nothing_becomes_shorter_for_them() -> None:
+    facts = replace(_FACTS, threads=(5, 1192), swap=(3 << 29, 4 << 30))
+    assert " up 2 d 7:35 · 5 of 1,192 threads run · swap 1.5 of 4.0 GiB   " in note_line(facts, 21, 36, 200)
+    assert " up 2 d 7:35 · 5 of 1,192 threads run   " in note_line(facts, 21, 36, 165)
+    assert note_line(facts, 21, 36, 140) == note_line(_FACTS, 21, 36, 140)
+
+
+def test_threads_and_swap_are_those_of_proc(tmp_path: Path) -> None:
+    proc = tmp_path / "proc"
+    proc.mkdir()
+    (proc / "loadavg").write_text("1.50 0.75 0.25 3/412 4711\n")
+    (proc / "meminfo").write_text("MemTotal: 8 kB\nMemAvailable: 2 kB\nSwapTotal: 1024 kB\nSwapFree: 256 kB\n")
+    status = machine_status(LinuxHost(str(tmp_path)))
+    assert (status.load, status.threads, status.swap) == ((1.5, 0.75, 0.25), (3, 412), (768 << 10, 1024 << 10))
+    (proc / "loadavg").write_text("1.50 0.75 0.25 3/many 4711\n")
+    (proc / "meminfo").write_text("MemTotal: 8 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n")
+    status = machine_status(LinuxHost(str(tmp_path)))
+    assert (status.load, status.threads, status.swap) == ((1.5, 0.75, 0.25), None, None)
 
 
 def test_what_is_not_reported_takes_no_room() -> None:

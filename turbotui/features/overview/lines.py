@@ -14,6 +14,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.overview.top_tasks import MachineStatus
 from turbotui.machine.topology import Topology
 from turbotui.quantities.scope import Scope
+from turbotui.quantities.sentences import several
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.levels import level_bar
@@ -178,12 +179,14 @@ _GIB: Final = 1 << 30
 
 
 def note_line(facts: MachineStatus, mute: int, sources: int, width: int) -> str:
-    """Draw load, memory and uptime at the left as far as they fit, and unreadable sources at the right."""
+    """Draw load, memory, uptime, threads and swap at the left as far as they fit, unreadable sources at the right."""
     told = ("", "") if not mute else (f"{mute} of {sources} sources of numbers cannot be read here: 9 says why",
                                       f"{mute} of {sources} sources missing: 9")
     # the sentence, then the bar, become shorter before anything goes
-    for right, (word, bar) in ((right, memory) for memory in _MEMORY for right in told):
-        said = list(_in_words(facts, word, bar))
+    more = list(_more_words(facts))
+    longest = ((told[0], _MEMORY[0], more[:count]) for count in range(len(more), 0, -1))
+    for right, (word, bar), rest in (*longest, *((right, memory, []) for memory in _MEMORY for right in told)):
+        said = [*_in_words(facts, word, bar), *rest]
         if _fits(said, right, width):
             break
     while said and not _fits(said, right, width):
@@ -208,3 +211,12 @@ def _in_words(facts: MachineStatus, word: str, bar: int) -> Iterator[str]:
     if facts.up is not None:
         days, left = divmod(int(facts.up), _DAY)
         yield f"up {f'{days} d ' if days else ''}{left // 3600}:{left % 3600 // 60:02}"
+
+
+def _more_words(facts: MachineStatus) -> Iterator[str]:
+    """What is said only where nothing else has to become shorter for it."""
+    if facts.threads is not None:
+        yield f"{facts.threads[0]:,} of {several(facts.threads[1], 'thread')} run"
+    if facts.swap is not None:
+        used, total = (one / _GIB for one in facts.swap)
+        yield f"swap {used:.1f} of {total:.1f} GiB"

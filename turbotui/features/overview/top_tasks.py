@@ -64,6 +64,8 @@ class MachineStatus:
     # bytes that are not available to programs, and bytes in all (proc_meminfo(5))
     memory: tuple[int, int] | None = None
     up: float | None = None  # seconds since the start (proc_uptime(5))
+    swap: tuple[int, int] | None = None  # bytes of swap space that are used, and bytes in all; None without any
+    threads: tuple[int, int] | None = None  # that run or want to, and all there are (proc_loadavg(5))
     traffic: MemoryTotal | None = None  # what memory moved, by resctrl or by its controllers
 
 
@@ -104,7 +106,7 @@ def look(host: Host, processes: ReadProcesses, before: ProcessLook | None) -> Pr
            and (seconds := processes.seconds_since(earlier, pid)) > 0]
     ran.sort(key=lambda task: -task.percent)
     top = (*(replace(task, arguments=_arguments(host, task)) for task in ran[:_NAMED]), *ran[_NAMED:_MOST])
-    return ProcessLook(host.now_ns(), processes, top, len(processes), _machine(host), is_first=before is None)
+    return ProcessLook(host.now_ns(), processes, top, len(processes), machine_status(host), is_first=before is None)
 
 
 def _task(pid: int, stat: ProcessStat, ticks: int, seconds: float) -> TopTask:
@@ -120,18 +122,23 @@ def _arguments(host: Host, task: TopTask) -> str:
     return " ".join(words[1:] if program[:len(task.name)] == task.name else [program, *words[1:]])
 
 
-def _machine(host: Host) -> MachineStatus:
+def machine_status(host: Host) -> MachineStatus:
+    """Read the facts from /proc, all but what memory moved."""
     load, up = _numbers(host, "/proc/loadavg", 3), _numbers(host, "/proc/uptime", 1)
     memory = memory_of(host)
     total, free = (memory.get(name) for name in ("MemTotal", "MemAvailable"))
+    swap, unused = (memory.get(name, 0) for name in ("SwapTotal", "SwapFree"))
+    threads = _numbers(host, "/proc/loadavg", 5, "/")
     return MachineStatus(load, None if total is None or free is None else ((total - free) * _KIB, total * _KIB),
-                        None if up is None else up[0])
+                         None if up is None else up[0],
+                         ((swap - unused) * _KIB, swap * _KIB) if 0 <= unused <= swap > 0 else None,
+                         None if threads is None else (int(threads[3]), int(threads[4])))
 
 
-def _numbers(host: Host, path: str, count: int) -> tuple[float, ...] | None:
-    """Return the first `count` words of a file as numbers, if they are numbers."""
+def _numbers(host: Host, path: str, count: int, between: str = " ") -> tuple[float, ...] | None:
+    """Return the first `count` words of a file as numbers, if they are numbers; `between` stands for a blank."""
     try:
-        values = tuple(decimal(word) for word in host.read_text(path).split()[:count])
+        values = tuple(decimal(word) for word in host.read_text(path).replace(between, " ").split()[:count])
     except (HostError, ValueError):
         return None
     return values if len(values) == count else None
