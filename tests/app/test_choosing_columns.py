@@ -13,6 +13,7 @@ from textual.widgets import Static
 from turbotui.app.category import CategoryKeys
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.palette import palette_commands
+from turbotui.app.picker import Picker
 from turbotui.app.settings import kind_of_machine, parse_settings, read_settings, remember
 from turbotui.machine.machine import read_machine
 from turbotui.simulated import simulated_host
@@ -85,14 +86,19 @@ async def test_groups_say_how_many_of_their_columns_have_no_room() -> None:
         assert "beyond the right edge" in await said_by_groups(app, pilot, "c", "k", "k")
 
 
-async def test_only_the_listed_columns_are_shown_by_one_key_and_the_default_ones_come_back() -> None:
+async def test_only_the_listed_columns_are_shown_by_one_key_and_the_default_ones_come_back(
+        environment: dict[str, str]) -> None:
     async with dashboard(FakeSession(), size=(120, 36)) as (app, pilot):
         before = values(app)
         await pilot.press("C", *"bzy_mhz,pkgw", "tab")
         await pilot.pause()
         assert values(app) == ["Bzy_MHz", "PkgWatt"]
         assert "Only these are shown: Bzy_MHz, PkgWatt" in str(app.screen.query_one("#about", Static).content)
-        await pilot.press("escape", "C", *"default", "space", "escape")
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+        assert not isinstance(app.screen, Picker)
+        assert "Remembered" in text_of(app, "status")
+        await pilot.press("C", *"default", "space", "escape")
         await pilot.pause()
         assert values(app) == before
 

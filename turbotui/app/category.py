@@ -123,8 +123,3 @@ class CategoryKeys(Window[str]):
         beyond = [column for column in self._watch.group_columns(names) if column.id not in drawn]
         aside = f", {len(beyond)} of them beyond the right edge: → goes there" if beyond else ""
         return f"{word}: {several(count, 'column')} shown{' alone' if alone else ''}{aside}"
-
-    async def action_remember(self) -> None:
-        """Remember the columns, and close."""
-        self.dismiss(None)
-        self.app.call_later(self.app.run_action, "app.remember")

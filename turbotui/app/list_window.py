@@ -151,6 +151,7 @@ class PickWindow(ListWindow):
         Binding("right_square_bracket", "size_column(1)", "wider", priority=True),
         Binding("equals_sign", "size_column(0)", "natural width", priority=True),
         Binding("tab", "only", "only these", priority=True),
+        Binding("ctrl+s", "remember", "remember", priority=True, show=False),
         Binding("f2,f10", "close", "close", priority=True, show=False),
     ]
 
@@ -221,7 +222,7 @@ class PickWindow(ListWindow):
     def action_only(self) -> None:
         """Show the listed columns and no others."""
         if self.query_one(Input).value:
-            self._changed_whole(self.show_only())
+            self._changed_whole(f"{self.show_only()} · Ctrl+S keeps the columns for every start")
         else:
             self.say("Type names first, joined by commas: Tab then hides every column that is not listed")
 

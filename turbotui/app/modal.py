@@ -121,6 +121,11 @@ class Window(ModalScreen[Result]):
         """Close with a choice; keys typed before the window is gone have no effect."""
         return super().dismiss(result) if self.is_current else AwaitComplete()
 
+    async def action_remember(self) -> None:
+        """Remember the columns that were chosen, and close; for windows with a key for it."""
+        self.dismiss(None)
+        self.app.call_later(self.app.run_action, "app.remember")
+
     def action_close(self) -> None:
         """Close without a choice."""
         self.dismiss(None)
