@@ -98,11 +98,11 @@ class Circumstances:
 def circumstances(machine: Machine) -> Circumstances:
     """Gather the facts of a machine."""
     return Circumstances(privileges=machine.privileges, hypervisor=machine.model.hypervisor, x86=machine.model.x86,
-        core_pmu=any(_is_core_pmu(name) for name in list_pmus(machine.host)), host=machine.host,
+        core_pmu=any(is_core_pmu(name) for name in list_pmus(machine.host)), host=machine.host,
         recorded=is_bare_copy(machine.host), own_devices=machine.view.own_devices)
 
 
-def _is_core_pmu(name: str) -> bool:
+def is_core_pmu(name: str) -> bool:
     """Whether a PMU counts on cores, by its name: cpu, cpu_core ..., armv8_*, apple_*, riscv*, cpum_cf of s390."""
     return name == "cpu" or name.startswith(("cpu_", "cpum_", "armv", "apple_", "riscv"))
 

@@ -15,7 +15,7 @@ from turbotui.events.event_tables.cached import cached
 from turbotui.events.event_tables.devices import is_instance
 from turbotui.events.event_tables.errors import VendorTablesError
 from turbotui.events.event_tables.opening import NOTHING, name_event_tables, open_vendor_tables
-from turbotui.events.event_tables.perf_list import parse_list
+from turbotui.events.event_tables.perf_list import parse_list, parse_text
 from turbotui.events.event_tables.pmu_events import DirectoryTables
 from turbotui.events.perf_encoder import PerfEncoder, table_encoder
 from turbotui.machine.linux import LinuxHost
@@ -270,9 +270,51 @@ def test_perf_is_run_once(host: LinuxHost, tmp_path: Path, monkeypatch: pytest.M
     assert log.read_text() == "run\n"
 
 
+IN_TEXT = """
+cache:
+  l1d.replacement
+       [Counts the lines replaced in L1 data
+        cache]
+        cpu/event=0x51,period=0x186a3,umask=0x1/
+  msr/tsc/                                           [Kernel PMU event]
+
+uncore memory:
+  unc_m_act_count.all
+       [DRAM Activate Count. Unit: uncore_imc]
+        uncore_imc_0/event=0x1,umask=0xb/
+
+Metrics:
+
+  IPC
+       [Instructions per cycle]
+       [INST_RETIRED.ANY / CPU_CLK_UNHALTED.THREAD]
+"""
+"""What perf 6.1 prints for `list --details`, shortened; with it each event has a space behind its line."""
+
+
+def test_a_perf_without_json_tells_of_events_of_cores(host: LinuxHost, tmp_path: Path,
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "text").write_text(IN_TEXT)
+    script = f"""[ "$2" != -j ] || exec sh -c "echo 'Error: unknown switch j' >&2; exit 129"
+[ "$2" != --details ] || exec cat {tmp_path}/text
+echo perf version 6.1.192"""
+    monkeypatch.setenv("PATH", _perf(tmp_path / "bin", script))
+    engine = open_engine(host)
+    (found,) = engine.encode("L1D.REPLACEMENT")
+    assert (found.attr.config, found.table) == (0x151, "perf 6.1.192 list")
+    for name in ("unc_m_act_count.all", "no.such_event"):
+        with pytest.raises(UnknownEventError, match=r"perf before 6\.2 lists no units of events.* package linux-perf"):
+            engine.encode(name)
+    tables = parse_text(IN_TEXT.encode(), "perf")
+    assert [(event.name, event.brief) for event in tables.events()] == [
+        ("l1d.replacement", "Counts the lines replaced in L1 data cache")]
+    assert not len(tables.metrics())
+    assert "package linux-perf" in tables.lacks_metrics
+
+
 FAILING = (
-    ("echo '  Error: unknown switch `j'\"'\" >&2; exit 129",
-     r"fails: unknown switch `j' \(JSON since perf 6\.2\); install a newer package linux-perf .*, or name a folder"),
+    ("[ \"$2\" = -j ] || exec echo msr/tsc/; echo '  Error: unknown switch `j'\"'\" >&2; exit 129",
+     r"perf msr/tsc/ lists none for the CPU GenuineIntel-6-8F-8 .*; install a newer package linux-perf .*, or name "),
     ("echo 'WARNING: perf not found for kernel 9.9' >&2; exit 2", "fails: WARNING: perf not found for kernel 9.9"),
     ("echo '[]'", r"perf \[\] lists none for the CPU GenuineIntel-6-8F-8"),
     ("printf '\\033[31mno' >&2; exit 1", "fails: ␛"),

@@ -7,6 +7,7 @@ perf the CPU, and SYSFS_PATH a copy of that machine's PMUs.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from typing import Final
 
@@ -18,6 +19,7 @@ from turbotui.events.kinds_of_core import X86_KIND
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.own_files import passing_files
 from turbotui.machine.own_program import environment_of_children
+from turbotui.machine.perf_errors import is_core_pmu
 from turbotui.machine.pmus import DEVICES, list_pmus
 from turbotui.machine.small_files import names_in, text_of
 from turbotui.machine.uname import own_uname
@@ -26,12 +28,19 @@ from turbotui.untrusted import decoded, one_line
 
 _PATIENCE: Final = 10.0  # seconds; perf takes 0.3 s with every PMU of a server
 _WHAT: Final = ("list", "-j", "pmu", "metric")  # which excludes the kernel's tracepoints
+_IN_TEXT: Final = ("list", "--details", "pmu")
+_NAME_LINE: Final = re.compile(r"  (\S+) *")
+_TERMS_LINE: Final = re.compile(r" {8}([\w-]+)/([^/\s]+)/ *")
 _PER_PMU: Final = ("type", "cpumask", "cpus", "identifier", "alias")
 _ONLINE: Final = "/sys/devices/system/cpu/online"
 _WRAPPED: Final = ("/usr/lib/linux-tools/{0}/perf", "/usr/lib/linux-tools-{0}/perf")
 """The program that Ubuntu's script /usr/bin/perf runs, by the kernel's release (package linux-tools-common)."""
 _NOT_VENDORS: Final = frozenset({"tool", "software", "tracepoint"})
-_NEWER: Final = "install a newer package linux-perf (Debian 12: from bookworm-backports)"
+_NEWER: Final = "package linux-perf (Debian 12: from bookworm-backports)"
+_TEXT_EVENTS: Final = ("perf before 6.2 lists no units of events, so those of uncore PMUs are left out: a newer "
+                       f"{_NEWER} has them.")
+_TEXT_METRICS: Final = ("perf before 6.2 lists no units of metrics, so none is taken from it: a newer "
+                        f"{_NEWER} has them.")
 _REMEDY: Final = "name a folder of pmu-events JSON with --event-tables"
 
 _HIDDEN: Final = ("perf lists no event that its vendor calls deprecated; a folder of pmu-events JSON has those "
@@ -45,6 +54,10 @@ _FIRST_OF_A_NAME: Final = ("perf lists one metric of each name: of those that cp
 _NONE: Final = "No event tables of the vendor"
 
 _Object = dict[str, str]
+
+
+class OldPerfError(NoTablesError):
+    """perf lists no JSON, because it is older than Linux 6.2."""
 
 
 class PerfTables:
@@ -85,17 +98,55 @@ class PerfTables:
         """
         path = self._perf()
         release = decoded(_run(path, ("version",), {})).strip().removeprefix("perf version ")
-        if self._host.kind is HostKind.REAL:
-            answer = _run(path, _WHAT, {})
-        else:
-            with passing_files(_pmu_files(self._host)) as folder:
-                answer = _run(path, _WHAT, {"PERF_CPUID": self._cpuid, "SYSFS_PATH": f"{folder}/sys"})
         kinds = [name for name in list_pmus(self._host) if name.startswith(X86_KIND)]
-        tables = parse_list(answer, f"perf {one_line(release)} list -j", _FIRST_OF_A_NAME if len(kinds) > 1 else "")
+        remedy = _REMEDY
+        try:
+            tables = parse_list(self._listed(path, _WHAT), f"perf {one_line(release)} list -j",
+                                _FIRST_OF_A_NAME if len(kinds) > 1 else "")
+        except OldPerfError:
+            tables = parse_text(self._listed(path, _IN_TEXT), f"perf {one_line(release)} list")
+            remedy = f"install a newer {_NEWER}, or {_REMEDY}"
         if not len(tables.events()):
             raise NoTablesError(f"{_NONE}: perf {one_line(release)} lists none for the CPU {self._cpuid} and the PMUs "
-                                f"that this machine has; {_REMEDY}.")
+                                f"that this machine has; {remedy}.")
         return tables
+
+
+    def _listed(self, path: str, words: tuple[str, ...]) -> bytes:
+        if self._host.kind is HostKind.REAL:
+            return _run(path, words, {})
+        with passing_files(_pmu_files(self._host)) as folder:
+            return _run(path, words, {"PERF_CPUID": self._cpuid, "SYSFS_PATH": f"{folder}/sys"})
+
+
+def parse_text(answer: bytes, source: str) -> VendorTables:
+    """Parse the output of `perf list --details pmu`, as perf has printed it before it knew JSON.
+
+    It prints no factors and units, so only events of cores, which have none, are taken, and no metrics.
+
+    Args:
+        source: the origin of the output, for people to read.
+    """
+    events: dict[str, list[VendorEvent]] = {}
+    topic, name, brief = "", "", ""
+    for line in decoded(answer).splitlines():
+        if line.endswith(":") and not line.startswith(" "):
+            topic, name = line[:-1], ""
+        elif match := _NAME_LINE.fullmatch(line):
+            name, brief = match[1].lower(), ""
+        elif (match := _TERMS_LINE.fullmatch(line)) and name and topic:
+            if is_core_pmu(match[1]):
+                events.setdefault(name, []).append(
+                    VendorEvent(name=name, pmu=match[1], terms=match[2], brief=brief.strip("[]"), topic=topic))
+            name = ""
+        elif name:
+            brief = f"{brief} {line.strip()}".lstrip()
+    return VendorTables(source, VendorRows(events, _itself), VendorRows({}, _metric), lacks_events=_TEXT_EVENTS,
+                        lacks_metrics=_TEXT_METRICS)
+
+
+def _itself(event: VendorEvent) -> VendorEvent:
+    return event
 
 
 def parse_list(answer: bytes, source: str, lacks_metrics: str = "") -> VendorTables:
@@ -180,9 +231,8 @@ def _run(path: str, words: tuple[str, ...], environment: dict[str, str]) -> byte
     if done.returncode != 0 or not done.stdout.strip():
         lines = [one_line(line) for line in decoded(done.stderr).splitlines() if line.strip()]
         words_of_perf = lines[0].removeprefix("Error:").strip() if lines else f"status {done.returncode}, and no output"
-        older = "unknown switch" in words_of_perf
-        remedy = f"{_NEWER}, or {_REMEDY}" if older else _REMEDY
-        raise NoTablesError(f"{failure} fails: {words_of_perf}{' (JSON since perf 6.2)' if older else ''}; {remedy}.")
+        kind = OldPerfError if "unknown switch" in words_of_perf else NoTablesError
+        raise kind(f"{failure} fails: {words_of_perf}; {_REMEDY}.")
     return done.stdout
 
 
