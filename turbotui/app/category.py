@@ -22,6 +22,7 @@ from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
 
 _GAPS: Final = 2 + 6
 """Characters beside the groups: the margins, and the key of the list."""
+_BEYOND: Final = " beyond the right edge: → goes there"
 
 
 class CategoryTable(Protocol):
@@ -53,7 +54,9 @@ class CategoryKeys(Window[str]):
         self._watch = watch
         self._table = table
         self._changed = self._is_over = False
-        self._said = "a letter shows or hides a group, SHIFT and the letter that group alone · Esc closes"
+        keys = "a letter shows or hides a group, SHIFT that group alone · Esc closes"
+        beyond = self._beyond(watch.columns)
+        self._said = f"{several(beyond, 'column')}{_BEYOND} · {keys}" if beyond else keys
 
     def compose(self) -> ComposeResult:
         """Lay out the groups and a sentence."""
@@ -117,9 +120,11 @@ class CategoryKeys(Window[str]):
             self._watch.show_only(())
         count, shown = self._watch.toggle_group(names)
         self._table.show_columns()
-        if not shown:
-            return f"{word}: {several(count, 'column')} hidden"
+        sentence = f"{word}: {several(count, 'column')} {'shown' if shown else 'hidden'}{' alone' if alone else ''}"
+        beyond = self._beyond(self._watch.group_columns(names) if shown else self._watch.columns)
+        return f"{sentence}, {beyond} {'of them' if shown else 'others'}{_BEYOND}" if beyond else sentence
+
+    def _beyond(self, columns: Sequence[CounterColumn]) -> int:
+        """How many of these columns the screen has no room for."""
         drawn = {column.id for column in self._table.shown[0]}
-        beyond = [column for column in self._watch.group_columns(names) if column.id not in drawn]
-        aside = f", {len(beyond)} of them beyond the right edge: → goes there" if beyond else ""
-        return f"{word}: {several(count, 'column')} shown{' alone' if alone else ''}{aside}"
+        return sum(column.id not in drawn and not column.identity for column in columns)
