@@ -12,7 +12,8 @@ from scripted_machine import FakeSession
 from textual.events import MouseDown, MouseMove, MouseUp
 from textual.pilot import Pilot
 
-from turbotui.app.settings import parse_settings, read_settings, remember
+from turbotui.app.settings import kind_of_machine, parse_settings, read_settings, remember
+from turbotui.machine.host import HostKind
 from turbotui.widgets.arrangement import ColumnArrangement
 from turbotui.widgets.profiles import Profiles
 
@@ -116,7 +117,8 @@ async def test_what_is_remembered_is_there_at_the_next_start(tmp_path: Path, mon
     file = tmp_path / "turbotui" / "settings.toml"
     file.parent.mkdir()
     file.write_text('[tables.cpus] # mine\norder = ["Bzy_MHz", "Absent", "Busy%"]\nwidths = {Absent = 9}\n')
-    async with dashboard(FakeSession(), settings=read_settings({"XDG_CONFIG_HOME": str(tmp_path)})) as (app, pilot):
+    session = FakeSession(kind=HostKind.REAL)
+    async with dashboard(session, settings=read_settings({"XDG_CONFIG_HOME": str(tmp_path)})) as (app, pilot):
         await pilot.press("1")
         await pilot.pause()
         found = titles(app)
@@ -132,7 +134,7 @@ async def test_what_is_remembered_is_there_at_the_next_start(tmp_path: Path, mon
 async def test_columns_of_a_table_of_rows_are_remembered_under_its_name(tmp_path: Path,
                                                                         monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    async with dashboard(FakeSession()) as (_, pilot):
+    async with dashboard(FakeSession(kind=HostKind.REAL)) as (_, pilot):
         await pilot.press("9")
         await pilot.pause()
         await pilot.press("m", "up", "enter", "ctrl+s")
@@ -140,6 +142,30 @@ async def test_columns_of_a_table_of_rows_are_remembered_under_its_name(tmp_path
     found = read_settings({"XDG_CONFIG_HOME": str(tmp_path)})
     assert not found.problems
     assert list(found.tables) == ["sources"]
+
+
+async def test_what_a_simulated_machine_remembers_leaves_real_ones_alone(tmp_path: Path,
+                                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = {"XDG_CONFIG_HOME": str(tmp_path)}
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    remember(environment, {"cpus": ColumnArrangement(("IPC",))}, {"intel": ("CPU", "IPC")}, theme="contrast",
+             interval=2.0, screen="power")
+    before = read_settings(environment)
+    async with dashboard(FakeSession(), settings=before, screen="cpus") as (app, pilot):
+        await pilot.press("T", "plus", "m", "up", "enter", "c", "f", "ctrl+s")
+        await pilot.pause()
+        assert "nothing for real ones" in text_of(app, "status")
+        kind, changed = kind_of_machine(app.session.machine), dict(app.watched.arrangements)
+    after = read_settings(environment)
+    for kind_of_real in ("intel", "amd-guest"):
+        assert after.columns_on(kind_of_real) == before.columns_on(kind_of_real)
+        assert after.tables_on(kind_of_real) == before.tables
+    assert (after.theme, after.interval, after.screen) == (before.theme, before.interval, before.screen)
+    assert not after.problems
+    assert kind == "simulated-intel"
+    assert after.tables_on(kind) == changed != before.tables
+    async with dashboard(FakeSession(), settings=after, screen="cpus") as (app, _pilot):
+        assert app.watched.arrangements == changed
 
 
 def test_a_table_that_is_as_usual_again_is_taken_out_and_the_rest_stays(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from turbotui.app.player import Player
 from turbotui.app.settings import PersonalSettings, parse_settings, read_settings, remember
 from turbotui.app.user_keys import PRESETS, key_named, with_keys
 from turbotui.errors import TurbotuiError
+from turbotui.machine.host import HostKind
 from turbotui.widgets.listing import Listing
 
 WRITTEN = """\
@@ -177,7 +178,8 @@ async def test_keys_of_ones_own_act_and_are_shown_and_the_usual_ones_do_not() ->
 
 async def test_theme_and_screen_of_the_settings_are_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    async with dashboard(FakeSession(), settings=PersonalSettings(theme="ansi", screen="Power")) as (app, pilot):
+    session = FakeSession(kind=HostKind.REAL)
+    async with dashboard(session, settings=PersonalSettings(theme="ansi", screen="Power")) as (app, pilot):
         assert (app.theme, app.current_mode) == ("ansi", "power")
         await pilot.press("ctrl+s")
         await pilot.pause()
@@ -187,7 +189,7 @@ async def test_theme_and_screen_of_the_settings_are_the_first(tmp_path: Path, mo
 
 async def test_the_interval_of_a_recording_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    async with dashboard(FakeSession()) as (app, pilot):
+    async with dashboard(FakeSession(kind=HostKind.REAL)) as (app, pilot):
         assert app.watched.cursor is not None
         app.watched.player = Player(app.watched.cursor, 1.0)
         await pilot.press("ctrl+s")

@@ -78,7 +78,8 @@ _COMMON: Final = (
     Action("record", "record", ("ctrl+r",), "ctrl+r", "Record to a file from now on, or end the recording."),
     Action("past_now", "past_now", ("backspace",), "⌫", "Return to now."),
     Action("remember", "remember", ("ctrl+s",), "ctrl+s",
-           "Remember theme, interval, screen and columns for every start (docs/settings.md)."),
+           "Remember theme, interval, screen and columns for every start; of simulated and recorded machines, columns "
+           "alone (docs/settings.md)."),
     Action("open", "open", ("enter",), "Enter",
            "Open what the cursor is on: the tasks of a CPU, the CPUs of a task, a number of the overview, a level of "
            "screen "

@@ -11,6 +11,7 @@ from turbotui.app.screen_table import screen_named
 from turbotui.app.sessions import PresentedSession, WatchedSession
 from turbotui.app.settings import PersonalSettings, kind_of_machine, read_settings, remember
 from turbotui.errors import TurbotuiError, UsageError
+from turbotui.machine.host import HostKind
 from turbotui.widgets.arrangement import USUAL
 
 if TYPE_CHECKING:
@@ -65,7 +66,10 @@ def first_screen(settings: PersonalSettings) -> tuple[str, str]:
 
 
 def remember_view(watch: Watch, theme: str, screen: ScreenSpec) -> str:
-    """Write theme, interval, screen and visible columns into the settings; returns a sentence about the result."""
+    """Write the view into the settings; returns a sentence about the result.
+
+    On a machine that is not real only columns are written, for its kind, so that no real machine looks different.
+    """
     columns = tuple(column.id for column in watch.columns)
     kind = kind_of_machine(watch.session.machine)
     if frozenset(columns) == watch.usual:
@@ -73,12 +77,18 @@ def remember_view(watch: Watch, theme: str, screen: ScreenSpec) -> str:
     own = watch.player is None and watch.session.collector is None  # else a recording's or collector's
     interval = {"interval": float(watch.interval)} if own else {}
     changed = {name: watch.arrangements.get(name, USUAL) for name in (*watch.arrangements, *watch.remembered)}
+    is_real = watch.session.machine.host.kind is HostKind.REAL
     try:
-        path = remember(os.environ, changed, {kind: columns}, theme=theme, screen=screen.word, **interval)
+        if is_real:
+            path = remember(os.environ, changed, {kind: columns}, None, theme=theme, screen=screen.word, **interval)
+        else:
+            path = remember(os.environ, {}, {kind: columns}, {kind: changed})
     except TurbotuiError as error:
         return str(error)
     watch.remembered = frozenset(changed)
-    return f"Remembered theme, interval, screen and, for {kind} machines, columns in {path}"
+    if is_real:
+        return f"Remembered theme, interval, screen and, for {kind} machines, columns in {path}"
+    return f"Remembered columns for {kind} machines, and nothing for real ones, in {path}"
 
 
 def forget_view(watch: Watch) -> str:
@@ -86,8 +96,9 @@ def forget_view(watch: Watch) -> str:
     settings = read_settings(os.environ)
     tables = dict.fromkeys((*settings.tables, *watch.remembered), USUAL)
     try:
-        path = remember(os.environ, tables, dict.fromkeys(settings.machines), theme=None, interval=None, screen=None,
-                        columns=None)
+        own = {kind: dict.fromkeys(arrangements, USUAL) for kind, arrangements in settings.machine_tables.items()}
+        path = remember(os.environ, tables, dict.fromkeys(settings.machines), own, theme=None, interval=None,
+                        screen=None, columns=None)
     except TurbotuiError as error:
         return str(error)
     watch.remembered = frozenset()

@@ -32,7 +32,7 @@ from turbotui.app.past import LivePast, TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.screen_table import SCREENS, screen_named
 from turbotui.app.sessions import WatchedSession, has_banner
-from turbotui.app.settings import NO_SETTINGS, PersonalSettings
+from turbotui.app.settings import NO_SETTINGS, PersonalSettings, kind_of_machine
 from turbotui.app.tcc import tcc_prompt
 from turbotui.app.themes import SIXTEEN, THEMES, TUI_DEFAULTS
 from turbotui.app.tour import Tour
@@ -128,8 +128,8 @@ class TurbotuiApp(FramesApp):
             problems = (*problems, settings.problem("theme", f'no theme is called "{settings.theme}"'))
         self._problems = tuple(filter(None, (*settings.problems, *problems, unknown)))
         remembered = settings.theme if rich and settings.theme in self.available_themes else ""
-        self.watched.arrangements = dict(settings.tables)
-        self.watched.remembered = frozenset(settings.tables)
+        tables = settings.tables_on(kind_of_machine(session.machine))
+        self.watched.arrangements, self.watched.remembered = dict(tables), frozenset(tables)
         if settings.alerts:
             from turbotui.app.alerting import make_alerts  # noqa: PLC0415 - most people have none
 

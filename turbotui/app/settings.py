@@ -57,6 +57,8 @@ class PersonalSettings:
     columns: tuple[str, ...] = ()  # names of the visible columns of CPUs, on kinds of machine without their own
     # the same by the kind of machine (`kind_of_machine`): empty for the usual ones
     machines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # order, widths and choice of columns by the table's name on kinds of machine that have their own
+    machine_tables: Mapping[str, Mapping[str, ColumnArrangement]] = field(default_factory=dict)
     tour: bool = True  # whether the tour is offered at the start
     keep_runs: bool = True  # whether runs of the dashboard are recorded, for `turbotui replay` without a file
     event_tables: str = ""  # folder of the vendor's names of events; used by `events.event_tables.opening`
@@ -83,6 +85,10 @@ class PersonalSettings:
     def columns_on(self, kind: str) -> tuple[str, ...]:
         """Names of the visible columns of CPUs on a kind of machine; empty for the usual ones."""
         return self.machines.get(kind, self.columns)
+
+    def tables_on(self, kind: str) -> Mapping[str, ColumnArrangement]:
+        """Order, widths and choice of columns by the table's name on a kind of machine."""
+        return self.machine_tables.get(kind, self.tables)
 
     def problem(self, name: str, why: str, within: Sequence[str] = (), which: int = 0) -> str:
         """A sentence about the mistake in a name, with its line in the file.
@@ -195,9 +201,10 @@ def _read_keys(file: PersonalSettings, table: Mapping[str, Any], problems: list[
     return {"preset": "".join(keys.pop(_PRESET, ())), "keys": keys}
 
 
-def _read_tables(file: PersonalSettings, table: object, problems: list[str]) -> dict[str, Any]:
+def _read_tables(file: PersonalSettings, table: object, problems: list[str],
+                 within: tuple[str, ...] = ()) -> dict[str, Any]:
     if not isinstance(table, Mapping) or not all(isinstance(columns, Mapping) for columns in table.values()):
-        raise WrongKindError("tables, as [tables.cpus]")
+        raise WrongKindError(f"tables, as [{'.'.join((*within, _TABLES))}.cpus]")
     found: dict[str, ColumnArrangement] = {}
     for name, columns in table.items():
         arrangement = USUAL
@@ -206,7 +213,7 @@ def _read_tables(file: PersonalSettings, table: object, problems: list[str]) -> 
                 one = make_row(ColumnArrangement, {key: value}, order=texts, show=texts, hide=texts, widths=widths)
                 arrangement = replace(arrangement, **{key: getattr(one, key)})
             except RowError as error:
-                problems.append(file.problem(key, str(error), (_TABLES, name)))
+                problems.append(file.problem(key, str(error), (*within, _TABLES, name)))
         found[name] = arrangement
     return {"tables": found}
 
@@ -215,17 +222,20 @@ def _read_machines(file: PersonalSettings, table: object, problems: list[str]) -
     if not isinstance(table, Mapping) or not all(isinstance(values, Mapping) for values in table.values()):
         raise WrongKindError(f"tables, as [{_MACHINES}.amd-guest]")
     chosen: dict[str, tuple[str, ...]] = {}
+    tables: dict[str, Mapping[str, ColumnArrangement]] = {}
     for kind, values in table.items():
         for name, value in values.items():
             try:
                 if name == _COLUMNS:
                     chosen[kind] = texts(value)
+                elif name == _TABLES:
+                    tables[kind] = _read_tables(file, value, problems, (_MACHINES, kind))[_TABLES]
                 else:
-                    why = f"machines have {_COLUMNS}, and no {reprlib.repr(name)}"
+                    why = f"machines have {_COLUMNS} and {_TABLES}, and no {reprlib.repr(name)}"
                     problems.append(file.problem(name, why, (_MACHINES, kind)))
             except WrongKindError as wrong:
-                problems.append(file.problem(name, f"{_COLUMNS} has to be {wrong}", (_MACHINES, kind)))
-    return {"machines": chosen}
+                problems.append(file.problem(name, f"{name} has to be {wrong}", (_MACHINES, kind)))
+    return {"machines": chosen, "machine_tables": tables}
 
 
 def _read_alerts(file: PersonalSettings, value: object, problems: list[str]) -> dict[str, Any]:
@@ -323,12 +333,14 @@ _READERS: Final[Mapping[str, _Reader]] = {
 
 def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangement] | None = None,
              machines: Mapping[str, tuple[str, ...] | None] | None = None,
+             machine_tables: Mapping[str, Mapping[str, ColumnArrangement]] | None = None,
              **values: str | float | bool | tuple[str, ...] | None) -> str:
     """Write values into a user's settings, leaving comments, tables and other values as they are; returns the file.
 
     Args:
         tables: the user's arrangement of columns by the table's name; stored keys that it lacks are removed.
         machines: names of the visible columns by the kind of machine; None to remove them.
+        machine_tables: what `tables` holds, for a kind of machine alone.
         values: by the names of `VALUES`; None to remove one.
 
     Raises:
@@ -341,9 +353,10 @@ def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangem
         if not error.missing:
             raise TurbotuiError(f"the settings cannot be read: {error.why} ({path})") from error
         before = _HEAD
-    changed: dict[tuple[str, str], dict[str, Any]] = {
-        (_TABLES, name): {field.name: getattr(one, field.name) or None for field in fields(one)}
-        for name, one in (tables or {}).items()}
+    of_kinds = {(): tables or {}} | {(_MACHINES, kind): own for kind, own in (machine_tables or {}).items()}
+    changed: dict[tuple[str, ...], dict[str, Any]] = {
+        (*within, _TABLES, name): {field.name: getattr(one, field.name) or None for field in fields(one)}
+        for within, own in of_kinds.items() for name, one in own.items()}
     changed |= {(_MACHINES, kind): {_COLUMNS: names} for kind, names in (machines or {}).items()}
     try:
         was = parse_toml(before)
@@ -364,15 +377,8 @@ def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangem
 
 
 def _others(data: Mapping[str, object], values: Collection[str],
-            changed: Mapping[tuple[str, str], Collection[str]]) -> dict[str, object]:
+            changed: Mapping[tuple[str, ...], Collection[str]], path: tuple[str, ...] = ()) -> dict[str, object]:
     """What is in the file beside these values and these of tables; empty tables count as absent."""
-    rest = {name: value for name, value in data.items() if name not in values and name not in {_TABLES, _MACHINES}}
-    for outer in (_TABLES, _MACHINES):
-        inside = data.get(outer)
-        if not isinstance(inside, Mapping):
-            continue
-        for name, table in inside.items():
-            keys = changed.get((outer, name), ())
-            rest[f"{outer}.{name}"] = ({key: one for key, one in table.items() if key not in keys}
-                                       if isinstance(table, Mapping) else table)
+    rest = {name: _others(value, changed.get((*path, name), ()), changed, (*path, name))
+            if isinstance(value, Mapping) else value for name, value in data.items() if name not in values}
     return {name: value for name, value in rest.items() if value != {}}
