@@ -5,17 +5,18 @@ from __future__ import annotations
 import gc
 import math
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 
+import pytest
 from dashboard_driver import terminal_text, text_of
 from simulated_session import SimulatedSession
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.kind_screen import KindScreen
+from turbotui.quantities.columns import Value
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.widgets.comparison import marked_moment
 from turbotui.widgets.segment_lines import SegmentLines
 
 
@@ -137,8 +138,10 @@ async def test_a_comparison_keeps_its_moment_and_not_the_frame() -> None:
     async with interrupts() as (session, screen, pilot):
         frame = screen.watch_state.frame
         assert frame is not None
-        words, compared = marked_moment(frame).words, weakref.ref(frame)
+        compared = weakref.ref(frame)
         await pilot.press("b")
+        assert screen.marked is not None
+        words = screen.marked.words
         del frame
         for _ in range(3):
             session.tick()
@@ -146,3 +149,36 @@ async def test_a_comparison_keeps_its_moment_and_not_the_frame() -> None:
         assert f"COMPARED WITH {words}: " in screen.query_one("#compared", SegmentLines).text
         gc.collect()
         assert compared() is None
+
+
+async def test_rows_are_compared_with_the_means_of_the_last_minute() -> None:
+    async with interrupts(ticks=1) as (session, screen, pilot):
+        totals: dict[int, dict[Hashable, Value]] = {}
+        for _ in range(65):  # the first of them are longer ago
+            session.tick()
+            await pilot.pause()
+            frame, content = screen.watch_state.frame, screen.table.content
+            assert frame is not None
+            assert content is not None
+            total, rate = (next(column for column in screen.known_columns if column.id == name)
+                           for name in ("Total", "Int/s"))
+            at = frame.newer.rows["interrupts"].started_ns
+            totals[at] = {row: content.value(total, row) for row in content.rows}
+        await pilot.press("b")
+        await pilot.pause()
+        content, mark, moment = screen.table.content, screen.table.view.mark, screen.marked
+        assert content is not None
+        assert mark is not None
+        assert moment is not None
+        assert f"COMPARED WITH {moment.seconds:.0f} s until" in screen.query_one("#compared", SegmentLines).text
+        first = min(totals, key=lambda time_ns: abs((at - time_ns) / 1e9 - moment.seconds))
+        assert 59 <= moment.seconds <= 61
+        rates = [(mark.value(rate, row), content.value(rate, row)) for row in content.rows]
+        for row, (mean, _now) in zip(content.rows, rates, strict=True):
+            before, after = totals[first][row], totals[at][row]
+            assert isinstance(before, int | float)
+            assert isinstance(after, int | float)
+            assert mean == pytest.approx((after - before) / moment.seconds, rel=1e-3, abs=0.1)
+        assert any(mean != now for mean, now in rates)
+        assert any(str(row[0]).startswith(f"{keys(screen)[0]}:") for row in mark.rows if isinstance(row, tuple)), (
+            "what is folded now may be unfolded later")

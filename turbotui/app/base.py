@@ -190,15 +190,20 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     def _last_minute(self) -> Frame | None:
         """One frame of the intervals that ended within the minute before the shown moment, as far as they are kept."""
-        frame, cursor = self.watch_state.frame, self.watch_state.cursor
-        if frame is None or cursor is None:
-            return frame
+        kept = list(self.minute())
+        if not kept:
+            return self.watch_state.frame
         from turbotui.recording.averages import averaged  # noqa: PLC0415 - most never compare
 
-        end = frame.newer.wall_ns
-        times = [time_ns for time_ns in cursor.timeline.times if end - _REFERENCE_NS < time_ns <= end]
-        kept = [one for time_ns in times if (one := cursor.timeline.frame(time_ns)) is not None]
-        return averaged(kept) if kept else frame
+        return averaged(kept)
+
+    def minute(self) -> Iterator[Frame]:
+        """The kept frames that ended within the minute before the shown moment, oldest first."""
+        frame, cursor = self.watch_state.frame, self.watch_state.cursor
+        if frame is not None and cursor is not None:
+            end = frame.newer.wall_ns
+            times = [time_ns for time_ns in cursor.timeline.times if end - _REFERENCE_NS < time_ns <= end]
+            yield from filter(None, map(cursor.timeline.frame, times))
 
     def action_mark(self) -> None:
         """Compare with what is shown now, or show values again."""

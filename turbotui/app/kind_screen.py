@@ -97,7 +97,7 @@ class KindScreen(RowTableScreen[KindRow]):
         if outer - self._known_outer:
             self._change(folded=self._table.view.folded | (outer - self._known_outer))
             self._known_outer |= outer
-        self.show_content(self._content(rows, 0 if frame is None else frame.seq))
+        self.show_content(self._content(rows, 0 if frame is None else frame.seq, self._table.view.folded))
         self._show_nothing(found if isinstance(found, Unavailable) and found.reason not in _WAITS else None)
 
     def _show_nothing(self, why: Unavailable | None) -> None:
@@ -115,12 +115,12 @@ class KindScreen(RowTableScreen[KindRow]):
         """The rows that have parts."""
         return frozenset(row.identity for row in rows.newer.roster.rows.values() if row.key in rows.parts)
 
-    def _content(self, rows: RowDifferences | None, seq: int) -> RowContent[KindRow]:
+    def _content(self, rows: RowDifferences | None, seq: int, folded: frozenset[Hashable]) -> RowContent[KindRow]:
         """Make the content; rows inside a folded row, which may be thousands, are left out but for one."""
         parents: dict[Hashable, Hashable] = {}
         table = row_table(self.definition, rows, parts=False)
         if rows is not None and rows.parts:
-            folded, every = self._table.view.folded, list(table.rows)
+            every = list(table.rows)
             by_slot = rows.newer.roster.rows
             for row in every:  # which grows: rows inside a row follow it
                 slots = rows.parts.get(row.row.key, ())
@@ -154,6 +154,16 @@ class KindScreen(RowTableScreen[KindRow]):
                 return as_sentence(why.sentence())
             return self.waiting_for(f"the first reading of {self.definition.source.kind.title}")
         return as_sentence(found.sentence())
+
+    def reference(self, content: RowContent[KindRow]) -> RowContent[KindRow]:
+        """The rows over the minute up to the shown moment, as far as they were read in it: rates are means over it."""
+        kind, rows = self.definition.source.kind.id, self._rows
+        older = next((frame.older.rows[kind] for frame in self.minute()
+                      if frame.older is not None and kind in frame.older.rows), None)
+        if older is None or self._marked is None or not isinstance(rows, RowDifferences):
+            return content
+        self._marked = self._marked._replace(seconds=(rows.newer.started_ns - older.started_ns) / 1e9)
+        return self._content(RowDifferences(older, rows.newer, rows.missed), content.seq, frozenset())
 
     @property
     def remark(self) -> str:

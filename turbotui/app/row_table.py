@@ -224,8 +224,13 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         frame = self.watch_state.frame
         self._marked = marked_moment(frame) if begin and frame is not None else None
         for table in self.tables:
-            table.show_view(replace(table.view, mark=table.content if begin else None), self.watch_state.interval)
+            mark = self.reference(table.content) if begin and table.content is not None else None
+            table.show_view(replace(table.view, mark=mark), self.watch_state.interval)
         self.show_view(self._table.view)
+
+    def reference(self, content: RowContent[R]) -> RowContent[R]:
+        """The rows with which those of later moments are compared: the shown ones."""
+        return content
 
     # Trees
 
