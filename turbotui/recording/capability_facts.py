@@ -111,15 +111,16 @@ class _Numbered(Generic[T_co]):
         self._stored = stored.items()
         self._where = stored.where
         self._read = read
-        self._known: dict[int, T_co] = {}
+        self._known: dict[JsonValue, T_co] = {}  # by identity
 
     def __getitem__(self, number: JsonValue) -> T_co:
-        position = number.integer()
-        if position not in self._known:
+        value = _at(self._stored, number)
+        known = self._known.get(value)
+        if known is None:
             if len(self._known) == _MOST_READ:
                 raise DamagedError(f"{self._where} of the recording has more than {_MOST_READ:,} values in use")
-            self._known[position] = self._read(_at(self._stored, number))
-        return self._known[position]
+            known = self._known[value] = self._read(value)
+        return known
 
 
 def layout_definitions(stored: JsonValue) -> Iterator[Definition]:

@@ -272,7 +272,11 @@ def reason_from(stored: JsonValue) -> Unavailable:
     Raises:
         DamagedError: it is none.
     """
-    parts = stored.items()
-    if len(parts) != 3:
+    parts = stored.value
+    if not isinstance(parts, list) or [type(part) for part in parts] != _REASON:
         raise DamagedError(f"{stored.where} of the recording is no reason")
-    return Unavailable(parts[0].one_of(Reason, Reason.NOT_READ), parts[1].text(), parts[2].text())
+    return Unavailable(_KINDS.get(parts[0], Reason.NOT_READ), in_cell(parts[1]), in_cell(parts[2]))
+
+
+_REASON: Final = [str, str, str]
+_KINDS: Final = {reason.value: reason for reason in Reason}
