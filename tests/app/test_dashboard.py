@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dashboard_driver import cpus, dashboard, lines, table, text_of
+from dashboard_driver import cpus, dashboard, lines, table, text_of, until
 from scripted_machine import GUEST_SIGNALS, FakeSession, Script, build_topology
 from textual.binding import Binding
 from textual.command import CommandList
@@ -630,6 +630,19 @@ async def test_too_small_a_terminal_gets_a_sentence(size: tuple[int, int]) -> No
         await pilot.pause()
         assert table(app).display
         assert "Busy%" in lines(app)[0]
+
+
+@pytest.mark.parametrize("rows", [2, 3, 9])
+async def test_the_palette_has_an_action_in_sight_on_two_rows(rows: int) -> None:
+    async with dashboard(FakeSession(), size=(80, rows)) as (app, pilot):
+        await pilot.press("ctrl+p", *"theme")
+        palette = app.screen
+        await until(pilot, lambda: palette.query_one(Input).value == "theme"
+                    and palette.query_one(CommandList).scrollable_content_region.height)
+        await pilot.press("pagedown", "pagedown", "end", "up")
+        assert palette.query_one(Input).region.y == 0
+        assert 0 < palette.query_one(CommandList).scrollable_content_region.height < rows
+        assert app.screen is palette
 
 
 async def test_a_guest_without_counters_shows_what_it_has_and_names_it_right() -> None:

@@ -13,7 +13,7 @@ from textual.system_commands import SystemCommandsProvider
 from textual.widgets import Input
 
 from turbotui.app.actions import KEYLESS, actions_of
-from turbotui.app.base import WatchScreen
+from turbotui.app.base import SMALLEST, WatchScreen
 from turbotui.app.modal import LONGEST_LINE
 from turbotui.app.screen_table import SCREENS
 from turbotui.feature import EVERYWHERE, ScreenSpec
@@ -32,7 +32,18 @@ class OrderedCommands(SystemCommandsProvider):
 
 
 class ActionPalette(CommandPalette):
-    """Textual's palette, whose list may have no line to move to: a terminal may have three lines or fewer."""
+    """Textual's palette, whose list may have no line to move to: a terminal may have one line."""
+
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (SMALLEST[1], "-high")]  # noqa: RUF012 - its type is that of the base
+    DEFAULT_CSS = """
+    ActionPalette.-low {
+        Vertical { margin-top: 0; }
+        #--input { border: none; }
+        CommandInput, CommandInput:focus, CommandList, CommandList:focus { border: none; }
+        CommandInput { height: 1; }
+        SearchIcon { margin-top: 0; }
+    }
+    """
 
     def on_mount(self) -> None:
         """Bound what can be typed, as windows do, and show a character that terminals have."""
