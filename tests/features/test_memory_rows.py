@@ -288,6 +288,30 @@ def test_not_mounted_is_a_reason_with_a_remedy_and_pages_are_there(tmp_path: Pat
     assert line.startswith("MemBW, LocalBW, RemoteBW, Remote%, OwnBW, Peak%, L3, L3%: not set: resctrl is not mounted")
 
 
+def test_pages_between_tiers_of_memory_are_counted_by_node(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, mounts="")
+
+    def put(node: int, text: str) -> None:
+        bench.write(f"/sys/devices/system/node/node{node}/vmstat", f"nr_free_pages 9\n{text}")
+
+    bench.tick()
+    assert bench.why("node 0", "Promote/s").reason is Reason.RECORDED, "the file was not copied"
+    for _ in range(2):
+        put(0, "pgpromote_success 5\npgpromote_candidate 90\n")
+        put(1, "pgdemote_kswapd 5\n")
+        bench.tick()
+    assert bench.why("node 0", "Demote/s").detail.endswith("Linux 6.10 and newer count demotions by node")
+    assert bench.why("node 1", "Promote/s").detail.startswith("/sys/devices/system/node/node*/vmstat has no pgpromote")
+    assert bench.why("L3 00", "Demote/s").reason is Reason.NO_HARDWARE
+    for times in (1, 2):
+        put(0, f"pgpromote_success {5 + 40 * times}\npgdemote_kswapd 1\npgdemote_direct {times}\n")
+        put(1, f"pgpromote_success 0\npgdemote_kswapd {3 * times}\npgdemote_khugepaged {times}\npgdemote_proactive 2\n")
+        bench.tick()
+    assert [bench.value("node 0", name) for name in ("Promote/s", "Demote/s")] == [40, 1]
+    assert [bench.value("node 1", name) for name in ("Promote/s", "Demote/s")] == [0, 4]
+    assert [bench.value("machine", name) for name in ("Promote/s", "Demote/s")] == [40, 5]
+
+
 def test_what_the_machine_does_not_monitor_is_a_reason(tmp_path: Path) -> None:
     """Arm's MPAM may count all bytes and no local ones."""
     bench = Bench(tmp_path, features="mbm_total_bytes\n")

@@ -6,19 +6,18 @@ Bandwidth and occupancy are resctrl's (kernel Documentation/filesystems/resctrl.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from turbotui.dataclass import dataclass
-from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.machine import Machine
+from turbotui.machine.memory_levels import NODES, MemoryLevel, memory_levels
 from turbotui.machine.memory_peak import MemoryPeak
 from turbotui.machine.resctrl import OCCUPANCY, resctrl_info, resctrl_mount, why_no_resctrl
 from turbotui.machine.small_files import line_of, names_in
 from turbotui.machine.topology import CpuPlace, read_topology
 from turbotui.quantities.columns import PERCENT, Value
-from turbotui.quantities.plain_numbers import integer, numbers_by_name, whole_number
+from turbotui.quantities.plain_numbers import numbers_by_name, whole_number
 from turbotui.quantities.row_kinds import ClockId, Form, Quantity, QuantityId, RowKind
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce
@@ -33,7 +32,7 @@ _RESCTRL: Final = "kernel Documentation/filesystems/resctrl.rst"
 _NUMASTAT: Final = "kernel Documentation/admin-guide/numastat.rst"
 _SMBIOS: Final = "DSP0134 (SMBIOS) 3.7, 7.18"
 _BALANCING: Final = "kernel Documentation/admin-guide/sysctl/kernel.rst, numa_balancing"
-_NODES: Final = "/sys/devices/system/node"
+_TIERS: Final = "kernel mm/migrate.c (PGPROMOTE_SUCCESS) and mm/vmscan.c (PGDEMOTE_KSWAPD)"
 _VMSTAT: Final = "/proc/vmstat"
 _MON: Final = "/sys/fs/resctrl: mon_data/mon_L3_* of all groups"
 _SKEW: Final = 0.02  # of all bytes: local ones are read a moment before
@@ -56,10 +55,12 @@ QUANTITIES: Final = (
              "kernel ABI/testing/sysfs-devices-system-cpu"),
     Quantity(_PEAK, KIND.id, Unit.COUNT, Behavior.GAUGE, Reduce.SUM, "/sys/firmware/dmi/entries/17-*", _SMBIOS,
              form=Form.DOUBLE),  # no unit is bytes a second
-    _counter("miss", Unit.COUNT, f"{_NODES}/node*/numastat, numa_miss", _NUMASTAT, clock="pages"),
-    _counter("foreign", Unit.COUNT, f"{_NODES}/node*/numastat, numa_foreign", _NUMASTAT, clock="pages"),
-    _counter("other", Unit.COUNT, f"{_NODES}/node*/numastat, other_node", _NUMASTAT, clock="pages"),
+    _counter("miss", Unit.COUNT, f"{NODES}/node*/numastat, numa_miss", _NUMASTAT, clock="pages"),
+    _counter("foreign", Unit.COUNT, f"{NODES}/node*/numastat, numa_foreign", _NUMASTAT, clock="pages"),
+    _counter("other", Unit.COUNT, f"{NODES}/node*/numastat, other_node", _NUMASTAT, clock="pages"),
     _counter("migrated", Unit.COUNT, f"{_VMSTAT}, numa_pages_migrated", _BALANCING, clock="pages"),
+    _counter("promoted", Unit.COUNT, f"{NODES}/node*/vmstat, pgpromote_success", _TIERS, clock="pages"),
+    _counter("demoted", Unit.COUNT, f"{NODES}/node*/vmstat, pgdemote_*", _TIERS, clock="pages"),
     _counter("total.gaps", Unit.COUNT, _MON, _RESCTRL),
     _counter("local.gaps", Unit.COUNT, _MON, _RESCTRL, clock="local"),
     _counter("own.gaps", Unit.COUNT, _MON, _RESCTRL),
@@ -69,7 +70,9 @@ _EVENTS: Final = {"local": "mbm_local_bytes", "total": "mbm_total_bytes", "occup
 _CLOCKS: Final = {"": _EVENTS["total"], "local": _EVENTS["local"]}
 _PAGES: Final = {"miss": "numa_miss", "foreign": "numa_foreign", "other": "other_node"}
 _MIGRATED: Final = "numa_pages_migrated"
-_OF_NODES: Final = Unavailable(Reason.NO_HARDWARE, "the kernel counts pages by node")
+_PROMOTED: Final = "pgpromote_success"
+_DEMOTED: Final = "pgdemote_"  # by whom follows: kswapd, direct, khugepaged, proactive
+_OFNODES: Final = Unavailable(Reason.NO_HARDWARE, "the kernel counts pages by node")
 _OF_MACHINE: Final = Unavailable(Reason.NO_HARDWARE, "the kernel counts pages that it moves for the whole machine")
 _NO_MEMORY: Final = Unavailable(Reason.NO_HARDWARE, "a cache is no memory of its own")
 _NO_CACHE: Final = Unavailable(Reason.NO_HARDWARE, "no L3 cache is in it: what other nodes move is counted there")
@@ -79,64 +82,13 @@ _UNDIVIDED: Final = Unavailable(Reason.NO_DRIVER, "nodes share the L3 cache, and
                                                   "Linux 6.11 and newer count sub-NUMA nodes")
 _NO_BALANCING: Final = Unavailable(Reason.NO_DRIVER, f"{_VMSTAT} has no numa_pages_migrated: the kernel was built "
                                                      "without automatic NUMA balancing")
-_NO_NUMASTAT: Final = Unavailable(Reason.NO_DRIVER, f"{_NODES}/node*/numastat does not have it: the kernel was built "
+_NO_NUMASTAT: Final = Unavailable(Reason.NO_DRIVER, f"{NODES}/node*/numastat does not have it: the kernel was built "
                                                     "without NUMA")
+_NO_PROMOTIONS: Final = Unavailable(Reason.NO_DRIVER, f"{NODES}/node*/vmstat has no pgpromote_success: Linux 5.18 and "
+                                                      "newer have it, with automatic NUMA balancing")
+_NO_DEMOTIONS: Final = Unavailable(Reason.NO_DRIVER, f"{NODES}/node*/vmstat has no pgdemote_kswapd: Linux 6.10 and "
+                                                     "newer count demotions by node")
 _NO_SIZE: Final = Unavailable(Reason.NO_DRIVER, "sysfs does not say how large the cache is")
-
-
-@dataclass(slots=True)
-class _Level:
-    """A row."""
-
-    key: str
-    parent: str
-    scope: Scope
-    number: int  # sysfs's id; 0 of the machine
-    slot: RowSlot = -1
-    domain: str = ""  # of resctrl, which counts it; "" if nothing does
-    node: int | None = None  # the node whose pages are the row's
-
-    @property
-    def in_cache(self) -> bool:  # a sub-NUMA node
-        return self.parent.startswith("L3 ")
-
-
-def _levels(host: Host, places: Sequence[CpuPlace]) -> Iterator[_Level]:
-    """Yield the rows of a machine, each before those inside it.
-
-    Packages are rows where they are more than one and are no nodes, nodes where there are more than one.
-    """
-    package_of: dict[int, set[int]] = {}
-    caches: dict[int, set[int]] = {}
-    for place in places:
-        package_of.setdefault(place.node, set()).add(place.package)
-        if place.l3 >= 0:
-            caches.setdefault(place.l3, set()).add(place.node)
-    packages = {place.package for place in places}
-    matches = (re.fullmatch(r"node([0-9]{1,4})", name) for name in names_in(host, _NODES))
-    nodes = sorted({*package_of, *(integer(match[1]) for match in matches if match)} - {-1})
-    one_to_one = len(package_of) == len(packages)
-    yield _Level("machine", "", Scope.SYSTEM, 0, node=nodes[0] if len(nodes) == 1 else None)
-
-    def package_row(package: int) -> str:
-        return "machine" if one_to_one or len(packages) < 2 else f"package {package}"
-
-    for package in sorted(packages):
-        if package_row(package) != "machine":
-            yield _Level(package_row(package), "machine", Scope.PACKAGE, package)
-    inside = {node: number for number, members in caches.items() if len(members) > 1 for node in members}
-    for number in sorted(set(inside.values())):
-        package = next(place.package for place in places if place.l3 == number)
-        yield _Level(f"L3 {number:02d}", package_row(package), Scope.L3, number, domain=f"L3 {number:02d}")
-    for node in nodes if len(nodes) > 1 else ():
-        of = package_of.get(node, set())
-        parent = package_row(next(iter(of))) if len(of) == 1 else "machine"
-        cache = f"L3 {inside[node]:02d}" if node in inside else ""
-        yield _Level(f"node {node}", cache or parent, Scope.NODE, node, node=node,
-                     domain=cache and f"{cache} node {node}")
-    for place in {place.l3: place for place in places if place.l3 >= 0 and place.l3 not in inside.values()}.values():
-        yield _Level(f"L3 {place.l3:02d}", f"node {place.node}" if len(nodes) > 1 else package_row(place.package),
-                     Scope.L3, place.l3, domain=f"L3 {place.l3:02d}")
 
 
 _Number: TypeAlias = "int | float | Unavailable"
@@ -158,7 +110,8 @@ class MemoryReader:
         self._events = resctrl_info(machine.host, self._top).events.get("L3", ()) if self._top else ()
         self._totals = ResctrlTotals(machine.host, self._top,
                                      [event for event in _EVENTS.values() if event in self._events])
-        self._levels: dict[str, _Level] = {}
+        self._levels: dict[str, MemoryLevel] = {}
+        self._slots: dict[str, RowSlot] = {}
         self._inside: dict[str, list[str]] = {}  # row -> rows inside it
         self._remote: dict[str, int] = {}  # node -> bytes that its caches moved from and to memory of other nodes
 
@@ -166,10 +119,10 @@ class MemoryReader:
         """Put every level: what is counted for it, or the sum of what is inside it."""
         domains = self._totals.read() if self._top else {}
         if not self._levels:
-            self._add(_levels(self._host, self._places), into)
+            self._add(memory_levels(self._host, self._places), into)
         elif domains.keys() - {level.domain for level in self._levels.values()}:
             self._places = tuple(read_topology(self._host, None).places.values())
-            self._add(_levels(self._host, self._places), into)
+            self._add(memory_levels(self._host, self._places), into)
         found: dict[str, _Numbers] = {}
         times: dict[str, Mapping[ClockId, int]] = {}
         for key, level in reversed(self._levels.items()):
@@ -183,21 +136,21 @@ class MemoryReader:
         for key, level in reversed(self._levels.items()):
             found[key] |= self._own(level, found)
             for quantity, value in found[key].items():
-                into.put(level.slot, quantity, value)
+                into.put(self._slots[key], quantity, value)
             for clock, at_ns in times[key].items():
-                into.read_at((level.slot,), at_ns, clock)
+                into.read_at((self._slots[key],), at_ns, clock)
 
     def close(self) -> None:
         """Close the files of groups."""
         self._totals.close()
 
-    def _add(self, levels: Iterable[_Level], into: Columns) -> None:
+    def _add(self, levels: Iterable[MemoryLevel], into: Columns) -> None:
         """Give rows to levels that have none yet, and put what does not change."""
         for level in levels:
             slot = None if level.key in self._levels else into.birth(
                 Row(level.key, parent=level.parent, name=level.key))
             if slot is not None:
-                level.slot = slot
+                self._slots[level.key] = slot
                 self._levels[level.key] = level
                 self._inside[level.key] = []
                 if level.parent:
@@ -208,9 +161,10 @@ class MemoryReader:
             parts = {part: sizes[part] for part in self._inside[key]}
             sizes[key] = self._size(level.number) if level.scope is Scope.L3 else sum_of(parts) if parts else (
                 _SHARED_CACHE if level.in_cache else _NO_CACHE)
-            into.put(level.slot, "size", sizes[key])
-            into.put(level.slot, _PEAK, self._peak_of(level))
-            into.put(level.slot, "own.lacks", _OF_OTHERS if level.scope is not Scope.SYSTEM and nodes > 2 else "")
+            slot = self._slots[key]
+            into.put(slot, "size", sizes[key])
+            into.put(slot, _PEAK, self._peak_of(level))
+            into.put(slot, "own.lacks", _OF_OTHERS if level.scope is not Scope.SYSTEM and nodes > 2 else "")
 
     def _size(self, cache: int) -> _Number:
         cpu = next((place.cpu for place in self._places if place.l3 == cache), -1)
@@ -221,7 +175,7 @@ class MemoryReader:
                 return size << 10 if size else _NO_SIZE
         return _NO_SIZE
 
-    def _peak_of(self, level: _Level) -> _Number:
+    def _peak_of(self, level: MemoryLevel) -> _Number:
         """Bytes a second that a level's memory can move: equal parts of the machine's."""
         nodes = sum(1 for one in self._levels.values() if one.scope is Scope.NODE)
         parts = {Scope.SYSTEM: 1, Scope.PACKAGE: len({place.package for place in self._places}),
@@ -232,7 +186,8 @@ class MemoryReader:
         peak = self._peak.of(1, parts) if parts else None
         return peak * 1e9 if peak else Unavailable(Reason.NO_HARDWARE, MemoryPeak.why)
 
-    def _traffic(self, level: _Level, counts: Mapping[str, DomainTotal], parts: Mapping[str, _Numbers]) -> _Numbers:
+    def _traffic(self, level: MemoryLevel, counts: Mapping[str, DomainTotal],
+                 parts: Mapping[str, _Numbers]) -> _Numbers:
         found: _Numbers = {}
         for quantity, event in _EVENTS.items():
             gaps = f"{quantity}.gaps"
@@ -253,7 +208,7 @@ class MemoryReader:
         del found["occupied.gaps"]
         return found
 
-    def _own(self, level: _Level, found: Mapping[str, _Numbers]) -> _Numbers:
+    def _own(self, level: MemoryLevel, found: Mapping[str, _Numbers]) -> _Numbers:
         """What the memory of a level moved: what its own caches took, and the rest of those of the other node.
 
         Where there are more than two nodes, nobody knows from which of them the rest came.
@@ -271,7 +226,7 @@ class MemoryReader:
         remote, gaps = self._moved(others[0], found[others[0].key])[1]
         return {"own": sum_of({level.key: own, others[0].key: remote}), "own.gaps": own_gaps + gaps}
 
-    def _moved(self, node: _Level, numbers: _Numbers) -> tuple[tuple[_Number, int], tuple[_Number, int]]:
+    def _moved(self, node: MemoryLevel, numbers: _Numbers) -> tuple[tuple[_Number, int], tuple[_Number, int]]:
         """Local and remote bytes of a node's caches, each with its gaps; a node without caches moves nothing."""
         if not (self._inside[node.key] or node.domain):
             return (0, 0), (0, 0)
@@ -284,24 +239,33 @@ class MemoryReader:
         remote = self._remote[node.key] = max(self._remote.get(node.key, 0), int(total - local))
         return (local, gaps), (remote, gaps + all_gaps)
 
-    def _pages(self, level: _Level, parts: Mapping[str, _Numbers]) -> _Numbers:
+    def _pages(self, level: MemoryLevel, parts: Mapping[str, _Numbers]) -> _Numbers:
         found: _Numbers = {"migrated": _OF_MACHINE}
         if level.scope is Scope.SYSTEM:
             found["migrated"] = self._lines(_VMSTAT).get(_MIGRATED, _NO_BALANCING)
         if level.node is not None:
-            lines = self._lines(f"{_NODES}/node{level.node}/numastat")
-            return found | {quantity: lines.get(name, _NO_NUMASTAT) for quantity, name in _PAGES.items()}
+            lines = self._lines(f"{NODES}/node{level.node}/numastat")
+            return found | self._tiers(level.node) | {
+                quantity: lines.get(name, _NO_NUMASTAT) for quantity, name in _PAGES.items()}
+        by_node = (*_PAGES, "promoted", "demoted")
         if level.scope is Scope.L3 and not parts:
-            return found | dict.fromkeys(_PAGES, _OF_NODES)
+            return found | dict.fromkeys(by_node, _OFNODES)
         return found | {quantity: sum_of({part: numbers[quantity] for part, numbers in parts.items()}) if parts
-                        else _NO_NUMASTAT for quantity in _PAGES}
+                        else _NO_NUMASTAT for quantity in by_node}
+
+    def _tiers(self, node: int) -> _Numbers:
+        """Pages that moved between tiers of memory: to the node from slower memory, and from the node to slower."""
+        lines = self._lines(f"{NODES}/node{node}/vmstat")
+        down = {name: count for name, count in lines.items() if name.startswith(_DEMOTED)}
+        return {"promoted": lines.get(_PROMOTED, _NO_PROMOTIONS), "demoted": sum_of(down) if down else _NO_DEMOTIONS}
 
     def _lines(self, path: str) -> Mapping[str, _Number]:
         """The numbers of a file by name; the same reason for each where it cannot be read."""
         try:
             text = self._host.read_text(path)
         except HostError as error:
-            return dict.fromkeys((*_PAGES.values(), _MIGRATED), proc_unreadable(error, self._host))
+            return dict.fromkeys((*_PAGES.values(), _MIGRATED, _PROMOTED, _DEMOTED),
+                                 proc_unreadable(error, self._host))
         return numbers_by_name((words[0], words[1]) for line in text.splitlines() if len(words := line.split()) > 1)
 
 
@@ -360,9 +324,10 @@ def _column(name: str, unit: str, needs: tuple[QuantityId, ...], compute: Callab
                      help=words, scale=PERCENT if unit == "%" else None, doubt=_no_remote if needs == _REMOTE else None)
 
 
-def _pages(name: str, quantity: QuantityId, words: str, document: str = _NUMASTAT) -> RowColumn:
+def _pages(name: str, quantity: QuantityId, words: str, document: str = _NUMASTAT, *,
+           shown: bool = True) -> RowColumn:
     return _column(name, "/s", (quantity,), lambda row: row.rate(quantity), f"pages a second that {words}",
-                   document=document)
+                   document=document, shown=shown)
 
 
 _PRIORITIES: Final = {"GB/s": 1, "%": 2, "/s": 5}
@@ -393,6 +358,9 @@ COLUMNS: Final[tuple[RowColumn, ...]] = (
     _pages("Miss/s", "miss", "the node gave to tasks that wanted memory of another node"),
     _pages("Foreign/s", "foreign", "were wanted from the node, and came from another one"),
     _pages("Other/s", "other", "the node gave to tasks that ran on another node"),
+    _pages("Promote/s", "promoted", "came to the node from slower memory (CXL, persistent memory), because tasks used "
+           "them", _TIERS, shown=False),
+    _pages("Demote/s", "demoted", "went from the node to slower memory, because it was full", _TIERS, shown=False),
     _pages("Migr/s", "migrated", "automatic NUMA balancing moved to the node of the task that uses them", _BALANCING),
 )
 

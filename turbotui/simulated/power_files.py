@@ -208,6 +208,8 @@ def nodes(model: Model) -> Mapping[str, Node]:
                 "cpulist": File(local),
                 "distance": fixed(" ".join("10" if other == node else "21" for other in range(count))),
                 "numastat": File(numastat(model, node)),
+                "vmstat": fixed("nr_free_pages 9\npgpromote_success 0\npgpromote_candidate 0\npgdemote_kswapd 0\n"
+                                "pgdemote_direct 0\npgdemote_khugepaged 0\npgdemote_proactive 0"),
                 "meminfo": fixed(f"Node {node} MemTotal:       {kib} kB\nNode {node} MemFree:        {kib // 2} kB"),
             }
         )
