@@ -37,7 +37,6 @@ async def test_charts_are_of_the_row_under_the_cursor_and_only_where_there_is_ro
 
 async def test_a_table_that_fills_the_screen_has_none() -> None:
     async with dashboard(FakeSession(build_topology(2, 16, 2)), (120, 36)) as (app, _pilot):
-        assert not table(app).has_charts
         assert not _heading(lines(app))
 
 

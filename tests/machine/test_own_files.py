@@ -17,7 +17,7 @@ from patience import PATIENCE
 from turbotui.machine.own_files import (
     append_lines,
     config_folder,
-    create_file,
+    create_bytes,
     data_folder,
     open_output,
     passing_files,
@@ -40,7 +40,7 @@ def limited(program: str, *words: str, size: int = 0) -> subprocess.CompletedPro
 
 
 @pytest.mark.parametrize(("call", "argument"), [
-    ("create_file", "'x' * 99"), ("replace_file", "'x' * 99"), ("append_lines", "b'x' * 99"),
+    ("create_bytes", "b'x' * 99"), ("replace_file", "'x' * 99"), ("append_lines", "b'x' * 99"),
 ])
 def test_a_disk_that_is_full_leaves_nothing_that_stands_in_the_way(call: str, argument: str, tmp_path: Path) -> None:
     path = tmp_path / "folder" / "file"
@@ -83,11 +83,11 @@ sys.exit(main({list(words)!r}))""")
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed (package strace)")
 @pytest.mark.parametrize(("call", "argument"), [
-    ("create_file", "'x' * 99"), ("replace_file", "'x' * 99"), ("append_lines", "b'x' * 99"),
+    ("create_bytes", "b'x' * 99"), ("replace_file", "'x' * 99"), ("append_lines", "b'x' * 99"),
 ])
 def test_a_disk_that_reports_at_the_end_that_it_is_full(call: str, argument: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
-    if call != "create_file":
+    if call != "create_bytes":
         path.write_text("before\n")
     program = f"import sys; from turbotui.machine.own_files import {call}; {call}(sys.argv[1], {argument})"
     # NFS and delayed allocation report ENOSPC when the data is written back, not when write(2) takes it
@@ -98,7 +98,7 @@ def test_a_disk_that_reports_at_the_end_that_it_is_full(call: str, argument: str
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"})
     assert "No space left on device" in done.stderr
     assert {file.name: file.read_text() for file in tmp_path.iterdir()} == (
-        {} if call == "create_file" else {"file": "before\n"})
+        {} if call == "create_bytes" else {"file": "before\n"})
 
 
 def test_a_line_that_was_cut_off_ends_before_the_next_one(tmp_path: Path) -> None:
@@ -118,9 +118,9 @@ def test_a_program_gets_the_bytes_that_the_machine_has() -> None:
 
 def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    create_file(str(path), "a")
+    create_bytes(str(path), b"a")
     with pytest.raises(FileExistsError):
-        create_file(str(path), "b")
+        create_bytes(str(path), b"b")
     assert path.read_text() == "a"
 
 
@@ -151,7 +151,7 @@ def test_files_and_their_folders_belong_to_who_called_sudo(theirs: Path) -> None
     gid = os.stat(theirs).st_gid
     replace_file(str(theirs / "a" / "b" / "replaced"), "x")
     append_lines(str(theirs / "c" / "appended"), b"x\n")
-    create_file(str(theirs / "created"), "x")
+    create_bytes(str(theirs / "created"), b"x")
     with open_output(str(theirs / "output")) as file:
         file.write("x")
     assert {owner(path) for path in theirs.rglob("*")} == {(NOBODY, gid)}
@@ -171,7 +171,7 @@ def test_a_link_of_theirs_leads_root_nowhere(theirs: Path) -> None:
         (theirs / name).symlink_to(secret)
     (theirs / "folder").symlink_to(ours)
     for call in (lambda: open_output(str(theirs / "output")), lambda: append_lines(str(theirs / "appended"), b"x\n"),
-                 lambda: create_file(str(theirs / "folder" / "new"), "x"),
+                 lambda: create_bytes(str(theirs / "folder" / "new"), b"x"),
                  lambda: replace_file(str(theirs / "folder" / "secret"), "x")):
         with pytest.raises(PermissionError):
             call()

@@ -117,11 +117,6 @@ def withdraw_file(path: str) -> None:
         os.unlink(original(path))
 
 
-def create_file(path: str, text: str) -> None:
-    """Write a text to a new file, as `create_bytes` does."""
-    create_bytes(path, text.encode())
-
-
 def create_bytes(path: str, data: bytes) -> None:
     """Write a file that must not exist.
 

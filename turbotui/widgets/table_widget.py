@@ -218,11 +218,6 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
         return next((slot.width for slot in slots if slot.column.id == column.id and not slot.spark), None)
 
     @property
-    def has_charts(self) -> bool:
-        """Whether charts of a row are drawn below the rows."""
-        return self._canvas.has_below
-
-    @property
     def page(self) -> int:
         """Number of visible rows, without pinned ones."""
         return max(1, self.size.height - self._fixed)

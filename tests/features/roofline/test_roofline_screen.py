@@ -27,7 +27,7 @@ from turbotui.features.roofline.screen_view import MOST, RoofView
 from turbotui.features.roofline.theory import chip_roofs
 from turbotui.features.roofline.verdict_text import verdict_text
 from turbotui.quantities.catalog.roofline import measured_definitions
-from turbotui.quantities.scope import Scope
+from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.widgets.canvas import Canvas, clip
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.explanation import explanation
@@ -229,7 +229,7 @@ async def test_going_through_the_levels_counts_no_interval_twice() -> None:
             await pilot.press("t")
         await pilot.pause()
         assert screen.view.past == before
-        assert len(screen.view.machine_points) == 4
+        assert len(screen.view._past[SYSTEM_ROW]) == 4
 
 
 async def test_the_filter_of_the_table_is_that_of_the_picture() -> None:
@@ -384,7 +384,7 @@ def test_a_frame_of_the_past_is_remembered_once() -> None:
     frames = list(bed.frames(1.0, 4))
     for frame in (*frames[:3], frames[0], frames[1], frames[3]):
         view.take(frame, estimated=False)
-    seconds = [point.seconds for point in view.machine_points]
+    seconds = [point.seconds for point in view._past[SYSTEM_ROW]]
     assert len(seconds) == 4
     assert seconds == sorted(set(seconds))
 

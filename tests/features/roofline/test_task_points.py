@@ -27,7 +27,7 @@ from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.quantities.roofline import Sizing, WidthModel
-from turbotui.quantities.scope import Scope, cpu_row
+from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
 from turbotui.simulated import ManualClock, simulated_host
 from turbotui.widgets.segment_lines import SegmentLines
 
@@ -263,7 +263,7 @@ async def test_the_trails_of_many_rows_are_bounded_together(monkeypatch: pytest.
             screen.view.take_tasks(replace(report, rows=rows))
         trails = Counter(point.task for point in screen.view.past)
         assert {trails[row.key] for row in rows} == {4}
-        assert len(screen.view.machine_points) > 5
+        assert len(screen.view._past[SYSTEM_ROW]) > 5
 
 
 def _without(report: Report, *events: str) -> Report:

@@ -21,7 +21,6 @@ from turbotui.feature_list import FEATURES, part_called
 from turbotui.features.export.model import LongColumn, RecordedTime, by_level, rows_of_level
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Category, CounterColumn, Value
-from turbotui.quantities.marks import MARKS
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.tables import Cell
@@ -168,20 +167,15 @@ class TraceExport:
     def _column(self, frame: Frame, level: Scope, column: CounterColumn,
                 rows: Sequence[RowId]) -> Sequence[tuple[str, RowId]]:
         """Add the samples of a column in an interval; returns the keys of its series."""
-        values = frame.bare_cells(column, rows)
-        plain = frame.is_unmarked(column)
+        cells = FrameTable(frame, self._layouts[level]).cells(column, rows)
         is_mean = frame.older is not None and not _is_reading(frame, column)
         at_ns = frame.older.wall_ns if is_mean and frame.older is not None else frame.newer.wall_ns
-        table = FrameTable(frame, self._layouts[level], tuple(rows))
-        for row, value in zip(rows, values, strict=True):
+        for at, (row, value) in enumerate(zip(rows, cells.bare, strict=True)):
             series = self._series.get((column.id, row))
             if series is None:
                 name = column.id if row == SYSTEM_ROW else f"{column.id} {self._row_name(frame, row)}"
                 series = self._series[column.id, row] = _Series(_group(level), name, column.unit)
-            if plain and isinstance(value, int | float):
-                self._note(series, at_ns, None)
-            else:
-                self._note(series, at_ns, _noted(column, value, table.cell(column, row)))
+            self._note(series, at_ns, _noted(column, value, cells.noted.get(at)))
             if isinstance(value, int | float) and not isinstance(value, bool):
                 self._sample(series, at_ns, value)
         return [(column.id, row) for row in rows]
@@ -273,14 +267,17 @@ def _is_reading(frame: Frame, column: CounterColumn) -> bool:
         name in signals and signals[name].behavior is not Behavior.COUNTER for name in column.needs)
 
 
-def _noted(column: CounterColumn, value: Value, cell: Cell) -> Note | None:
+def _noted(column: CounterColumn, value: Value, cell: Cell | None) -> Note | None:
     """What a reader has to know of a cell beside its number; None for nothing."""
-    if cell.value is None:
+    known = value if cell is None else cell.value
+    if isinstance(known, str):
+        return known, ""
+    if cell is None:
+        return None
+    if known is None:
         return "unknown", "" if cell.why is None else cell.why.sentence()
-    if isinstance(cell.value, str):
-        return cell.value, ""
-    names = [mark.name for mark in MARKS if getattr(cell, mark.name)]
+    names = [mark.name for mark in cell.marks]
     why = "; ".join((*cell.disputed, *((cell.why.sentence(),) if cell.why is not None else ())))
     if value is None:  # what must not be read without its mark
-        return f"{', '.join(names)}: {column.amount(cell.value)}", why
+        return f"{', '.join(names)}: {column.amount(known)}", why
     return (", ".join(names), why) if names else None

@@ -235,11 +235,6 @@ class RoofView:
         return self._report
 
     @property
-    def machine_points(self) -> Sequence[RooflinePoint]:
-        """The whole machine over time, oldest first."""
-        return self._past.get(SYSTEM_ROW, ())
-
-    @property
     def past(self) -> tuple[RooflinePoint, ...]:
         """All kept points of this level, including ended threads, oldest first; the content of the data file."""
         past_points = chain.from_iterable(points for name, points in self._past.items() if points[0].is_region or
