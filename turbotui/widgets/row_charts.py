@@ -25,7 +25,7 @@ _WIDEST: Final = 120
 """Characters of a line of reasons that is still read easily."""
 _GAP: Final = "  "
 _NARROWEST: Final = 22
-_LOWEST, _HIGHEST = 4, 24
+_LOWEST, _HIGHEST = 4, 48
 """Lines of a chart, its title among them."""
 _SHAPE: Final = 5.0
 """Characters of a chart for each of its lines."""
