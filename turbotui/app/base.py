@@ -32,7 +32,7 @@ from turbotui.widgets.cells import StyleRole, cut_words
 from turbotui.widgets.comparison import MarkedMoment, difference, difference_text, mark_line, marked_moment
 from turbotui.widgets.direct_screen import DirectScreen, forget_drawn_lines
 from turbotui.widgets.painter import TextSegment
-from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
 from turbotui.widgets.summary import Place, gauge_line, place_line, remote_banner, short_model
 
 SMALLEST = (40, 10)
@@ -230,7 +230,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         line.display = mark is not None
         if mark is not None:
             text = mark_line(mark) if self.shows_differences else self._difference_line(mark, frame)
-            line.show([[(centred(cut(text, self.size.width), self.size.width), StyleRole.CELL)]])
+            hot = [ClickableSegment(0, 0, self.size.width, "mark")] if self.shows_differences else []
+            line.show([[(centred(cut(text, self.size.width), self.size.width), StyleRole.CELL)]], hot)
 
     @property
     def shows_differences(self) -> bool:
@@ -348,7 +349,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             overruns=cost.overruns,
         )
         lines = [place_line(place, width), self.second_line(width)]
-        self.query_one("#summary", SegmentLines).show(lines)
+        self.query_one("#summary", SegmentLines).show(lines, self.clicks_of(lines[1]))
         self.show_alerts()
         if width != self._keys_fit:  # the class of the screen determines the keys
             self._keys_fit = width
@@ -366,6 +367,11 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         """The line below the machine's: gauges of the whole machine."""
         frame = self.watch_state.frame
         return gauge_line(gauges_of(self.watch_state), width, 0 if frame is None else frame.seq)
+
+    def clicks_of(self, second: list[TextSegment]) -> Sequence[ClickableSegment]:
+        """What clicks on the second line do; nothing, unless it has a key."""
+        del second
+        return ()
 
     def show_trouble(self) -> None:
         """Draw the banner that says that no frames arrive."""

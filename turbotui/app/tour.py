@@ -13,7 +13,7 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
 from turbotui.widgets.cells import StyleRole, cut_words
 from turbotui.widgets.painter import TextSegment
-from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
 
 LEAST_LINES: Final = 16
 """Minimum size of a screen for the tour."""
@@ -123,18 +123,23 @@ class Tour:
         if lines is None:
             lines = TourLines(base=StyleRole.CURSOR)
             base.mount_all((lines,), before="#status")
-        lines.show([self._step_line(base.size.width)])
+        line, hot = self._step_line(base.size.width)
+        lines.show([line], hot)
 
-    def _step_line(self, width: int) -> list[TextSegment]:
-        """The step, and the tour's keys as far as there is room."""
+    def _step_line(self, width: int) -> tuple[list[TextSegment], list[ClickableSegment]]:
+        """The step, and the tour's keys as far as there is room, which can be clicked; a click on the step goes on."""
         at = self.step or 0
         shown = {action.id: action.shown.split(" ")[0] for action in actions_of(self._app)}
         text = f" Tour {at + 1}/{len(STEPS)}: {STEPS[at].text.format_map(shown)}"
         following, ending = self._key("tour"), self._key("tour_end")
-        keys = next((keys for keys in (f"{following} next · {ending} end it for ever · Esc not now ",
-                                       f"{following} next {ending} end ") if len(text) + len(keys) + 1 <= width), "")
-        return [(flush_left(cut_words(text, width - len(keys)), width - len(keys)), StyleRole.SORTED),
-                (keys, StyleRole.KEY)]
+        forms = ((f"{following} next · ", f"{ending} end it for ever · ", "Esc not now "),
+                 (f"{following} next ", f"{ending} end "), ())
+        keys = next(keys for keys in forms if len(text) + len("".join(keys)) + 1 <= width or not keys)
+        at = width - len("".join(keys))
+        hot = [ClickableSegment(0, 0, at, "app.tour")]
+        for words, call in zip(keys, ("app.tour", "app.end_tour", "app.close"), strict=False):
+            hot.append(ClickableSegment(0, hot[-1].end, hot[-1].end + len(words), call))
+        return [(flush_left(cut_words(text, at), at), StyleRole.SORTED), ("".join(keys), StyleRole.KEY)], hot
 
     def _key(self, name: str) -> str:
         return next(action.shown.split(" ")[0] for action in actions_of(self._app) if action.id == name)

@@ -12,8 +12,10 @@ from textual.widget import Widget
 from turbotui.app.actions import bindings_for
 from turbotui.app.cell_cursor import CellCursorScreen, next_match
 from turbotui.app.one_cell import number_in_words
+from turbotui.app.screen_table import SCREENS
 from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
+from turbotui.cell_widths import cell_count
 from turbotui.diagnosis.memory_meter import MemoryTrafficMeter
 from turbotui.diagnosis.rules import LookResults, MemoryTotal
 from turbotui.features.overview.charts import chart_sources
@@ -39,6 +41,7 @@ from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import MARK_AMBER, StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Target
+from turbotui.widgets.segment_lines import ClickableSegment
 
 _COPIED = 1_000
 """Characters of a copied verdict, which is not cut."""
@@ -182,6 +185,13 @@ class OverviewScreen(CellCursorScreen):
         calm = StyleRole.DIM if verdict.findings or verdict.sure else StyleRole.PLAIN  # what was not seen matters
         role = StyleRole.AMBER if verdict.is_loss else calm
         return [(set_cell_size(text, room), role), (key, StyleRole.KEY)]
+
+    def clicks_of(self, second: list[TextSegment]) -> Sequence[ClickableSegment]:
+        """Return what W does, and what the key of the verdict's screen does."""
+        (text, _role), (key, _key_role) = second
+        at, name = cell_count(text), next((spec.id for spec in SCREENS if spec.number == key.strip()), "")
+        return [ClickableSegment(1, 0, at, "app.why"),
+                *([ClickableSegment(1, at, at + cell_count(key), f"app.show_screen('{name}')")] if name else [])]
 
     # The cell under the cursor
 

@@ -32,7 +32,7 @@ from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Panel, Target, inner_width, plan
 from turbotui.widgets.panel_grid import PanelGrid
 from turbotui.widgets.row_charts import LEAST
-from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
 from turbotui.widgets.slots import HISTORY
 
 _LEAST = 58
@@ -121,7 +121,8 @@ class PowerScreen(CellCursorScreen):
         width = self._width(len(verdicts) + (flat is not None))
         packages = [package_panel(source, verdict, width, alone=alone) for verdict in verdicts]
         self.grid.show(packages if flat is None else [self._with_past(source, balance, flat, packages), *packages])
-        self._headline.show(self._sentence(verdicts))
+        lines = self._sentence(verdicts)
+        self._headline.show(lines, [ClickableSegment(y, 0, self.size.width, "app.why") for y in range(len(lines))])
 
     def _below(self, width: int, height: int) -> Sequence[list[TextSegment]]:
         """Charts of the row under the cursor: of all numbers that its panel has of it."""
