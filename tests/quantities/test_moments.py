@@ -166,3 +166,7 @@ def test_a_span_may_reach_beyond_the_recording() -> None:
     assert parse_start("last", FIRST, LAST) == LAST
     with pytest.raises(UsageError, match="ends before it begins"):
         parse_span("-5m", "-10m", FIRST, LAST)
+
+
+def test_all_of_a_recording_of_one_reading_is_that_moment() -> None:
+    assert parse_span("", "", 7, 7) == (7, 7)

@@ -97,6 +97,8 @@ def parse_span(begin: str, end: str, first_ns: int, last_ns: int) -> tuple[int, 
     Raises:
         UsageError: a text is no moment, the span ends before it begins, or it lies outside the available one.
     """
+    if not begin and not end:  # of one reading, too, which begins and ends at the same moment
+        return first_ns, last_ns
     start = _boundary(begin or "first", first_ns, first_ns, last_ns)
     stop = _boundary(end or "last", start, first_ns, last_ns)
     span = f'the time from "{begin or "first"}" to "{end or "last"}"'
