@@ -53,6 +53,7 @@ async def until_read(app: FramesApp, pilot: Pilot[int]) -> None:
                        "judge" in app.watched.__dict__ and app.watched.judge.is_at_work))
         if is_read and all(one.is_finished for one in app.workers):
             return
+    raise AssertionError("the past that is drawn was never read")
 
 
 def table(app: TurbotuiApp) -> CounterTable:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
+from dashboard_driver import until_read
 from scripted_machine import FakeSession
 from simulated_session import SimulatedSession
 
@@ -135,6 +136,7 @@ async def test_on_return_every_number_is_there_and_no_history_has_a_hole(way: st
         await pilot.pause()
         session.tick()
         await pilot.pause()
+        await until_read(app, pilot)
         frame, history = app.watched.frame, app.watched.history
         assert frame is not None
         columns, rows = before

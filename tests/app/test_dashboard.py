@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from dashboard_driver import cpus, dashboard, lines, table, text_of, until
+from dashboard_driver import cpus, dashboard, lines, table, text_of, until, until_read
 from scripted_machine import GUEST_SIGNALS, FakeSession, Script, build_topology
 from textual.binding import Binding
 from textual.command import CommandList
@@ -398,9 +398,8 @@ async def test_the_graph_shows_the_past_of_the_cell() -> None:
     session = FakeSession()
     async with dashboard(session, ticks=20) as (app, pilot):
         await pilot.press("g")
-        await pilot.pause()
-        await pilot.pause()
-        assert isinstance(app.screen, Graph)
+        await until(pilot, lambda: isinstance(app.screen, Graph) and app.screen.query("#curve"))
+        await until_read(app, pilot)
         said = app.screen.query_one("#curve", SegmentLines).text
         assert "over 19 intervals" in said
         assert any("\u2801" <= sign <= "\u28ff" for sign in said)
@@ -409,12 +408,13 @@ async def test_the_graph_shows_the_past_of_the_cell() -> None:
 async def test_reset_starts_the_extremes_again() -> None:
     session = FakeSession()
     async with dashboard(session, ticks=10) as (app, pilot):
+        await until_read(app, pilot)
         ring = app.watched.history.ring("Busy%", SYSTEM_ROW)
         assert ring is not None
         assert ring.count == 9
         await pilot.press("z")
         session.tick()
-        await pilot.pause()
+        await until_read(app, pilot)
         assert ring.count == 1
 
 
@@ -432,6 +432,7 @@ async def test_pause_holds_the_picture_and_history_continues() -> None:
     session = FakeSession()
     async with dashboard(session) as (app, pilot):
         await pilot.press("space")
+        await until_read(app, pilot)
         shown = lines(app)
         ring = app.watched.history.ring("Busy%", SYSTEM_ROW)
         assert ring is not None
@@ -439,9 +440,10 @@ async def test_pause_holds_the_picture_and_history_continues() -> None:
         for _ in range(3):
             session.tick()
             await pilot.pause()
+        await until(pilot, lambda: ring.count >= count + 3)
+        assert ring.count == count + 3
         assert lines(app) == shown
         assert "PAUSED" in text_of(app, "status")
-        assert ring.count == count + 3
         await pilot.press("p")
         await pilot.pause()
         assert lines(app) != shown
