@@ -402,7 +402,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         if host.kind is HostKind.REAL:
             word, long = "container", f"container {host.name}: {CONTAINER_NUMBERS}, not the machine's"
         if host.kind is HostKind.RECORDED:
-            long = f"{word} on {host.name}: these numbers are not of this machine"
+            long = f"{word} on {host.name}: these numbers are of an earlier time"
         return centred(long if len(long) + 2 <= width else f"{word} {host.name}", width)
 
     def show_keys(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from turbotui.cell_widths import flush_left, flush_right
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
+from turbotui.quantities.sentences import several
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import HistoryRing
 from turbotui.tables.layout import Layout
@@ -48,7 +49,7 @@ class Extremes:
     def lines(self) -> Iterator[str]:
         """A line that names the run, a header, and a line for each row and column that was ever known."""
         label = f", {self._layout.label}: nothing here was {self._layout.kind.measured}" if self._layout.label else ""
-        yield f"# over {self._intervals} intervals, {self._seconds:.3f} s{label}"
+        yield f"# over {several(self._intervals, 'interval')}, {self._seconds:.3f} s{label}"
         rows = [_HEAD, *((self._names[row], column.id, column.unit or UNKNOWN, *_numbers(column, rings[column.id]))
             for row, rings in self._seen.items() for column in self._columns if column.id in rings)]
         widths = [max(len(cells[at]) for cells in rows) for at in range(len(_HEAD))]

@@ -127,7 +127,7 @@ def test_a_watch_that_is_refused_and_counters_that_are_shared_are_reported() -> 
     _truth, report = threads("grace-2s+tonto")
     first = replace(report.rows[0], incomplete=True)
     shared = task_points(replace(report, rows=(first, *report.rows[1:])), Sizing(), 2.0)
-    assert shared.why.startswith("1 threads shared their counters: their counts are too low; ")
+    assert shared.why.startswith("1 thread with shared counters: counts too low; ")
 
 
 def _watches(screen: RooflineScreen) -> bool:

@@ -125,7 +125,7 @@ async def test_the_busiest_thread_is_on_top_with_what_it_does() -> None:
     async with tasks(laptop()) as found:
         await found.next()
         await found.next()
-        assert "watching everything · none lost" in text_of(found.app, "heads")
+        assert "watching everything · no sample lost" in text_of(found.app, "heads")
         first, second = found.rows[:2]
         assert share(first) > share(second)
         assert "sampled when a thread leaves its CPU" in text_of(found.app, "notes")

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import pytest
 from dashboard_driver import text_of
 from patience import PATIENCE
 from simulated_session import SimulatedSession
@@ -72,6 +73,13 @@ async def test_each_core_has_a_bar_and_the_machine_one_above() -> None:
         assert set(row_text(screen, "machine")) <= set("RSFB")
         assert "machine · " in below(screen)
         assert "Enter opens level 2" in below(screen)
+
+
+@pytest.mark.parametrize(("width", "legend"), [
+    (80, "Retire Spec Front Back"), (120, "R retire S specul. F front B back")])
+async def test_the_letters_of_the_bars_are_words_above_them(width: int, legend: str) -> None:
+    async with topdown(size=(width, 24)) as (_session, screen, _pilot):
+        assert legend in screen.table.render_line(0).text
 
 
 async def test_a_filter_that_nothing_passes_is_reported_to_be_the_reason() -> None:

@@ -14,6 +14,7 @@ from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_RAWIO, NAM
 from turbotui.machine.machine import Machine
 from turbotui.machine.tasks.sight import task_sight
 from turbotui.quantities.scope import Scope
+from turbotui.quantities.sentences import several
 from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import Capabilities
@@ -153,7 +154,7 @@ def _facts(machine: Machine, capabilities: Capabilities) -> tuple[tuple[str, str
         ("platform", known),
         ("virtual machine", "yes: what the hypervisor hides cannot be had here" if model.hypervisor else
          "unknown: /proc/cpuinfo is hidden" if machine.view.mask("/proc/cpuinfo") is not None else "no"),
-        ("CPUs", f"{len(topology.cpus)} measured, {cores} cores, {packages} packages"
+        ("CPUs", f"{len(topology.cpus)} measured, {several(cores, 'core')}, {several(packages, 'package')}"
                  + (f", offline {format_cpulist(topology.offline)}" if topology.offline else "")),
         ("rights", f"uid {rights.uid}, {', '.join(granted) if granted else 'no capability that counts here'}"),
         *_confinement(machine),

@@ -22,6 +22,7 @@ from turbotui.features.export.model import LongColumn, RecordedTime, by_level, r
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Category, CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.sentences import several
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.tables import Cell
 from turbotui.recording.journal import Journal
@@ -233,7 +234,7 @@ class TraceExport:
         for words in thinned_words:
             print(f"turbotui: trace: {words}", file=sys.stderr)
         if self._passed:
-            passed = f"{self._passed:,} intervals are left out: the wall clock was set back over time before them"
+            passed = f"left out: {several(self._passed, 'interval')}, as the wall clock was set back over time before"
             print(f"turbotui: trace: {passed}", file=sys.stderr)
             thinned_words.append(passed)
         return self._events.finish(self._facts(thinned_words) | ({"stopped": stopped} if stopped else {}))

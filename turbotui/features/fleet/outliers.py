@@ -16,6 +16,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.fleet.model import FleetNode, Oddity
+from turbotui.quantities.sentences import several
 
 FEWEST: Final = 3
 """The least number of nodes for a comparison."""
@@ -112,7 +113,7 @@ def _in_words(model: str, living: int, node: FleetNode) -> str:
     if living < FEWEST:
         return (f"{living} node{'s' * (living > 1)} of this model ({model}): with fewer than {FEWEST} nobody can say "
                 "which is the odd one")
-    return f"compared with {living} nodes of its model ({model})"
+    return f"compared with {several(living, 'node')} of its model ({model})"
 
 
 def _all_peers(members: Sequence[FleetNode], model: str, rules: Sequence[PeerRule]) -> Mapping[tuple[str, str], Peers]:

@@ -25,6 +25,7 @@ from turbotui.features.fleet.trends import Trends
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Column
 from turbotui.quantities.moments import NS
+from turbotui.quantities.sentences import several
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import FrameTime, HistoryRing
 from turbotui.widgets.cells import StyleRole
@@ -311,7 +312,7 @@ class FleetCell(RowCell[FleetNode]):
 
 def _place(reading: FleetReading, interval: float, width: int) -> list[TextSegment]:
     gone = sum(node.gone for node in reading.nodes)
-    many = f"{len(reading.nodes):,} nodes"
+    many = several(len(reading.nodes), "node")
     odd = f" · {reading.odd:,} odd" if reading.odd else " · none odd"
     left: list[TextSegment] = [(f" {reading.server}", StyleRole.SUMMARY), (f"   {many}", StyleRole.PLAIN),
                                (odd, StyleRole.AMBER if reading.odd else StyleRole.DIM),

@@ -34,6 +34,7 @@ from turbotui.features.fleet.settings import FleetSettings, filled, fleet_settin
 from turbotui.features.fleet.tables import FLEET, fleet_table
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Value
+from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import RowTable
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import TEXT
@@ -204,7 +205,7 @@ def _check(arguments: argparse.Namespace, reading: FleetReading, limits: CheckLi
     choice = _choice(arguments)
     table = choice.of(replace(fleet_table(reading, choice.columns), rows=tuple(nodes)))
     summary = {FOUND: f"{len(nodes)} of {len(reading.nodes)} nodes", UNSURE: f"no sure answer: {why}",
-               0: f"fine: {len(reading.nodes)} nodes"}[status]
+               0: f"fine: {several(len(reading.nodes), 'node')}"}[status]
     print_tables(arguments, envelope, (table,), lambda: (*(f"{node.name}: {node.why}" for node in table.rows),
                                                          f"# {reading.server}: {summary}{_marked(envelope)}"))
     return status
@@ -242,7 +243,8 @@ def _marked(envelope: Envelope) -> str:
 def _text(envelope: Envelope, reading: FleetReading, table: RowTable[FleetNode]) -> Iterator[str]:
     """Format the nodes, without columns whose values are all unknown."""
     odd = f"{reading.odd} odd" if reading.odd else "none odd"
-    yield f"# {FLEET}, {envelope.time}, {reading.server}, {len(reading.nodes)} nodes, {odd}{_marked(envelope)}"
+    many = several(len(reading.nodes), "node")
+    yield f"# {FLEET}, {envelope.time}, {reading.server}, {many}, {odd}{_marked(envelope)}"
     if table.rows:
         yield from text_lines(envelope, replace(table, columns=table.known_columns), room=terminal_room())
     else:

@@ -24,6 +24,7 @@ from turbotui.machine.host import Host
 from turbotui.machine.own_files import create_bytes
 from turbotui.quantities.columns import Column
 from turbotui.quantities.plain_numbers import whole_number
+from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import RowTable
 from turbotui.tables.envelope import envelope_now
 
@@ -201,9 +202,10 @@ def _parse_seconds(text: str) -> int:
 def _summary(archive: GatheredArchive) -> Iterator[str]:
     machine = archive.scrubbed.machine
     taken = sum(archive.scrubbed.changed.values())
-    yield (f"{len(machine.files)} files, {sum(map(len, machine.words.values()))} words of devices, "
-           f"{len(machine.counters)} counters tried; {len(archive.packed)} bytes packed")
-    yield (f"scrubbed {taken} times: names of host and users, serial numbers and identifiers, IP and MAC addresses, "
+    yield (f"{several(len(machine.files), 'file')}, {sum(map(len, machine.words.values()))} words of devices, "
+           f"{several(len(machine.counters), 'counter')} tried; {len(archive.packed):,} bytes packed")
+    yield (f"scrubbed {several(taken, 'time')}: names of host and users, serial numbers and identifiers, "
+           "IP and MAC addresses, "
            "the kernel's command line but for words that decide what can be counted")
     if machine.left_out:
         yield f"left out: {', '.join(sorted(machine.left_out))}"

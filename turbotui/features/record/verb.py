@@ -83,7 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     with signals as ended:
         for note in notes:
             _say(note)
-        _say(f"recording {machine} to {arguments.file} every {session.interval:g} s, {len(columns)} columns; "
+        many = several(len(columns), "column")
+        _say(f"recording {machine} to {arguments.file} every {session.interval:g} s, {many}; "
              + ("until the command ends" if arguments.command else "Ctrl-C ends it"))
         result = record(session, recorder, intervals=arguments.intervals, command=arguments.command,
                         take_marks=marks.take, tables=tables)

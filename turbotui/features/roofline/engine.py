@@ -34,6 +34,7 @@ from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.metric_definitions import MetricDefinition
 from turbotui.quantities.roofline import NO_FLOPS, Sizing, WidthModel
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
+from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.rows import FindRows
 from turbotui.sampling.capabilities import Capabilities
@@ -238,7 +239,7 @@ def _placed(machine: Machine, frames: Iterable[Frame], capabilities: Capabilitie
     silent = [name for _, name in rows if name not in seen]
     notes = [f"not counted, and left out: {', '.join(silent[:8])}{' ...' if len(silent) > 8 else ''}"] if silent else []
     if missed:
-        notes.append(f"{missed} intervals could not be read and are left out")
+        notes.append(f"left out: {several(missed, 'interval')} that could not be read")
     if traffic is not None and traffic.note:
         notes.append(traffic.note)
     choices = _choices(machine, rows, theory=theory)

@@ -8,6 +8,7 @@ from typing import Final
 
 from turbotui.features.roofline.live import RooflinePoint
 from turbotui.features.roofline.plot import LineKind, LogAxis, Plot
+from turbotui.quantities.sentences import several
 
 _WIDTH: Final = 960
 _HEIGHT: Final = 600
@@ -41,7 +42,8 @@ def svg_text(plot: Plot, points: Sequence[RooflinePoint], *, title: str, notes: 
         *_roofs(plot),
         *_points(plot, shown),
     ]
-    remarks = [*notes, *([f"{hidden} points without a place, or outside the axes, are not drawn"] if hidden else [])]
+    without = f"not drawn: {several(hidden, 'point')} without a place, or outside the axes"
+    remarks = [*notes, *([without] if hidden else [])]
     lines += [f'<text x="{_LEFT}" y="{_HEIGHT - 8 - 13 * (len(remarks) - 1 - at)}" fill="#555" font-size="10">'
               f"{_escaped(note)}</text>" for at, note in enumerate(remarks)]
     return "\n".join([*lines, "</svg>", ""])

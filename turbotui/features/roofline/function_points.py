@@ -21,6 +21,7 @@ from turbotui.machine.ip_records import KERNEL, OTHER_MODE, UNMAPPED, CodeFile
 from turbotui.machine.ip_sampling import IpSampler, SampledAttr
 from turbotui.quantities.metric_definitions import MetricEvent
 from turbotui.quantities.roofline import Counted, Sizing, counted
+from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _SHOWN: Final = 40
@@ -192,7 +193,7 @@ def _notes(sampler: IpSampler, events: Sequence[SampledEvent], unnamed: Counter[
     for (file, why), number in unnamed.most_common(3):
         notes.append(f"functions: no names for {100 * number / max(1, total):.0f} % of the samples, in {file}: {why}")
     if sampler.spaces.lost or sampler.spaces.left_out:
-        notes.append(f"functions: {sampler.spaces.lost + sampler.spaces.left_out:,} samples were lost")
+        notes.append(f"functions: {several(sampler.spaces.lost + sampler.spaces.left_out, 'sample')} lost")
     if sampler.damaged:
-        notes.append(f"functions: {sampler.damaged} readings of a ring could not be understood")
+        notes.append(f"functions: {several(sampler.damaged, 'reading')} of a ring could not be understood")
     return notes

@@ -17,6 +17,7 @@ from turbotui.features.tasks.region_totals import RegionTotals
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.quantities.columns import Column, ColumnId, CounterColumn
+from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import CellEvidence, RowTable
 from turbotui.tables.frame_evidence import frame_evidence
 from turbotui.widgets.cells import UNKNOWN
@@ -92,7 +93,7 @@ def _of_region(point: RooflinePoint, totals: RegionTotals) -> Iterator[tuple[str
         return
     since = f"of {totals.seconds:.3f} s since the command's first mark"
     yield (f"open: {region.seconds:.3f} s, which rates are of, {since}",
-           f"entered: {region.entries} times",
+           f"entered: {several(region.entries, 'time')}",
            f"by time: {region.apportioned:.3f} s of these, of which its share by time of a reading is taken",
            f"CPU time of all threads meanwhile: {region.run_ns / 1e9:.3f} s")
     for kind in region.kinds:

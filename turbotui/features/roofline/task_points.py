@@ -18,6 +18,7 @@ from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.quantities.metric_definitions import MetricDefinition
 from turbotui.quantities.roofline import Sizing, WidthModel, counted
 from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
+from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 EVERY_THREAD: Final = Application("all", everything=True, events=FLOPS)
@@ -71,7 +72,7 @@ def task_points(report: Report, sizing: Sizing, seconds: float) -> TaskPoints:
     if points and all(point.gbytes is None for point in points) and numerics.why is not None:
         notes.append(_no_place(numerics.why))
     if low:
-        notes.append(Note(f"{low} threads shared their counters: their counts are too low", f"{low} counted too low"))
+        notes.append(Note(f"{several(low, 'thread')} with shared counters: counts too low", f"{low} counted too low"))
     if report.set_count > 1:
         notes.append(Note(f"threads: {report.set_count} multiplexed sets of events, joined by instructions (~)",
                            f"~ {report.set_count} sets multiplexed"))

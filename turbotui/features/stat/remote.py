@@ -12,6 +12,7 @@ from turbotui.features.stat.streams import Streams, warn
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.signal_guard import ending_signals
+from turbotui.quantities.sentences import several
 from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.remote.links import Connector
 from turbotui.remote.session import RemoteSession
@@ -60,7 +61,8 @@ def watch_remote(options: StatOptions, streams: Streams) -> int:
     finally:
         session.stop()
     lost = session.lost + frames.lost
-    for sentence in (*session.missing, *((f"{lost} intervals were lost: the output is too slow",) if lost else ())):
+    slow = f"{several(lost, 'interval')} lost: the output is too slow"
+    for sentence in (*session.missing, *((slow,) if lost else ())):
         warn(sentence)
     return ended.status
 

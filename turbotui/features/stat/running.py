@@ -15,6 +15,7 @@ from turbotui.features.stat.streams import Streams, warn
 from turbotui.machine.signal_guard import ending_signals
 from turbotui.machine.view import CONTAINER_NOTE
 from turbotui.quantities.scope import SYSTEM_ROW
+from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
@@ -132,7 +133,7 @@ def _watch(opened: OpenedSession, options: StatOptions, streams: Streams) -> int
     if missed:
         warn(missed)
     if frames.lost:
-        warn(f"{frames.lost} intervals were lost: the output is too slow")
+        warn(f"{several(frames.lost, 'interval')} lost: the output is too slow")
     return ended.status
 
 

@@ -25,6 +25,7 @@ from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.pmus import EventError, list_pmus, read_pmu
 from turbotui.machine.tasks.load_records import SAMPLE_TYPE, LoadCounts, loads_of_all
 from turbotui.machine.tasks.load_sampler import LoadSampler
+from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _USE_CLOCKID: Final = 1 << 25
@@ -163,9 +164,9 @@ class LoadWatch:
             return "" if self.why is None else f"loads are not sampled: {self.why.sentence()}"
         records = self._sampler.records
         how = " and ".join(f"one of {event.period:,} {event.what} of each CPU ({event.name})" for event in self._events)
-        held = f"; the kernel held samples back {records.throttled} times" if records.throttled else ""
+        held = f"; the kernel held samples back {several(records.throttled, 'time')}" if records.throttled else ""
         lost = f"; {self.lost:,} LOST" if self.lost else ""
-        return (f"loads: {how}; {records.samples:,} samples so far, each an interrupt{held}{lost}; "
+        return (f"loads: {how}; {several(records.samples, 'sample')} so far, each an interrupt{held}{lost}; "
                 "LoadSmp says how many a row's numbers are made of")
 
     def drain(self) -> None:

@@ -26,6 +26,7 @@ from turbotui.features.tasks.text import in_text
 from turbotui.features.tasks.traced import recorded_lines
 from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.quantities.columns import Value
+from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.journal import Journal
@@ -81,13 +82,14 @@ class ReplayedTasks:
         if report.unseen is not None:
             yield report.unseen_note()
         if self.left_out:
-            yield f"{self.left_out:,} rows that ran least were not recorded"
+            yield f"not recorded: {several(self.left_out, 'row')} that ran least"
         if report.lost:
-            yield f"{report.lost} samples LOST since watching began, for want of room in the ring"
+            yield f"{several(report.lost, 'sample')} LOST since watching began, for want of room in the ring"
         if report.throttled:
-            yield f"the kernel held samples back {report.throttled} times since watching began"
+            yield f"the kernel held samples back {several(report.throttled, 'time')} since watching began"
         if report.missed:
-            yield f"{report.missed} threads ended between two looks at /proc, or may not be followed: not counted"
+            yield (f"not counted: {several(report.missed, 'thread')} that ended between two looks at /proc, or may not "
+                   "be followed")
         if report.sampling:
             yield report.sampling
         if report.numerics_note():

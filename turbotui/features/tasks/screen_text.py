@@ -30,6 +30,7 @@ from turbotui.features.tasks.region_totals import RegionTotals
 from turbotui.features.tasks.report import Report, cpu_seconds
 from turbotui.features.tasks.tables import Grouping
 from turbotui.machine.tasks.numa_maps import NodeMemory
+from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import CellEvidence
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import UNKNOWN, StyleRole
@@ -74,7 +75,8 @@ def head_line(applications: Sequence[Application], snapshot: TaskSnapshot | None
     if not live:
         return segments
     lost = sum(report.lost for report in live)
-    segments.append((f" · {lost:,} samples LOST", StyleRole.RED) if lost else (" · none lost", StyleRole.DIM))
+    segments.append((f" · {several(lost, 'sample')} LOST", StyleRole.RED) if lost else
+                    (" · no sample lost", StyleRole.DIM))
     seconds = max(report.seconds for report in live)
     if view.timeline:
         summary = f" · {_counted(len(snapshot.lanes), Grouping.THREAD)} that ran"

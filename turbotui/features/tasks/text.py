@@ -31,6 +31,7 @@ from turbotui.machine.tasks.numa_maps import NodeMemory
 from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.machine.tasks.sets import Mode, SamplingMoment
 from turbotui.quantities.columns import Value
+from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import AnyTable, RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.energy import Energy
@@ -167,12 +168,12 @@ def _what_lacks(table: TaskInterval) -> Iterator[str]:
     so_far = "" if table.number is None else " so far"
     if report.lost:
         harm = _HARM[aggregate.choice.mode]
-        yield f"{report.lost} samples LOST{so_far} for want of room in the ring ({harm}): --pages gives more"
+        yield f"{several(report.lost, 'sample')} LOST{so_far} for want of room in the ring ({harm}): --pages gives more"
     if aggregate.misnumbered:
-        yield (f"{aggregate.misnumbered} samples{so_far} were numbered by another program that samples switches, maybe "
-               "in another pid namespace: whose they are is unknown")
+        yield (f"another program that samples switches numbered {several(aggregate.misnumbered, 'sample')}{so_far}, "
+               "maybe in another pid namespace: whose they are is unknown")
     if report.throttled:
-        yield (f"the kernel held samples back {report.throttled} times{so_far} "
+        yield (f"the kernel held samples back {several(report.throttled, 'time')}{so_far} "
                "(kernel.perf_event_max_sample_rate)")
     if report.waits_lost:
         yield f"{report.waits_lost} records of switches LOST{so_far} for want of room: waits are too low"
@@ -182,11 +183,11 @@ def _what_lacks(table: TaskInterval) -> Iterator[str]:
         yield (f"{report.early:.3f} s of run time that was seen in this interval lie before it, and are in the "
                "whole run only")
     if aggregate.together:
-        yield (f"{aggregate.together} threads have no row of their own{so_far} and are put together by name: such a "
-               f"row has no number and says how many it stands for (of those that ended the latest {ENDED} have "
+        yield (f"without a row of their own{so_far}: {several(aggregate.together, 'thread')}, put together by name; "
+               f"such a row has no number and says how many it stands for (of those that ended the latest {ENDED} have "
                f"a row, of those that live the {ALIVE} that ran most)")
     if report.missed:
-        yield (f"{report.missed} threads ended between two looks at /proc, or may not be followed: "
+        yield (f"{several(report.missed, 'thread')} that ended between two looks at /proc, or may not be followed: "
                f"not counted{so_far}")
 
 
@@ -211,7 +212,7 @@ def _what_time_lacks(table: TaskInterval) -> Iterator[str]:
     if guessed:
         share = "" if not used else (f"; the command and all that it waited for used {used / 1e9:.6f} s by wait4, of "
                                      f"which the rows hold {1e9 * cpu_seconds(report.sums) / used:.1%}")
-        yield f"CPU time of {guessed} rows is an estimate (~): too low {_GUESSED}{share}"
+        yield f"CPU time of {several(guessed, 'row')} is an estimate (~): too low {_GUESSED}{share}"
     elif used:
         yield (f"the command and all that it waited for used {used / 1e9:.6f} s by wait4: "
                f"the rows hold {1e9 * cpu_seconds(report.sums) / used:.1%}")

@@ -21,6 +21,7 @@ from turbotui.features.tasks.text import TaskInterval
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.tasks.sets import Mode
 from turbotui.quantities.marks import ESTIMATED, PARTIAL
+from turbotui.quantities.sentences import several
 from turbotui.sampling.frame import Frame
 from turbotui.tables.envelope import Envelope, timestamp
 from turbotui.tables.trace_events import TracedRows, TraceEvents, TraceSlice
@@ -139,7 +140,7 @@ class _RecordedTrace:
         """What a reader of the slices has to know."""
         yield from self._notes
         if self._left_out:
-            yield f"{self._left_out:,} rows of threads that ran least were not recorded"
+            yield f"not recorded: {several(self._left_out, 'row')} of threads that ran least"
         if self._nowhere_ns:
             yield f"{self._nowhere_ns / 1e9:.3f} s of CPU time of threads whose CPU was not recorded are on no track"
 

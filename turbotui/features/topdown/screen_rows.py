@@ -25,7 +25,8 @@ _ROLES: Final[Mapping[str, StyleRole]] = {
 }  # fmt: skip
 """Colours of the categories of level 1, and of shares that do not add up."""
 _UNITS: Final = {"slots": "slots", "cycles": "cycles", "operations": "ops"}
-_LEGENDS: Final = ("R retiring  S bad speculation  F front end  B back end", "R retire S specul. F front B back", "")
+_LEGENDS: Final = ("R retiring  S bad speculation  F front end  B back end", "R retire S specul. F front B back",
+                   "Retire Spec Front Back", "")
 """What stands above the bars, the longest that has room: narrow parts have their letters only."""
 _BELOW: Final = (StyleRole.LANE_0, StyleRole.LANE_5, StyleRole.LANE_6, StyleRole.LANE_7,
                  StyleRole.LANE_3, StyleRole.LANE_1)
