@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 import textual
-from dashboard_driver import dashboard, until_read
+from dashboard_driver import dashboard, until, until_read
 from hypothesis import given
 from hypothesis import strategies as st
 from replayed_frames import ReplayedSession, roofline
 from roofline_bed import Bed
+from simulated_session import SimulatedSession
 from textual import events
 from textual.app import App
 from textual.pilot import Pilot
@@ -387,6 +388,29 @@ def test_a_frame_of_the_past_is_remembered_once() -> None:
     seconds = [point.seconds for point in view._past[SYSTEM_ROW]]
     assert len(seconds) == 4
     assert seconds == sorted(set(seconds))
+
+
+async def test_the_trail_has_what_was_read_during_a_look_back_and_another_screen() -> None:
+    session = SimulatedSession("laptop-old+tonto")
+    async with roofline(session, ticks=3) as (app, pilot, screen):  # type: ignore[arg-type]  # has what is asked for
+        flops = session.catalog.by_id["GFLOP/s"]
+        for away, back in (("comma", "backspace"), ("1", "6")):
+            screen._unseen = None
+            await pilot.press(away)
+            for _ in range(4):
+                session.tick()
+                await pilot.pause()
+            await pilot.press(back)
+            session.tick()
+            await pilot.pause()
+            await until(pilot, lambda: screen._unseen is not None and screen._unseen.done())
+            cursor = app.watched.cursor
+            assert cursor is not None
+            kept = [frame for time_ns in cursor.timeline.times if (frame := cursor.timeline.frame(time_ns)) is not None]
+            counted = [frame.seq for frame in kept if frame.cell(flops, SYSTEM_ROW) is not None]
+            for points in screen.view._past.values():
+                assert [point.seconds for point in points] == counted
+        assert list(screen.view._recent) == list(screen.view.past)
 
 
 async def test_points_without_floating_point_work_are_counted_not_hidden() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -12,6 +13,7 @@ from textual.widget import Widget
 
 from turbotui.app.actions import bindings_for
 from turbotui.app.graph import Graph
+from turbotui.app.past import AFTER, Portions
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.text_window import TextWindow
@@ -29,7 +31,7 @@ from turbotui.features.roofline.screen_saving import save_file, title_of
 from turbotui.features.roofline.screen_table import POINT_TABLE_COLUMNS, points_content
 from turbotui.features.roofline.screen_tasks import ThreadsReady, ThreadWatch
 from turbotui.features.roofline.screen_text import SIDE, below_lines, notes_of, side_lines
-from turbotui.features.roofline.screen_view import TRAILS, RoofView
+from turbotui.features.roofline.screen_view import KEPT, TRAILS, RoofView
 from turbotui.features.roofline.task_points import Note
 from turbotui.features.roofline.verdict_text import verdict_text
 from turbotui.features.tasks.region_look import RegionLook
@@ -83,6 +85,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         recorded = watch.session.definitions if isinstance(watch.session, PlayedSession) else None
         self.view = RoofView(watch.session.machine, self._definitions, os.environ, recorded)
         self._seq = -1
+        self._seen_ns = 0  # the end of the newest frame that was shown
+        self._unseen: asyncio.Task[None] | None = None  # reads those that were not
         self._moment = 0
         self._grown = -1, 0  # the level, and its most rows so far
         self._threads = ThreadWatch(self, watch.session.machine)
@@ -191,16 +195,31 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         if not self._definitions:
             self._show_missing()
         elif frame is not None and flops is not None:
-            self.view.take(frame, estimated=frame.older is not None and frame.estimated(flops, SYSTEM_ROW))
+            self.view.take(frame, estimated=_is_estimated(frame, flops))
             report = self._report_of(frame) if self.view.tasks and self.watch_state.in_past else None
             if report is not None:
                 self.view.take_tasks(report)
             if frame.seq > self._seq:
-                self._seq = frame.seq
+                if 0 <= self._seq < frame.seq - 1 and not self.watch_state.in_past:
+                    self._unseen = asyncio.get_running_loop().create_task(
+                        self._read_unseen(self._seen_ns, frame.newer.wall_ns, flops))
+                self._seq, self._seen_ns = frame.seq, frame.newer.wall_ns
                 self._moment += not self.view.tasks
             self._fill()
         super().show_frame()
         self.show_status()
+
+    async def _read_unseen(self, begin_ns: int, end_ns: int, flops: CounterColumn) -> None:
+        """Read the past between two frames, in which the screen showed none, from the kept ones."""
+        await asyncio.sleep(AFTER)
+        portions, cursor = Portions(), self.watch_state.cursor
+        timeline = None if cursor is None else cursor.timeline
+        times = [] if timeline is None else [time_ns for time_ns in timeline.times if begin_ns < time_ns < end_ns]
+        kept = (timeline.frame(time_ns) for time_ns in times[-KEPT:] if timeline is not None)
+        for _ in self.view.fill((frame, _is_estimated(frame, flops)) for frame in kept if frame is not None):
+            await portions.rest()
+        if self.is_current:
+            self._draw()
 
     @property
     def shown(self) -> tuple[Sequence[CounterColumn], Sequence[RowId]]:
@@ -439,3 +458,7 @@ def _step_to(value: Callable[[], object], step: Callable[[], None], wanted: obje
         if value() == wanted:
             break
         step()
+
+
+def _is_estimated(frame: Frame, flops: CounterColumn) -> bool:
+    return frame.older is not None and frame.estimated(flops, SYSTEM_ROW)

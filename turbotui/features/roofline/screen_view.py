@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Final
@@ -119,6 +119,14 @@ class RoofView:
             self._remember((*reading.points, *self._marked), fresh=fresh)
             self._settle(fresh=fresh)
 
+    def fill(self, frames: Iterable[tuple[Frame, bool]]) -> Iterator[None]:
+        """Add kept frames that nobody saw to the past, each with whether it is estimated; yields after each."""
+        for frame, estimated in frames:
+            if frame.older is not None:
+                self._remember(self._read(frame, estimated=estimated).points, fresh=True)
+            yield
+        self._recent = deque(self.past[-MOST:], maxlen=MOST)
+
     def points_of(self, frame: Frame, report: Report | None) -> tuple[RooflinePoint, ...]:
         """The points of a kept frame, or of the report of all threads in its interval if points are threads."""
         if not self.tasks:
@@ -169,10 +177,14 @@ class RoofView:
             return
         for point in points:
             past = self._past.setdefault(point.identity, deque(maxlen=KEPT))
-            if past and past[-1].seconds == point.seconds:
-                past.pop()  # the same frame again
-            if not past or past[-1].seconds < point.seconds:
-                past.append(point)
+            before = next((at for at in reversed(range(len(past))) if past[at].seconds <= point.seconds), -1)
+            if before >= 0 and past[before].seconds == point.seconds:
+                past[before] = point  # the same frame again
+            elif len(past) < KEPT:
+                past.insert(before + 1, point)
+            elif before >= 0:
+                past.popleft()
+                past.insert(before, point)
         most = max(1, MOST_KEPT // max(1, len(self._past)))
         for name, past in self._past.items():
             while len(past) > most and name != SYSTEM_ROW:
