@@ -114,6 +114,7 @@ def test_a_recording_is_whole_up_to_where_the_connection_was_lost(node: Node) ->
     shown = here(node, "why", "--host", "node7")
     assert shown.returncode in (0, 6, 7)
     assert "the connection to node7 was lost; what came before is whole" in shown.stderr
+    assert "damaged" not in shown.stderr
 
 
 def test_a_stream_goes_on_to_a_program_here(node: Node) -> None:

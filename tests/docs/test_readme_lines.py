@@ -38,3 +38,5 @@ def test_extras_are_named_as_this_checkout_has_them() -> None:
     for way, names in named:
         assert way == "'.", "turbotui is on no index: extras are those of the checkout"
         assert {*names.split(",")} <= extras.keys()
+    (of_image,) = re.findall(r"/src\[([a-z,]+)\]", (ROOT / "Containerfile").read_text(encoding="utf-8"))
+    assert {*of_image.split(",")} <= extras.keys()
