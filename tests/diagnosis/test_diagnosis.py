@@ -11,8 +11,18 @@ from judged_frames import frames
 from watched_machines import frames_of_machine
 
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
-from turbotui.diagnosis.rules import NEVER, Certainty, JudgedFrame, NoFinding, Observed, SlownessRule
+from turbotui.diagnosis.rules import (
+    NEVER,
+    Certainty,
+    JudgedFrame,
+    MemoryShare,
+    NoFinding,
+    Observed,
+    SlownessRule,
+)
 from turbotui.quantities.catalog import catalog_for
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 
 FRAMES = frames("guest", 4)
@@ -173,3 +183,19 @@ def test_full_cpus_are_not_called_free_of_causes_after_an_instant() -> None:
             found.push(frame)
     assert short.verdict().sentence == "The CPUs are 100 % busy; 0.2 s do not show yet whether there is a bottleneck"
     assert long.verdict().sentence == "No bottleneck found: 100 % busy"
+
+
+@pytest.mark.parametrize(("row", "at_most", "said"), [
+    (0, False, "memory moves 12.3 of 307 GB/s (4 %)"), (0, True, "memory moves 12.3 of at most 307 GB/s (4 % or more)"),
+    (1, False, "memory of package 1 moves 12.3 of 307 GB/s (4 %)"),
+])
+def test_a_quiet_sentence_says_what_memory_moves(row: int, said: str, *, at_most: bool) -> None:
+    def quiet(memory: MemoryShare | Unavailable) -> str:
+        found = MachineDiagnosis(CATALOG, ())
+        found.memory = lambda _: memory
+        for frame in frames("sapphire-2s+calm" if row else "guest", 1):
+            found.push(frame)
+        return found.verdict().sentence
+
+    assert quiet(MemoryShare(RowId(Scope.PACKAGE, (row,)), 12.3e9, 307.2e9, at_most)).endswith(f", {said}")
+    assert "memory" not in quiet(Unavailable(Reason.NO_HARDWARE, "none"))

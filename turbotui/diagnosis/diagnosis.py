@@ -17,7 +17,15 @@ from turbotui.diagnosis.findings import Finding
 from turbotui.diagnosis.limit_history import KEPT, LimitHistory, LimitVerdict
 from turbotui.diagnosis.limits import HEAT
 from turbotui.diagnosis.rule_table import RULES
-from turbotui.diagnosis.rules import JudgedFrame, LookResults, MemoryShare, NoFinding, Observed, SlownessRule
+from turbotui.diagnosis.rules import (
+    JudgedFrame,
+    LookResults,
+    MemoryShare,
+    NoFinding,
+    Observed,
+    SlownessRule,
+    name_of,
+)
 from turbotui.diagnosis.verdict import Unjudged, Verdict, sources_of
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
@@ -234,6 +242,10 @@ class MachineDiagnosis:
         heat, hottest = moment.said(*HEAT), moment.said("TjMax", unit=False)
         if heat:
             facts.append(f"{heat} of {hottest}" if hottest else heat)
+        memory = moment.memory
+        if isinstance(memory, MemoryShare):
+            whose = f" of {name_of(moment, memory.row)}" if len(moment.frame.rows(memory.row.scope)) > 1 else ""
+            facts.append(f"memory{whose} moves {memory.words}")
         far = " above your limits of [why]" if any(rule.least for rule in self._rules) else ""
         unjudged = tuple(sorted(unjudged, key=self._is_needless))  # what leaves it open goes first
         parts = [f"{sources_of(group)} {answer.value} ({len(group)} of {len(self._rules)} causes)"

@@ -112,6 +112,12 @@ class SlownessRule:
         return (*(name for group in self.needs for name in group), *self.wants)
 
 
+def of_peak(rate: float, peak: float, *, at_most: bool) -> str:
+    """Bytes per second beside the most that there can be, "33.6 of 614 GB/s (5 %)"."""
+    limit, least = ("at most ", " or more") if at_most else ("", "")
+    return f"{rate / 1e9:,.1f} of {limit}{peak / 1e9:,.0f} GB/s ({100 * rate / peak:.0f} %{least})"
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryShare:
     """Memory traffic of a package in an interval."""
@@ -120,6 +126,11 @@ class MemoryShare:
     rate: float  # bytes per second
     peak: float  # bytes per second that its channels can move
     at_most: bool  # whether the peak is only an upper limit
+
+    @property
+    def words(self) -> str:
+        """The traffic and its share of the peak."""
+        return of_peak(self.rate, self.peak, at_most=self.at_most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +145,8 @@ class MemoryTotal:
     @property
     def words(self) -> str:
         """The traffic, its share of the peak and what of it is local."""
-        text = f"{self.rate / 1e9:,.1f}"
-        if self.peak:
-            limit, least = ("at most ", " or more") if self.at_most else ("", "")
-            text += f" of {limit}{self.peak / 1e9:,.0f} GB/s ({100 * self.rate / self.peak:.0f} %{least})"
-        else:
-            text += " GB/s"
+        text = (of_peak(self.rate, self.peak, at_most=self.at_most) if self.peak
+                else f"{self.rate / 1e9:,.1f} GB/s")
         return text if self.local is None or not self.rate else f"{text}, {100 * self.local / self.rate:.0f} % local"
 
 
