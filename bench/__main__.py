@@ -8,7 +8,7 @@ import shutil
 import statistics
 import sys
 
-from bench.beside_peers import SLEEPING, beside_peers, megabytes_after_screens
+from bench.beside_peers import SLEEPING, TASKS, TURBOTUI, beside_peers, megabytes_after_screens
 from bench.beside_turbostat import text_costs
 from bench.dashboard import (
     PEERS,
@@ -124,10 +124,11 @@ def _dashboards(seconds: float, *, quick: bool) -> list[Cost]:
 
 def _print_beside_peers(seconds: float) -> None:
     print(f"\nbeside each other at one time, {SLEEPING} sleeping processes (to reach: a peer's CPU time, and 0.45 %)")
-    for size in ((200, 50), (200, 60)):
-        for share in beside_peers(seconds, size):
+    for program, size in ((TURBOTUI, (200, 50)), (TURBOTUI, (200, 60)), (TASKS, (120, 36)), (TASKS, (200, 50))):
+        for share in beside_peers(seconds, size, program):
             ratio = "" if share.ratio == 1 else f"   turbotui {share.ratio:.2f} times as much"
-            print(f"  {size[0]}x{size[1]}  {share.name:<26} {share.percent:7.2f} %{ratio}")
+            print(f"  {size[0]}x{size[1]}  {share.name:<26} {share.percent:7.2f} % {share.kb_per_second:6.1f} kB/s"
+                  f"{ratio}")
     print("\nmemory after every screen was shown, this machine, 200x60 (to reach: 45 MB)")
     print(f"  {megabytes_after_screens((200, 60)):7.1f} MB")
 

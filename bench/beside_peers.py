@@ -37,6 +37,7 @@ class Peer:
 
 
 TURBOTUI = Peer("turbotui, 1 Hz", (sys.executable, "-m", "turbotui", "-i", "1"))
+TASKS = Peer("its screen of tasks, 1 Hz", (*TURBOTUI.words, "--screen", "tasks"))
 PEERS = (
     Peer("htop -d 10, 1 Hz", ("htop", "-d", "10")),
     Peer("btop at 1 Hz", ("btop",), {"btop/btop.conf": "update_ms = 1000\n"}),
@@ -47,16 +48,17 @@ PEERS = (
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Percent of one CPU, and the ratio to a peer in the same run."""
+    """Percent of one CPU, the ratio to a peer in the same run, and what goes to the terminal."""
 
     name: str
     percent: float
     ratio: float
+    kb_per_second: float
 
 
-def beside_peers(seconds: float, size: tuple[int, int]) -> Sequence[Share]:
+def beside_peers(seconds: float, size: tuple[int, int], program: Peer = TURBOTUI) -> Sequence[Share]:
     """Measure the CPU time of each program over the same seconds, leaving out peers that are not installed."""
-    return beside(seconds, size, [TURBOTUI, *(peer for peer in PEERS if shutil.which(peer.words[0]))])
+    return beside(seconds, size, [program, *(peer for peer in PEERS if shutil.which(peer.words[0]))])
 
 
 def beside(seconds: float, size: tuple[int, int], chosen: Sequence[Peer]) -> Sequence[Share]:
@@ -65,11 +67,13 @@ def beside(seconds: float, size: tuple[int, int], chosen: Sequence[Peer]) -> Seq
         stack.enter_context(_sleepers())
         terminals = [stack.enter_context(_running(peer, size)) for peer in chosen]
         _drain(terminals, _WARM_UP)
-        before, start = [terminal.cpu_seconds() for terminal in terminals], time.monotonic()
+        before, start = [(one.cpu_seconds(), one.bytes) for one in terminals], time.monotonic()
         _drain(terminals, seconds)
-        after, end = [terminal.cpu_seconds() for terminal in terminals], time.monotonic()
-    shares = [100.0 * (last - first) / (end - start) for first, last in zip(before, after, strict=True)]
-    return [Share(peer.name, share, shares[0] / share) for peer, share in zip(chosen, shares, strict=True)]
+        after, passed = [(one.cpu_seconds(), one.bytes) for one in terminals], time.monotonic() - start
+    spent = [((used - was) / passed, (sent - had) / passed)
+             for (was, had), (used, sent) in zip(before, after, strict=True)]
+    return [Share(peer.name, 100.0 * share, spent[0][0] / share, written / 1e3)
+            for peer, (share, written) in zip(chosen, spent, strict=True)]
 
 
 def megabytes_after_screens(size: tuple[int, int]) -> float:

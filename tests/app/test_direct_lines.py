@@ -90,6 +90,9 @@ async def test_a_frame_of_the_table_is_one_update_and_asks_textual_for_nothing()
         asked, drawn = 0, _screen(app).directly
         await _ticks(session, pilot, 5)
         assert _screen(app).directly == drawn + 5
+        await pilot.press("down", "down", "down")
+        await pilot.pause()
+        assert _screen(app).directly == drawn + 8, "the rows and what the status line says of the new one"
         assert asked == 0
 
 

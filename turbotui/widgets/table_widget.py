@@ -359,14 +359,14 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
         """Draw what changed; a `moved` cursor is reported even if it is out of sight, so that the container follows."""
         if not self.is_attached:
             return
-        if self._is_out_of_sight:
+        hidden = self._is_out_of_sight
+        if moved or not (hidden or quietly):
+            # to the screen, and before drawing: what the screen draws then goes to the terminal in the same update
+            self.screen.post_message(self.Moved(self))
+        if hidden:
             self._shown.clear()  # drawn when it is scrolled into view
-            if moved:
-                self.post_message(self.Moved(self))
-            return
-        self._draw_changes(everything=everything)
-        if not quietly:
-            self.post_message(self.Moved(self))
+        else:
+            self._draw_changes(everything=everything)
 
     def _draw_changes(self, *, everything: bool) -> None:
         """Draw the lines that changed, or all of them."""
