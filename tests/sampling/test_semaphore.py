@@ -66,6 +66,20 @@ def test_those_that_are_stuck_give_their_places_to_others() -> None:
     assert began == [0, 1, 2]
 
 
+def test_a_worker_that_goes_from_cpu_to_cpu_keeps_its_place() -> None:
+    began: list[int] = []
+    semaphore = WorkerSemaphore(1, stuck=0.0)
+    moving = Noting(0, began)
+    semaphore.enter(moving, _work())
+    semaphore.admit()
+    semaphore.enter(Noting(1, began), _work())
+    for moving.cpu in range(3):
+        semaphore.admit()
+        assert began == [0]
+    semaphore.admit()
+    assert began == [0, 1]
+
+
 def test_as_many_hanging_workers_as_may_read_at_once_do_not_stop_the_others() -> None:
     host = FakeHost([place(cpu) for cpu in range(_CPUS)])
     hung = range(20)

@@ -11,7 +11,13 @@ from turbotui.sampling.collector import CLOCK, Clock
 
 
 class TakingWorker(Protocol):
-    """A worker that takes a request when the semaphore admits it."""
+    """A worker that takes a request when the semaphore admits it.
+
+    Attributes:
+        cpu: the CPU that it is on; a worker that goes from one to the next is not stuck.
+    """
+
+    cpu: int
 
     def take(self, work: ReadRequest) -> None:
         """Take the request now."""
@@ -46,7 +52,7 @@ class WorkerSemaphore:
         self._clock = clock
         self._lock = threading.Lock()
         self._waiting: deque[tuple[TakingWorker, ReadRequest]] = deque()
-        self._inside: dict[TakingWorker, float] = {}
+        self._inside: dict[TakingWorker, tuple[float, int]] = {}  # since when they are on which CPU
 
     def enter(self, worker: TakingWorker, work: ReadRequest) -> None:
         """Hand the request over at this worker's turn, from the next `admit` on."""
@@ -67,8 +73,10 @@ class WorkerSemaphore:
     def _admit(self) -> None:
         now = self._clock.now()
         if len(self._inside) >= self.together:
-            self._inside = {worker: since for worker, since in self._inside.items() if now - since < self._stuck}
+            self._inside = {worker: (since, cpu) if worker.cpu == cpu else (now, worker.cpu)
+                            for worker, (since, cpu) in self._inside.items()
+                            if now - since < self._stuck or worker.cpu != cpu}
         while self._waiting and len(self._inside) < self.together:
             worker, work = self._waiting.popleft()
-            self._inside[worker] = now
+            self._inside[worker] = now, worker.cpu
             worker.take(work)

@@ -37,7 +37,8 @@ from turbotui.sources.source import (
 )
 from turbotui.threads import name_this_thread
 
-_SLOW_NS = 2_000_000  # for a CPU to be reached and read; busy ones take more, and are better waited for together
+_SLOW_NS = 1_000_000  # for a CPU to be reached and read; busy ones take more, and are better waited for together
+_AT_FIRST = 4  # times the above that a few CPUs may take
 _NOTHING_OPEN = (None, None, None)
 
 
@@ -63,7 +64,7 @@ class Worker(threading.Thread):
         self._pins = pins
         self._clock = clock
         self._pinned: Topology | None = None
-        self._reached_ns = 0  # when it set out for that CPU
+        self._slow_ns = 0  # when this reading takes too long
         self._inbox: queue.SimpleQueue[ReadRequest | None] = queue.SimpleQueue()
         self._readers: dict[tuple[str, int], HeldReader] = {}
         self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
@@ -200,7 +201,7 @@ class Worker(threading.Thread):
         """Take the result of each reader on its CPU, with the host's time around it."""
         now = machine.host.now_ns
         taken: list[Taken] = []
-        self._reached_ns = now()
+        self._slow_ns = now() + _AT_FIRST * _SLOW_NS
         for held in readers:
             try:
                 self._go_to(held.task.cpu, machine)
@@ -218,10 +219,10 @@ class Worker(threading.Thread):
         """
         if not self._pins or machine is None or (self.cpu == cpu and self._pinned is machine.topology):
             return
-        now = machine.host.now_ns()
-        if now - self._reached_ns > _SLOW_NS and self._semaphore is not None:
-            self._semaphore.leave(self)  # a thread that waits for a busy CPU needs no place
-        self.cpu, self._pinned, self._reached_ns = cpu, None, now
+        if self._semaphore is not None and machine.host.now_ns() > self._slow_ns:
+            self._semaphore.leave(self)  # a thread that waits for busy CPUs needs no place
+        self._slow_ns += _SLOW_NS
+        self.cpu, self._pinned = cpu, None
         try:
             machine.host.pin_this_thread((cpu,))
         except HostError as error:
