@@ -7,11 +7,16 @@ is, and a served file costs more of it than one of sysfs.
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # it is a script, which no conftest.py prepares
+import instruction_tracer
 from fake_machine import FakeMachine, shape_of, why_not
 
 from turbotui.simulated import SimulatedHost
@@ -46,6 +51,40 @@ def _inside(host: SimulatedHost, words: Sequence[str], *, lenient: bool = False)
     return found
 
 
+_SHOWN = {
+    "16 columns": "Avg_MHz,Busy%,Bzy_MHz,TSC_MHz,IPC,IRQ,POLL%,C1%,C1E%,C6%,CPU%c1,CPU%c6,CoreTmp,PkgTmp,"
+                  "PkgWatt,RAMWatt",
+    "3 columns": "Avg_MHz,Busy%,Bzy_MHz",
+}
+
+
+def _steady_ms(host: SimulatedHost, words: Sequence[str], seconds: float, intervals: int) -> tuple[float, int]:
+    """The CPU time of an interval in ms, of a program that has run for a while, and the number of its threads."""
+    traced = words[0] != sys.executable  # turbostat asks the processor, and not files, what it is
+    with FakeMachine(host, lenient=True, traced=traced).started([*words, "-q", "-i", str(seconds)]) as running:
+        process = running.process
+        threading.Thread(target=lambda: process.stdout and process.stdout.read(), daemon=True).start()
+        clock = ~process.pid << 3 | 2  # of the process: MAKE_PROCESS_CPUCLOCK, include/linux/posix-timers.h
+        time.sleep(4 + 2 * seconds + len(host.model.layout.places) / 200)
+        before = time.clock_gettime(clock)
+        time.sleep(seconds * intervals)
+        spent = time.clock_gettime(clock) - before
+        return 1e3 * spent / intervals, len(os.listdir(f"/proc/{process.pid}/task"))
+
+
+def _beside_turbostat() -> None:
+    sites = instruction_tracer.instruction_sites  # a signal for each RDTSC would be counted as turbostat's
+    instruction_tracer.instruction_sites = lambda program: {
+        place: name for place, name in sites(program).items() if name == "cpuid"}
+    programs = {"turbotui": (sys.executable, "-m", "turbotui", "stat"), "turbostat": (shutil.which("turbostat") or "",)}
+    for cores, packages, seconds in ((1, 1, 0.5), (16, 2, 1), (64, 2, 1), (128, 16, 5)):
+        for columns, shown in _SHOWN.items():
+            measured = {name: _steady_ms(shape_of("sapphire-2s", cores=cores, packages=packages),
+                                         (*words, "--show", shown), seconds, 5) for name, words in programs.items()}
+            print(f"  {cores * packages * 2} CPUs, {columns}: " + ", ".join(
+                f"{name} {spent:.2f} ms, {threads} threads" for name, (spent, threads) in measured.items()), flush=True)
+
+
 def main() -> None:
     """Measure and print."""
     missing = why_not()
@@ -61,11 +100,11 @@ def main() -> None:
     host = shape_of("sapphire-2s", cores=1, packages=1)
     print(f"  {json.dumps(_inside(host, ('-c', _TEXT, '0.2', '150'), lenient=True))}")
     print(f"  {json.dumps(_inside(host, ('-c', _BARE, '150'), lenient=True))}", flush=True)
-    print("text at 5 s intervals (ms of CPU time to start and end, and for an interval; to reach: 5 times turbostat's)")
-    for cores, packages in ((1, 1), (16, 2), (64, 2)):
-        host = shape_of("sapphire-2s", cores=cores, packages=packages)
-        found = _inside(host, ("-c", _TEXT, "5", "5"), lenient=True)
-        print(f"  {cores * packages * 2} CPUs: {json.dumps(found)}", flush=True)
+    print("an interval of text by --show, as long as the program runs (ms of CPU time; to reach: 3 times turbostat's)")
+    if shutil.which("turbostat"):
+        _beside_turbostat()
+    else:
+        print("  turbostat is not installed (Debian: apt install linux-cpupower)")
     print("the dashboard (% of one CPU; RSS)")
     for cpus, packages in ((256, 2), (1024, 8)):
         found = _inside(shape_of("big-8s", packages=packages), ("-c", _DASHBOARD, "8"))

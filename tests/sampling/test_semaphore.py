@@ -80,6 +80,26 @@ def test_a_worker_that_goes_from_cpu_to_cpu_keeps_its_place() -> None:
     assert began == [0, 1]
 
 
+def test_beside_three_workers_that_wait_for_busy_cpus_another_one_reads() -> None:
+    began: list[int] = []
+    semaphore = WorkerSemaphore(1)
+    workers = [Noting(number, began) for number in range(7)]
+    for worker in workers:
+        semaphore.enter(worker, _work())
+    semaphore.admit()
+    for number in range(5):
+        semaphore.slow(workers[number])
+        assert began == list(range(min(3, number + 1) + 1))
+    semaphore.slow(workers[0])
+    assert began == [0, 1, 2, 3]
+    semaphore.leave(workers[0])
+    assert began == [0, 1, 2, 3], "the place of one that waits was given away"
+    semaphore.slow(workers[3])
+    assert began == [0, 1, 2, 3, 4]
+    semaphore.leave(workers[4])
+    assert began == [0, 1, 2, 3, 4, 5]
+
+
 def test_as_many_hanging_workers_as_may_read_at_once_do_not_stop_the_others() -> None:
     host = FakeHost([place(cpu) for cpu in range(_CPUS)])
     hung = range(20)

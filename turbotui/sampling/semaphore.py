@@ -25,6 +25,7 @@ class TakingWorker(Protocol):
 
 _TOGETHER = 16  # workers at a time: enough to hide the few ms that a busy CPU takes to wake one
 _SHARE = 4  # one worker in this many reads at a time, up to the limit above
+_SLOW = 3  # workers that wait for busy CPUs beside the others; with more the interpreter's lock costs more than waiting
 STUCK_SECONDS = 0.1  # a worker that takes longer passes its place on and continues beside the next
 
 
@@ -52,6 +53,7 @@ class WorkerSemaphore:
         self._clock = clock
         self._lock = threading.Lock()
         self._waiting: deque[tuple[TakingWorker, ReadRequest]] = deque()
+        self._slow: set[TakingWorker] = set()
         self._inside: dict[TakingWorker, tuple[float, int]] = {}  # since when they are on which CPU
 
     def enter(self, worker: TakingWorker, work: ReadRequest) -> None:
@@ -65,10 +67,18 @@ class WorkerSemaphore:
             self._admit()
 
     def leave(self, worker: TakingWorker) -> None:
-        """Note on the worker's own thread that it has answered, or waits for something else than the interpreter."""
+        """Note on the worker's own thread that it has answered."""
         with self._lock:
             self._inside.pop(worker, None)
+            self._slow.discard(worker)
             self._admit()
+
+    def slow(self, worker: TakingWorker) -> None:
+        """Note on the worker's own thread that it waits for busy CPUs, so that another one may read beside it."""
+        with self._lock:
+            if len(self._slow) < _SLOW and self._inside.pop(worker, None) is not None:
+                self._slow.add(worker)
+                self._admit()
 
     def _admit(self) -> None:
         now = self._clock.now()

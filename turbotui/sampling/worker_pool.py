@@ -90,7 +90,7 @@ class WorkerPool:
     """One worker for each CPU and one for the shared files, each started at its first reading.
 
     Where workers move, one reads a block of CPUs, block after block: to wake a worker and hand it the interpreter's
-    lock takes more than to read a CPU. Blocks whose CPUs are busy, so that each is waited for, are read at the same
+    lock takes more than to read a CPU. Blocks whose CPUs are busy, so that each is waited for, are read four at a
     time. A CPU on which a worker is stuck gets a worker of its own. A simulated machine has no CPUs to pin threads to:
     one worker reads them all.
 

@@ -220,7 +220,7 @@ class Worker(threading.Thread):
         if not self._pins or machine is None or (self.cpu == cpu and self._pinned is machine.topology):
             return
         if self._semaphore is not None and machine.host.now_ns() > self._slow_ns:
-            self._semaphore.leave(self)  # a thread that waits for busy CPUs needs no place
+            self._semaphore.slow(self)
         self._slow_ns += _SLOW_NS
         self.cpu, self._pinned = cpu, None
         try:

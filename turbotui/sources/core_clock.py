@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import math
-import statistics
 import threading
 import time
 from collections import deque
@@ -127,7 +126,7 @@ def clock_now(machine: Machine, cpu: int) -> float | None:
     thread = NamedThread(target=work, name=f"clock of cpu{cpu}")
     thread.start()
     thread.join()
-    return statistics.fmean(found) if found else None
+    return math.fsum(found) / len(found) if found else None
 
 
 class _MomentReader(NothingToClose):
