@@ -107,6 +107,8 @@ def recorded_ones(arguments: argparse.Namespace, found: Iterator[T], rows: str, 
     """
     first = next(found, None)
     if first is None:
+        if getattr(arguments, "host", None):
+            raise TurbotuiError(f"{arguments.host} sent no {rows}: turbotui {table} there says why")
         raise TurbotuiError(f"{arguments.replay} holds no {rows}"
                             f"{' in that time' if arguments.start or arguments.end else ''}: "
                             f"turbotui record --tables {table} records them")

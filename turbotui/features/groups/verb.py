@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Final
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
+from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
 from turbotui.commands.formats import add_format_arguments, terminal_room, text_lines
 from turbotui.commands.intervals import add_interval_arguments, at_least_one, intervals_of, open_output
 from turbotui.commands.recorded import (
@@ -55,6 +56,7 @@ _STEP, _DEEPEST = "· ", 12
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
+    add_host_arguments(parser)
     add_interval_arguments(parser)
     parser.add_argument("-s", "--show", metavar="NAMES", default="",
                         help="these columns, comma separated (all: every column; csv, json and openmetrics have all)")
@@ -80,10 +82,13 @@ def run(arguments: argparse.Namespace) -> int:
     """
     at_least_one(arguments.intervals)
     at_least_one(arguments.top, "--top", " row")
+    check_host_arguments(arguments)
     if arguments.replay:
         return _replay(arguments)
     refuse_span(arguments)
     seconds, intervals = intervals_of(arguments)
+    if arguments.host:
+        return _replay(arguments, seconds, intervals)
     machine = read_machine(open_host(arguments))
     watch = GroupWatch(machine, seconds, arguments.add)
     choice = _choice(arguments, watch.counted)
@@ -93,21 +98,24 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _replay(arguments: argparse.Namespace) -> int:
-    """Print the tables of a recording.
+def _replay(arguments: argparse.Namespace, seconds: float = 1.0, intervals: int | None = None) -> int:
+    """Print the tables of a recording, or of the machine of --host.
 
     Raises:
         UsageError: an option needs a live machine.
         TurbotuiError: no group was recorded in that time.
     """
-    if arguments.interval or arguments.add:
+    if arguments.host and arguments.add:
+        raise UsageError("--add is not for --host: run turbotui groups --add there")
+    if not arguments.host and (arguments.interval or arguments.add):
         raise UsageError("--replay shows what was recorded: leave -i (--every) and --add out")
     from turbotui.features.groups.recorded_groups import replayed_interval  # noqa: PLC0415 - and what packs records
 
-    with open_replay(arguments) as journal:
+    with open_replay(arguments, intervals=intervals, seconds=seconds, tables="groups") as journal:
         every = (replayed_interval(journal.rows, frame) for frame in replayed_frames(arguments, journal))
         found = (interval for interval in every if interval is not None)
-        _print(arguments, journal.machine, recorded_ones(arguments, found, "groups", "groups"), arguments.intervals)
+        _print(arguments, journal.machine, recorded_ones(arguments, found, "groups", "groups"),
+               intervals or arguments.intervals)
         report_missing(journal)
     return 0
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
 from turbotui.commands.formats import add_format_arguments, text_lines
 from turbotui.commands.intervals import add_interval_arguments, at_least_one, intervals_of, open_output
 from turbotui.commands.recorded import add_span_arguments, open_replay, refuse_span, replayed_frames, report_missing
@@ -169,6 +170,7 @@ _OWN_SOURCES: Final = ENERGY_SOURCES | METER_SOURCES
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
+    add_host_arguments(parser)
     add_interval_arguments(parser)
     add_span_arguments(parser)
     add_format_arguments(parser, (POWER, _BATTERIES, FANS))
@@ -181,16 +183,18 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: the options contradict each other.
     """
     at_least_one(arguments.intervals)
-    if arguments.replay:
-        if arguments.interval:
-            raise UsageError("--replay shows what was recorded: leave -i (--every) out")
-        with open_replay(arguments) as journal:
-            frames = itertools.islice(replayed_frames(arguments, journal), arguments.intervals)
-            _print(arguments, journal.machine, frames, arguments.intervals)
+    check_host_arguments(arguments)
+    if arguments.replay and arguments.interval:
+        raise UsageError("--replay shows what was recorded: leave -i (--every) out")
+    if not arguments.replay:
+        refuse_span(arguments)
+    seconds, intervals = intervals_of(arguments) if not arguments.replay else (1.0, arguments.intervals)
+    if arguments.replay or arguments.host:
+        with open_replay(arguments, intervals=intervals, seconds=seconds, tables="power") as journal:
+            frames = itertools.islice(replayed_frames(arguments, journal), intervals)
+            _print(arguments, journal.machine, frames, intervals)
             report_missing(journal)
         return 0
-    refuse_span(arguments)
-    seconds, intervals = intervals_of(arguments)
     machine = read_machine(open_host(arguments))
     session = Session(machine, [source for source in SOURCES if source.id in _OWN_SOURCES], seconds, LinuxHost())
     # of batteries the balance has the watts; their rows have the rest
