@@ -92,7 +92,7 @@ async def test_a_recording_begins_at_its_start_and_plays_on_and_stops_by_a_key(r
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: app.watched.frame is not None)
         assert app.watched.frame is recorded.frames[1]
-        assert text_of(app, "time").startswith(" ❚❚ RECORDED · ")
+        assert text_of(app, "time").startswith(" ■ RECORDED · ")
         assert "PAST" not in text_of(app, "status")
         await pilot.press("space")
         assert text_of(app, "time").startswith(" ▶ 20x · ")

@@ -76,7 +76,7 @@ _COMMON: Final = (
     Action("past_event_after", "past_event(1)", ("right_parenthesis",), ")", "Go forward to the next one."),
     Action("past_mark", "past_mark", ("M",), "M", "Mark this moment on the time bar."),
     Action("record", "record", ("ctrl+r",), "ctrl+r", "Record to a file from now on, or end the recording."),
-    Action("past_now", "past_now", ("backspace",), "⌫", "Return to now."),
+    Action("past_now", "past_now", ("backspace",), "Backspace", "Return to now."),
     Action("remember", "remember", ("ctrl+s",), "ctrl+s",
            "Remember theme, interval, screen and columns for every start; of simulated and recorded machines, columns "
            "alone (docs/settings.md)."),

@@ -34,8 +34,8 @@ class Player:
 
     @property
     def state(self) -> str:
-        """Words of the time bar: "▶ 2x", "❚❚"."""
-        return f"▶ {self.speed:g}x" if self.playing else "❚❚ RECORDED"
+        """Words of the time bar: "▶ 2x", "■"."""
+        return f"▶ {self.speed:g}x" if self.playing else "■ RECORDED"
 
     def step_speed(self, by: int) -> float:
         """The next higher or lower speed."""

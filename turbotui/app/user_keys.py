@@ -19,7 +19,7 @@ _KEY_WORDS: Final[Mapping[str, str]] = {
     "at": "@", "asterisk": "*", "greater_than_sign": ">", "less_than_sign": "<",
     "left_curly_bracket": "{", "right_curly_bracket": "}", "left_square_bracket": "[", "right_square_bracket": "]",
     "pageup": "PgUp", "pagedown": "PgDn", "home": "Home", "end": "End", "enter": "Enter", "tab": "Tab",
-    "up": "↑", "down": "↓", "left": "←", "right": "→", "backspace": "⌫",
+    "up": "↑", "down": "↓", "left": "←", "right": "→", "backspace": "Backspace",
 }
 """Names of keys for people that differ from Textual's."""
 

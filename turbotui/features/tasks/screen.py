@@ -559,7 +559,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         if self._is_recorded():
             return True
         if self.watch_state.in_past:
-            self.notice("The past is kept as it was shown: ⌫ returns to now")
+            self.notice("The past is kept as it was shown: Backspace returns to now")
         return self.watch_state.in_past
 
     def action_rows(self) -> None:
