@@ -49,6 +49,7 @@ def test_a_column_is_its_cells(shape: str, change: Callable[[Frame], Frame]) -> 
     alone = FrameTable(frame.anew(), table.layout)
     unmarked = 0
     for column in columns:
+        assert table.bare(column, table.rows) == table.cells(column, table.rows).bare, column
         assert table.cells(column, table.rows) == CellColumn.of([alone.cell(column, row) for row in table.rows]), column
         unmarked += frame.is_unmarked(column)
     assert (unmarked == 0) is (change is without_a_cpu)

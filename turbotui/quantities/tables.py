@@ -177,6 +177,9 @@ class Table(Protocol[C, K]):
     def cells(self, column: C, rows: Sequence[K]) -> CellColumn:
         """The cells of a column in many rows, as writers need them."""
 
+    def bare(self, column: C, rows: Sequence[K]) -> Sequence[Value]:
+        """`CellColumn.bare`, without looking for reasons."""
+
     def evidence(self, column: C, row: K) -> CellEvidence:
         """The evidence of a cell."""
 
@@ -244,6 +247,9 @@ class RowTable(Generic[R]):
 
     def cells(self, column: Column[R], rows: Sequence[R]) -> CellColumn:
         return CellColumn.of([self.cell(column, row) for row in rows])
+
+    def bare(self, column: Column[R], rows: Sequence[R]) -> Sequence[Value]:
+        return self.cells(column, rows).bare
 
     def evidence(self, column: Column[R], row: R) -> CellEvidence:
         evidence = self.basis(column, row)

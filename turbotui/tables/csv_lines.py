@@ -9,7 +9,7 @@ The columns before the measured ones never change: time in UTC, seconds of the i
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from turbotui.quantities.columns import Column, Value
@@ -40,11 +40,16 @@ class CsvLines:
         seconds = "" if envelope.seconds is None else f"{envelope.seconds:.6f}"
         before = (envelope.time, seconds, envelope.machine, envelope.kind.value)
         rows, names = table.rows, table.identity
-        cells = [table.cells(column, rows) for column in columns]
-        texts = [bulk_text(column, one.values if self._marks else one.bare, _text)
-                 for column, one in zip(columns, cells, strict=True)]
-        marked = [(column.title, one.noted) for column, one in zip(columns, cells, strict=True)
-                  if self._marks and one.noted]
+        texts: list[Sequence[str]] = []
+        marked: list[tuple[str, Mapping[int, Cell]]] = []
+        for column in columns:
+            if self._marks:
+                cells = table.cells(column, rows)
+                marked.append((column.title, cells.noted))
+                values = cells.values
+            else:
+                values = table.bare(column, rows)
+            texts.append(bulk_text(column, values, _text))
         for at, row in enumerate(rows):
             identity = table.identify(row)
             yield csv_line((*before, identity.kind, *(identity.names.get(name, "") for name in names),

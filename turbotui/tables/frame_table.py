@@ -68,6 +68,9 @@ class FrameTable:
         return CellColumn(values, {at: Cell(None, self.frame.why(column, rows[at]))
                                    for at, value in enumerate(values) if value is None})
 
+    def bare(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
+        return self.frame.bare_cells(column, rows)
+
     def evidence(self, column: CounterColumn, row: RowId) -> CellEvidence:
         return frame_evidence(self.frame, column, row)
 

@@ -64,7 +64,7 @@ class OpenMetricsText:
         for column in columns:
             rows = table.own_rows(column)
             samples = [(table.identify(row).names, value)
-                       for row, value in zip(rows, table.cells(column, rows).bare, strict=True) if value is not None]
+                       for row, value in zip(rows, table.bare(column, rows), strict=True) if value is not None]
             if samples:
                 text = f"{column.help} ({', '.join(filter(None, (column.id, table.formula(column))))})"
                 yield from _family(names[column.id], column, text, samples, common)
