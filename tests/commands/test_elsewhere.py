@@ -76,7 +76,14 @@ def test_a_cause_is_found_from_here_as_it_is_there(node: Node) -> None:
     assert jsontables.tables(there.stdout)[0]["kind"] == "SIMULATED"
 
 
-@pytest.mark.parametrize("verb", ["interrupts", "groups", "power"])
+def test_tasks_of_now_have_no_mark(node: Node) -> None:
+    node.python()
+    done = here(node, "tasks", "--host", "node7", "-n", "1", "-i", "0.2")
+    assert done.returncode == 0, done.stderr
+    assert re.match(r"# all: \d{4}-", done.stdout)
+
+
+@pytest.mark.parametrize("verb", ["interrupts", "groups", "power", "tasks"])
 def test_rows_come_from_there(node: Node, verb: str) -> None:
     installed(node)
     done = here(node, verb, "--host", "node7", *SIMULATED, "--json")
@@ -193,6 +200,8 @@ def test_what_is_no_gathered_machine_is_not_kept(node: Node) -> None:
     (("collect", "--host", "n", "--requests"), "--host is for stdout"),
     (("gather", "-"), "give --yes and a pipe"),
     (("groups", "--host", "n", "--add", "cycles"), "--add is not for --host"),
+    (("tasks", "--host", "n", "--pid", "1"), "pid is not for --host"),
+    (("tasks", "--host", "n", "--from", "-5m"), "--from, --to and --every go with --replay FILE"),
 ])
 def test_what_does_not_go_together_is_refused(node: Node, words: Sequence[str], sentence: str) -> None:
     done = here(node, *words)

@@ -49,8 +49,9 @@ def way_to_host(arguments: argparse.Namespace, words: Iterable[str]) -> SshConne
     from turbotui.remote.collecting_part import RECORDING  # noqa: PLC0415 - few runs read another machine
     from turbotui.remote.ssh import connector_by_ssh  # noqa: PLC0415 - as above
 
+    sysroot = getattr(arguments, "sysroot", "/")
     return connector_by_ssh(arguments.host, arguments.remote or "", {
-        "--machine": arguments.machine, "--sysroot": None if arguments.sysroot == "/" else arguments.sysroot,
+        "--machine": arguments.machine, "--sysroot": None if sysroot == "/" else sysroot,
     }, sudo=arguments.sudo, verb=tuple(words), part=RECORDING)
 
 

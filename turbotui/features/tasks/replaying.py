@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final
 
 from turbotui.commands.formats import TRACE, print_lines, terminal_room, text_lines
-from turbotui.commands.intervals import open_output
+from turbotui.commands.intervals import intervals_of, open_output
 from turbotui.commands.recorded import open_replay, recorded_ones, replayed_frames, report_missing
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
@@ -34,8 +34,11 @@ from turbotui.sampling.energy import Energy, energy_of
 from turbotui.sampling.frame import Frame
 from turbotui.tables.envelope import Envelope
 
-_REFUSED: Final = ("pid", "cgroup", "container", "all", "app", "command", "event", "interval", "pages")
+_WATCHED: Final = ("pid", "cgroup", "container", "app", "command", "event", "pages")
+_REFUSED: Final = (*_WATCHED, "all", "interval")
 """Options that say what to watch, and how."""
+_RICHER: Final = ("waits", "loads", "nodes")
+"""Options that are words of `record --tables`, whose tasks have more columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,8 @@ class ReplayedRegions:
     def text(self, printed: Collection[str], room: int | None) -> Iterator[str]:
         """Format the table with the notes that were not printed before."""
         envelope = self.envelope
-        yield f"# {envelope.label}"
+        if envelope.label:
+            yield f"# {envelope.label}"
         yield f"# marked regions, until {envelope.time}: {self.totals.seconds:.3f} s"
         yield from text_lines(envelope, self.table, room=room)
         yield from (f"# {note}" for note in self.notes() if note not in printed)
@@ -143,14 +147,21 @@ def replay(arguments: argparse.Namespace) -> int:
         UsageError: an option that only a machine can follow.
         TurbotuiError: no tasks were recorded in that time.
     """
-    if any(getattr(arguments, name) for name in _REFUSED):
+    seconds = 1.0
+    if arguments.host:
+        given = next((name for name in (*_WATCHED, "regions") if getattr(arguments, name)), None)
+        if given is not None:
+            raise UsageError(f"{given} is not for --host, which sends the tasks of all CPUs: run turbotui tasks there")
+        seconds, arguments.intervals = intervals_of(arguments)
+    elif any(getattr(arguments, name) for name in _REFUSED):
         raise UsageError("--replay shows what was recorded: leave out what is to be watched, -e, -i (--every), "
                          "and --pages")
     if arguments.timeline and arguments.format != TRACE:
         raise UsageError("a recording does not say when within an interval a thread ran: leave --timeline out, or give "
                          "--format trace")
     by = Grouping(arguments.by)
-    with open_replay(arguments) as journal:
+    table = next((name for name in _RICHER if getattr(arguments, name)), "tasks")
+    with open_replay(arguments, intervals=arguments.intervals, seconds=seconds, tables=table) as journal:
         if arguments.format == TRACE:
             print_lines(recorded_lines(journal, islice(replayed_frames(arguments, journal), arguments.intervals)))
             report_missing(journal)
@@ -189,7 +200,8 @@ def _print(arguments: argparse.Namespace,
 
 def _text(one: ReplayedTasks, printed: set[str], room: int | None) -> Iterator[str]:
     report, envelope = one.report, one.envelope
-    yield f"# {envelope.label}"
+    if envelope.label:
+        yield f"# {envelope.label}"
     yield (f"# {report.application.name}: {envelope.time}, interval of {report.seconds:.3f} s"
            + ("" if report.choice is None else f"; mode {report.choice.mode.value}"))
     yield from text_lines(envelope, in_text(one.table), room=room)

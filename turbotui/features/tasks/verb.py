@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from turbotui.commands.arguments import add_event_tables_argument, whole
+from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
 from turbotui.commands.formats import (
     TRACE,
     add_format_arguments,
@@ -67,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       help=f"several applications at once, each with a name and events of its own: {GRAMMAR}; "
                            "events stand last; may be given several times")
     parser.add_argument("--machine", metavar="NAME", help="a simulated machine's tasks; every output says SIMULATED")
+    add_host_arguments(parser)
     add_interval_arguments(parser, "seconds of an interval; print a table for every interval, not only at the end")
     parser.add_argument(
         "-e",
@@ -112,7 +114,10 @@ def run(arguments: argparse.Namespace) -> int:
     at_least_one(arguments.intervals)
     if arguments.format == TRACE and not arguments.timeline:
         raise UsageError("--format trace shows when threads ran: give --timeline too")
-    if arguments.replay:
+    check_host_arguments(arguments)
+    if arguments.host:
+        refuse_span(arguments)
+    if arguments.replay or arguments.host:
         from turbotui.features.tasks.replaying import replay  # noqa: PLC0415 - most runs watch a machine
 
         open_given_pipe(arguments)
