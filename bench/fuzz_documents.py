@@ -55,7 +55,8 @@ _WEB: Final = (
     b"http_server_config:\n  http2: true\n  headers:\n    X-Frame-Options: deny\n",
 )
 _YAML: Final = (b"&a", b"*a", b"<<: ", b"!!python/object:os.system ", b"{", b"[", b"- ", b": ", b"? ", b"|\n", b"0x",
-                b"~", b"null", b"false", b"2001-01-01", b"\n", b"  ", b"'", b'"', b"#")
+                b"~", b"null", b"false", b"2001-01-01", b"\n", b"  ", b"'", b'"', b"#", b'"\\U0011FFFF"', b'"\\x41"',
+                b"%YAML 1.2\n---\n")
 _INPUT: Final = (b"\x1b[A", b"\x1bOP", b"\x1b[1;5C", b"\x1b[200~text\x1b[201~", b"\x1b[<0;10;10M", b"\x1b[?62;22c",
                  b"\x1bP>|xterm(390)\x1b\\", b"\x1b]10;rgb:ff/ff/ff\x07", b"\x1b_Gi=1;OK\x1b\\", b"\x9b5n", b"q",
                  "é".encode())

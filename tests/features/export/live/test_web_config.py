@@ -162,7 +162,8 @@ def until(holds: object) -> None:
     ("http_server_config: {headers: {X-Evil: 1}}", "X-Evil"),
     ('http_server_config: {headers: {X-Frame-Options: "a\\r\\nb"}}', "no line of text"),
     ("basic_auth_user: {}", "basic_auth_user in the file is not known"),
-    ("a: b: c", "line 1 is no YAML"),
+    ("a: b: c", "line 1 is no YAML"), ('"\\U0011FFFF": a', "no YAML"), ('"\\UFFFFFFFF": a', "no YAML"),
+    (f"%YAML {'1' * 5000}.1\n--- a", "no YAML"),
 ])
 def test_what_does_not_protect_is_refused_by_name(keys: Path, text: str, said: str) -> None:
     path = keys / "web.yml"

@@ -183,7 +183,7 @@ def read_access(path: str) -> Access:
         found = yaml.load(read_given(path).text(), _PlainLoader)  # noqa: S506 - a loader without types
     except GivenFileError as error:
         raise TurbotuiError(f"the web config {path} cannot be read: {error.why}") from error
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:  # the latter: "\UFFFFFFFF"
         mark = getattr(error, "problem_mark", None)
         place = "" if mark is None else f", line {mark.line + 1}"
         twice = f": {error.problem}" if isinstance(error, _TwiceError) else ""
