@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from rich.console import RenderableType
 from textual._compositor import Compositor
 from textual._context import active_app, visible_screen_stack
@@ -36,9 +36,9 @@ pytest_plugins = ("comparisons",)
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     sys.dont_write_bytecode = False
 
-# how long an example takes says something of what else the machine does, and nothing of the code
-settings.register_profile("turbotui", deadline=None, database=None)
-settings.register_profile("thorough", deadline=None, database=None, max_examples=2000)
+# How long an example takes, or is drawn, says something of what else the machine does, and nothing of the code.
+settings.register_profile("turbotui", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", settings.get_profile("turbotui"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "turbotui"))
 
 # A suite that a shell began in the background, or nohup(1), ignores these, and what is ignored stays so across exec:
