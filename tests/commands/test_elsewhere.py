@@ -71,7 +71,7 @@ def test_a_cause_is_found_from_here_as_it_is_there(node: Node) -> None:
     there, own = here(node, *words, "--host", "node7"), here(node, *words)
     causes = [[(row["values"]["where"], row["values"]["sentence"][:20])
                for row in jsontables.tables(one.stdout)[0]["rows"]] for one in (there, own)]
-    assert causes[0] == causes[1] != []
+    assert causes[1][0] in causes[0]  # the worst one; whatever else the load of this machine adds is of each run
     assert there.returncode == own.returncode == 7
     assert jsontables.tables(there.stdout)[0]["kind"] == "SIMULATED"
 
