@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ def test_head_has_the_header_alone(server: Exported) -> None:
 def test_a_bad_request_is_answered_with_a_sentence(server: Exported, request_bytes: bytes) -> None:
     answer = server.raw(request_bytes)
     assert status(answer) == BAD[request_bytes]
+    assert answer.splitlines()[0].decode().endswith(f" {HTTPStatus(BAD[request_bytes]).phrase}")
     assert answer.partition(b"\r\n\r\n")[2].strip()
 
 

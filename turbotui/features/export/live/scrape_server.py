@@ -9,17 +9,13 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Any, Final
 
 from turbotui.commands.addresses import ASK_SECONDS, MOST_CONNECTIONS
 from turbotui.dataclass import dataclass
 from turbotui.features.export.live.requests import MOST_HEAD, HttpRequest, RefusedError, check_host, parse_request
 
-_PHRASES: Final = {
-    200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 405: "Method Not Allowed",
-    408: "Request Timeout", 421: "Misdirected HttpRequest",
-    431: "Request Header Fields Too Large", 500: "Internal Server Error", 503: "Service Unavailable",
-}
 _ALWAYS: Final = {"Connection": "close", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 _TEXT: Final = "text/plain; charset=utf-8"
 _FULL_SECONDS: Final = 0.1  # seconds to wait if the system has no descriptor left
@@ -213,7 +209,8 @@ class ScrapeServer:
     def _written(self, status: int, answer: HttpAnswer, head: bool) -> bytes:
         headers = {"Content-Type": answer.content_type, "Content-Length": str(len(answer.body)), **_ALWAYS,
                    **self.access.headers, **(answer.headers or {})}
-        lines = [f"HTTP/1.1 {status} {_PHRASES[status]}", *(f"{name}: {value}" for name, value in headers.items())]
+        lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+                 *(f"{name}: {value}" for name, value in headers.items())]
         start = "\r\n".join((*lines, "", "")).encode("latin-1", "replace")
         return start if head else start + answer.body
 
