@@ -26,7 +26,7 @@ def told(gains: list[list[int | None]], *, summary_only: bool = False) -> list[l
     for gain in gains:
         extremes.take(script.frame({"irq.total": gain, "tsc": [1, 1]}))
     first, header, *lines = extremes.lines()
-    assert first == f"# over {len(gains)} intervals, {len(gains):.3f} s"
+    assert first == f"# over {len(gains)} interval{'s' * (len(gains) > 1)}, {len(gains):.3f} s"
     assert header.split() == ["row", "column", "unit", "min", "mean", "max", "intervals"]
     return [line.split() for line in lines]
 
