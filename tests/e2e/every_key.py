@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 
 from key_promises import LEAVING, MARKS, PROMISED_EVERYWHERE, Promise  # noqa: E402 - found by the line above
-from pressed_keys import Terminal, named, sequence  # noqa: E402
+from pressed_keys import Terminal, has_another, interval_of, named  # noqa: E402
 
 from turbotui.app.actions import ACTIONS  # noqa: E402
 from turbotui.app.screen_table import SCREENS  # noqa: E402
@@ -85,9 +85,9 @@ class EveryKey:
         """End intervals, and look whether what names the screen stays in its line."""
         lines: set[int] = set()
         for _ in range(_FRAMES):
-            seen = sequence(self.terminal.picture)
+            seen = interval_of(self.terminal.picture)
             self.terminal.press("C-j", *_ESC, spec.number)
-            picture = self.terminal.until(partial(_is_later, seen), _STARTS)
+            picture = self.terminal.until(partial(has_another, seen), _STARTS)
             found = re.search(MARKS[spec.number], picture)
             if found:
                 lines.add(picture.count("\n", 0, found.start()))
@@ -142,10 +142,6 @@ class EveryKey:
 
 def _differs(before: str, after: str) -> bool:
     return before != after
-
-
-def _is_later(number: int, picture: str) -> bool:
-    return sequence(picture) > number
 
 
 def main() -> int:

@@ -98,8 +98,8 @@ _PAST = r"(?m:^ PAST .* ago)"
 
 def _later(before: str, after: str) -> bool:
     """Whether a frame after that of the picture before is on the screen."""
-    numbers = [re.search(r"#(\d+)", picture) for picture in (before, after)]
-    return all(numbers) and int(numbers[0][1]) < int(numbers[1][1])  # type: ignore[index]  # none of them is None
+    numbers = [re.search(r"over [\d.]+ s.*\n.*", picture) for picture in (before, after)]
+    return all(numbers) and numbers[0][0] != numbers[1][0]  # type: ignore[index]  # none of them is None
 
 
 def _neighbours(number: str) -> dict[str, Promise]:

@@ -156,9 +156,9 @@ class Terminal:
 
     def end_interval(self) -> None:
         """End an interval, and wait for its frame, which would otherwise sort rows anew between two keys."""
-        seen = sequence(self.picture)
+        seen = interval_of(self.picture)
         self.press("C-j")
-        assert self.until(partial(_is_later, seen)), self.picture
+        assert self.until(partial(has_another, seen)), self.picture
 
     def end(self) -> None:
         """Leave nothing behind."""
@@ -233,7 +233,7 @@ class Pressing:
         self.terminal = terminal
         self.place = place
         self._rest = self._before = ""
-        self._begun = 0
+        self._begun = ""
 
     def come(self) -> None:
         """Go to the screen, and end intervals until it has what its keys act on."""
@@ -250,7 +250,7 @@ class Pressing:
 
     def _make_past(self) -> None:
         """End intervals one after the other; those that are ended at once are one."""
-        while sequence(self.terminal.picture) < _PAST_FRAMES:
+        for _ in range(_PAST_FRAMES):
             self.terminal.end_interval()
 
     def _settle(self) -> None:
@@ -275,7 +275,7 @@ class Pressing:
         for key in action.keys:
             words = f"{action.shown} ({key}) on screen {self.place.number}: {action.help}"
             shows = self._shows(named(key), promise)
-            if not shows and sequence(self.terminal.picture) != self._begun:
+            if not shows and interval_of(self.terminal.picture) != self._begun:
                 self._come_back(promise)  # a frame came meanwhile: rows were sorted anew
                 shows = self._shows(named(key), promise)
             assert shows, (
@@ -285,7 +285,7 @@ class Pressing:
     def _shows(self, key: str, promise: Promise) -> bool:
         """Press one key, and check that its expected effect appears and was not there before."""
         terminal, home = self.terminal, self.place.home
-        self._begun = sequence(terminal.picture)
+        self._begun = interval_of(terminal.picture)
         for one in promise.first:  # what the last one shows is what the key is compared with, not what one of them does
             was = terminal.still()
             terminal.press(one)
@@ -299,19 +299,20 @@ class Pressing:
         """Undo the effect of the key."""
         self.terminal.press(*promise.undo, *self.place.calm)
         there = self.terminal.soon(lambda text: text == self._rest or (not self.place.exact and self._is_home(text))
-                                   or (sequence(text) != sequence(self._rest) and self._is_home(text)))
+                                   or (interval_of(text) != interval_of(self._rest) and self._is_home(text)))
         if there != self._rest and (self.place.exact or not there):
             self._settle()
 
 
-def sequence(picture: str) -> int:
-    """Number of the frame on the screen."""
-    found = re.search(r"#(\d+)", picture)
-    return int(found[1]) if found else 0
+def interval_of(picture: str) -> str:
+    """The numbers of the interval on the screen, from its length to the end of the next line; "" if it has none."""
+    numbers = re.search(r"over [\d.]+ s.*\n.*", picture)
+    return numbers[0] if numbers else ""
 
 
-def _is_later(number: int, picture: str) -> bool:
-    return sequence(picture) > number
+def has_another(seen: str, picture: str) -> bool:
+    """Whether a picture has the numbers of another interval."""
+    return interval_of(picture) not in {"", seen}
 
 
 def press_rows(folder: Path, place: Place) -> None:
