@@ -211,6 +211,8 @@ def _unmark_text(found: re.Match[str]) -> str:
 
 
 def _visible_of_document(text: str) -> str:
+    if text.isascii() and text.isprintable():  # nearly always true
+        return text
     if "\u27ea" not in text:
         return visible(text)
     parts = _compiled(f"({_MARK_OF_DOCUMENT})").split(text)  # every second part is a mark

@@ -276,6 +276,44 @@ def test_reasons_are_read_where_something_is_missing_for_them(records: Records) 
         capabilities_from(JsonValue(said, "a layout"))
 
 
+def layouts_of_reasons(records: Records, details: Iterator[list[str]]) -> Records:
+    """A key tick of each of some layouts, in which a signal is missing for each of the reasons."""
+    layout = next(record for record in records if record.kind == RecordKind.LAYOUT)
+    document = json.loads(unpack(layout.payload))
+    said, made = document["capabilities"], []
+    known = len(said["reasons"])
+    for number, texts in enumerate(details, 1):
+        missing = said["missing"] | {f"x{text}": known + at for at, text in enumerate(texts)}
+        reasons = said["reasons"] + [["not-read", text, ""] for text in texts]
+        made += with_tick(records, Record(RecordKind.LAYOUT, 0, 0, pack(json.dumps(document | {
+            "number": document["number"] + number,
+            "capabilities": said | {"missing": missing, "reasons": reasons}}).encode())))
+    return [*(record for record in records if record.kind not in (RecordKind.INDEX, RecordKind.END)), *made]
+
+
+def test_layouts_of_equal_reasons_are_read_once(records: Records, tmp_path: Path) -> None:
+    """Twenty layouts of 32,000 reasons were read three times, with reasons of their own."""
+    path, texts = tmp_path / "b.ttj", [f"{number}" for number in range(1_000)]
+    assert missing(path, layouts_of_reasons(records, (texts for _layout in range(20)))) == []
+    with recording.read(str(path)) as journal:
+        first, again = ([frame.capabilities for frame in journal.frames()] for _time in range(2))
+    assert len(first) == 3 + 20
+    assert all(one is other for one, other in zip(first, again, strict=True))
+    assert len({id(one) for one in first}) == 1 + 20
+    assert len({id(one.missing) for one in first}) == 2
+
+
+def test_layouts_of_many_reasons_together(records: Records, tmp_path: Path) -> None:
+    path = tmp_path / "b.ttj"
+    found = missing(path, layouts_of_reasons(records, ([f"{layout}.{number}" for number in range(30_000)]
+                                                       for layout in range(4))))
+    assert sum("more than 65,536 reasons" in sentence for sentence in found) == 2
+    with recording.read(str(path)) as journal:
+        for _time in range(2):
+            assert len(list(journal.frames())) == 3 + 2
+        assert len(journal.missing) == 3  # the two layouts, and their ticks together
+
+
 def test_long_texts_of_events_are_cut(records: Records, tmp_path: Path) -> None:
     """A hundred bytes are 100,000 letters, and all events of a recording are kept."""
     event = pack(json.dumps({"wall_ns": NOON, "started_ns": 0, "kind": "mark", "text": "x" * 60_000}).encode())

@@ -121,7 +121,7 @@ def parse_json(text: str | bytes, most_values: int = MOST_VALUES) -> object:
             document: object = json.loads(text, parse_constant=_finite)
         else:
             document = json.loads(text, parse_float=_finite, parse_int=_bounded, parse_constant=_finite)
-        if not plain:
+        if not plain and _may_hold_halves(text):
             _check(document)
     except RecursionError:
         raise DocumentError(_TOO_DEEP) from None
@@ -174,6 +174,12 @@ def _has_extremes(text: str | bytes) -> bool:
     if isinstance(text, str):
         return re.search(r"[0-9]{19}|[eE][+-]?[0-9]{3}", text) is not None
     return re.search(rb"[0-9]{19}|[eE][+-]?[0-9]{3}", text) is not None
+
+
+def _may_hold_halves(text: str | bytes) -> bool:
+    """Whether a text may contain half of a surrogate pair, as an escape or in the form of UTF-8 that json decodes."""
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return re.search(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]", data) is not None
 
 
 def _finite(text: str) -> float:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from typing import Any, Final, Generic, TypeVar
 
-from turbotui.quantities.definition import Definition
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal
 from turbotui.quantities.unavailable import Unavailable
@@ -67,20 +66,23 @@ def capability_facts(capabilities: Capabilities) -> dict[str, object]:
     }
 
 
-def capabilities_from(stored: JsonValue) -> Capabilities:
+def capabilities_from(stored: JsonValue, known: Sequence[Capabilities] = (),
+                      reason: Callable[[JsonValue], Unavailable] = reason_from) -> Capabilities:
     """Restore the capabilities of `capability_facts`; their sources read nothing.
+
+    Args:
+        stored: the JSON document of the capabilities.
+        known: capabilities of other layouts, whose reasons stand in for equal new ones.
+        reason: reads a reason.
 
     Raises:
         DamagedError: they are none.
     """
-    reasons = _Numbered(stored["reasons"], reason_from)
+    reasons = _Numbered(stored["reasons"], reason)
     signals = _Numbered(stored["signals"], lambda one: _signal_from(one, reasons))
-
-    def named(table: JsonValue, of: _Numbered[T]) -> dict[str, T]:
-        return {name: of[number] for name, number in table.entries().items()}
-
-    probes = {name: Probe({**named(probe["signals"], signals), **named(probe["missing"], reasons)},
+    probes = {name: Probe({**signals.named(probe["signals"]), **reasons.named(probe["missing"])},
         probe["note"].text()) for name, probe in stored["probes"].entries().items()}
+    missing = reasons.named(stored["missing"])
     sources: list[Source] = []
     for value in _listed_sources(stored):
         sources.append(_source_from(value, probes, sources))
@@ -95,8 +97,8 @@ def capabilities_from(stored: JsonValue) -> Capabilities:
         probes=probes,
         signals=read | made,
         provider=provider | {name: provider[signal.made_of[0]] for name, signal in made.items()},
-        missing=named(stored["missing"], reasons),
-        disbelieved=named(stored["disbelieved"], reasons),
+        missing=next((one.missing for one in known if one.missing == missing), missing),
+        disbelieved=reasons.named(stored["disbelieved"]),
         remarks={name: text.text() for name, text in stored["remarks"].entries().items()},
         beside={name: others.texts() for name, others in stored["beside"].entries().items()},
     )
@@ -111,29 +113,20 @@ class _Numbered(Generic[T_co]):
         self._stored = stored.items()
         self._where = stored.where
         self._read = read
-        self._known: dict[JsonValue, T_co] = {}  # by identity
+        self._known: dict[int, T_co] = {}
 
     def __getitem__(self, number: JsonValue) -> T_co:
-        value = _at(self._stored, number)
-        known = self._known.get(value)
+        position = number.integer()
+        known = self._known.get(position)
         if known is None:
             if len(self._known) == _MOST_READ:
                 raise DamagedError(f"{self._where} of the recording has more than {_MOST_READ:,} values in use")
-            known = self._known[value] = self._read(value)
+            known = self._known[position] = self._read(_at(self._stored, number))
         return known
 
-
-def layout_definitions(stored: JsonValue) -> Iterator[Definition]:
-    """Read the definitions that were counted beside the catalog from the JSON document of capabilities.
-
-    Raises:
-        DamagedError: it is none.
-    """
-    for source in _listed_sources(stored):
-        value = source.get("definition")
-        definition = None if value is None else definition_from(value)
-        if definition is not None:
-            yield definition
+    def named(self, table: JsonValue) -> dict[str, T_co]:
+        """Return the values that an object of numbers refers to, by its keys."""
+        return {name: self[number] for name, number in table.entries().items()}
 
 
 def _listed_sources(stored: JsonValue) -> Sequence[JsonValue]:

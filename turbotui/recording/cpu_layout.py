@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Final
 
@@ -11,6 +11,7 @@ from turbotui.machine.topology import CpuPlace, Key, Topology
 from turbotui.machine.topology_kinds import CoreKinds, KindsAnswer
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, SignalId
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.capability_facts import capabilities_from, capability_facts
 from turbotui.recording.codec import CLOCK_OF_TICK, NO_COLUMN, ColumnLayout, LaneLayout, TableTick
 from turbotui.recording.framing import DamagedError
@@ -222,18 +223,22 @@ def layout_facts(layout: CpuTableLayout) -> dict[str, object]:
         "capabilities": capability_facts(layout.capabilities), "columns": columns}
 
 
-def layout_from(stored: JsonValue, known: Iterable[Topology] = ()) -> CpuTableLayout:
+def layout_from(stored: JsonValue, known: Sequence[CpuTableLayout] = (),
+                reason: Callable[[JsonValue], Unavailable] = reason_from) -> CpuTableLayout:
     """Restore the layout of `layout_facts`.
 
     Args:
-        known: topologies to use in place of an equal new one, because frames compare topologies by identity.
+        stored: the JSON document of the layout.
+        known: layouts whose topology is used in place of an equal new one, because frames compare topologies by
+            identity, and whose reasons are.
+        reason: reads a reason.
 
     Raises:
         DamagedError: it is none.
     """
     topology = topology_from(stored["topology"])
-    topology = next((one for one in known if one == topology), topology)
-    capabilities = capabilities_from(stored["capabilities"])
+    topology = next((one.topology for one in known if one.topology == topology), topology)
+    capabilities = capabilities_from(stored["capabilities"], [one.capabilities for one in known], reason)
     signals: dict[SignalId, int] = {}
     wraps: list[SignalId] = []
     columns: list[ColumnLayout] = []

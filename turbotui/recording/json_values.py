@@ -25,6 +25,8 @@ _CELLS_A_BYTE: Final = 8
 _FREE_CELLS: Final = 1024  # of any tick
 _MOST_DENSE_CELLS: Final = 1 << 22
 """Cells of all ticks together beyond these, which take as long as ten megabytes of a usual recording."""
+_MOST_REASONS: Final = 1 << 16
+"""Different reasons of all layouts together; 224 CPUs with every uncore counter have 4,000."""
 _LONGEST_KEY: Final = 80  # characters of a key in a message
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
@@ -202,7 +204,7 @@ class Allowance:
 
     Layouts and kept files may hold a million values, and two more for each packed byte of what was let in. Ticks may
     hold four million cells beyond those in proportion to their bytes. What was let in once can be read again, and what
-    was not is never parsed.
+    was not is never parsed. Equal reasons of layouts are one object, and count once.
     """
 
     def __init__(self) -> None:
@@ -210,6 +212,7 @@ class Allowance:
         self._cells_left = _MOST_DENSE_CELLS
         self._dense: set[tuple[bytes, int]] = set()  # ticks that were let in, by payload and offset; each is short
         self._let_in: dict[int, bool] = {}  # by the payload's hash
+        self._reasons: dict[tuple[str, str, str], Unavailable] = {}
 
     def lets_in(self, payload: bytes, offset: int, cells: int) -> bool:
         """Tell whether a tick of that many cells, at that offset of its file, may be decoded."""
@@ -220,6 +223,17 @@ class Allowance:
         if self._cells_left:
             self._dense.add((payload, offset))
         return self._cells_left > 0
+
+    def reason(self, stored: JsonValue) -> Unavailable:
+        """Restore the reason of `reason_facts`. Raises DamagedError if it is none, or one too many."""
+        key = _reason_parts(stored)
+        known = self._reasons.get(key)
+        if known is None:
+            if len(self._reasons) == _MOST_REASONS:
+                raise DamagedError(f"{stored.where} of the recording: it and the layouts before it have more than"
+                                   f" {_MOST_REASONS:,} reasons")
+            known = self._reasons[key] = reason_from(stored)
+        return known
 
     def unpacked(self, payload: bytes, where: str) -> JsonValue:
         """Parse the JSON document of a payload. Raises DamagedError if it is none, or no values are left for it."""
@@ -272,11 +286,17 @@ def reason_from(stored: JsonValue) -> Unavailable:
     Raises:
         DamagedError: it is none.
     """
+    kind, detail, remedy = _reason_parts(stored)
+    return Unavailable(_KINDS.get(kind, Reason.NOT_READ), in_cell(detail), in_cell(remedy))
+
+
+def _reason_parts(stored: JsonValue) -> tuple[str, str, str]:
     parts = stored.value
     if not isinstance(parts, list) or [type(part) for part in parts] != _REASON:
         raise DamagedError(f"{stored.where} of the recording is no reason")
-    return Unavailable(_KINDS.get(parts[0], Reason.NOT_READ), in_cell(parts[1]), in_cell(parts[2]))
+    kind, detail, remedy = parts
+    return kind, detail, remedy
 
 
 _REASON: Final = [str, str, str]
-_KINDS: Final = {reason.value: reason for reason in Reason}
+_KINDS: Final[Mapping[str, Reason]] = {reason.value: reason for reason in Reason}

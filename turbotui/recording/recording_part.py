@@ -13,11 +13,11 @@ from typing import Final, TypeVar
 from turbotui.dataclass import dataclass
 from turbotui.quantities.definition import Definition
 from turbotui.quantities.row_kinds import KindId
-from turbotui.recording.capability_facts import layout_definitions
-from turbotui.recording.framing import DamagedError, Missing, Record, RecordKind
+from turbotui.recording.framing import DamagedError, Missing, Record, RecordingError, RecordKind, damage_of
 from turbotui.recording.journal_file import JournalFile, KeyEntry
 from turbotui.recording.machine_facts import Header
 from turbotui.recording.recorded_host import KeptAnswers
+from turbotui.recording.recorded_source import definitions_of
 from turbotui.recording.rows import RecordedRows, rows_from, wall_of
 from turbotui.recording.stream_reader import Item, KnownLayouts, RecordedTick, StreamReader
 from turbotui.recording.stream_writer import Event, Gap
@@ -263,9 +263,9 @@ class RecordingPart:
         for record in self._listed(entry.layout for entry in self.file.index()):
             if record.kind == RecordKind.LAYOUT and record.payload != known:
                 known = record.payload
-                with contextlib.suppress(DamagedError):  # `items` reports the damage
-                    yield from layout_definitions(
-                        self._layouts.allowance.unpacked(record.payload, "a layout")["capabilities"])
+                with contextlib.suppress(RecordingError), damage_of("it"):  # `items` reports the damage
+                    _header, _number, layout = self._layouts.read(record.payload)
+                    yield from definitions_of(layout.capabilities)
 
     def _listed(self, offsets: Iterable[int]) -> Iterator[Record]:
         """Yield the records before the first key tick of the index, those at offsets, and those behind the last."""

@@ -42,7 +42,7 @@ class RecordedTick:
     offset: int = 0  # the offset of the snapshot's record
 
 
-_MOST_LAYOUTS: Final = 16
+_MOST_LAYOUTS: Final = 64
 _MOST_LAYOUT_BYTES: Final = 128 << 20
 """Layouts that a reader keeps, with their documents; the newest one is kept whatever its size."""
 _MOST_OF_EVENT: Final = 64  # values of an event or a gap, which have 10
@@ -63,6 +63,7 @@ class KnownLayouts:
     def __init__(self) -> None:
         self.allowance = Allowance()
         self._known: OrderedDict[bytes, tuple[Header, int, CpuTableLayout]] = OrderedDict()
+        self._damaged: dict[int, str] = {}  # what is wrong with layouts, by their payload's hash
 
     def read(self, payload: bytes) -> tuple[Header, int, CpuTableLayout]:
         """Return header, number and layout of a record's payload.
@@ -73,14 +74,24 @@ class KnownLayouts:
         """
         known = self._known.get(payload)
         if known is None:
-            stored = self.allowance.unpacked(payload, "a layout")
-            header, number = header_from(stored["header"]), stored["number"].integer()
-            same = [one.topology for _header, _number, one in self._known.values()]
-            known = self._known[payload] = header, number, layout_from(stored, same)
+            key = hash(payload)
+            if key in self._damaged:  # each pass over the recording meets it again
+                raise DamagedError(self._damaged[key])
+            try:
+                known = self._known[payload] = self._unpacked(payload)
+            except DamagedError as error:
+                self._damaged[key] = str(error)
+                raise
         self._known.move_to_end(payload)
         while _too_many([layout for _header, _number, layout in self._known.values()]):
             self._known.popitem(last=False)
         return known
+
+    def _unpacked(self, payload: bytes) -> tuple[Header, int, CpuTableLayout]:
+        stored = self.allowance.unpacked(payload, "a layout")
+        header, number = header_from(stored["header"]), stored["number"].integer()
+        layouts = [layout for _header, _number, layout in self._known.values()]
+        return header, number, layout_from(stored, layouts, self.allowance.reason)
 
 
 def _too_many(layouts: Sequence[CpuTableLayout]) -> bool:
