@@ -77,7 +77,7 @@ class ProcHost:
     def pin_this_thread(self, cpus: Sequence[int]) -> None:
         raise HostError(errno.EINVAL, "pin")
 
-    def usable_cpus(self) -> frozenset[int] | None:
+    def usable_cpus(self, online: str | None = None) -> frozenset[int] | None:
         return None
 
     def privileges(self) -> Privileges:

@@ -159,7 +159,7 @@ class FilesHost:
     def pin_this_thread(self, cpus: Sequence[int]) -> None:
         return None
 
-    def usable_cpus(self) -> frozenset[int] | None:
+    def usable_cpus(self, online: str | None = None) -> frozenset[int] | None:
         return None
 
     def privileges(self) -> Privileges:

@@ -149,7 +149,7 @@ class TreeHost:
     def pins(self) -> bool:
         return False
 
-    def usable_cpus(self) -> frozenset[int] | None:
+    def usable_cpus(self, online: str | None = None) -> frozenset[int] | None:
         return self._usable
 
     def privileges(self) -> Privileges:

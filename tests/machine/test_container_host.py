@@ -67,7 +67,7 @@ def test_a_cpu_that_comes_while_it_is_looked_at_makes_no_container() -> None:
     class Coming(DelegatingHost):
         looks = 0
 
-        def usable_cpus(self) -> frozenset[int] | None:
+        def usable_cpus(self, online: str | None = None) -> frozenset[int] | None:
             self.looks += 1
             return frozenset({0, 1, 2}) if self.looks == 1 else frozenset({0, 1})
 

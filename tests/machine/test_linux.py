@@ -175,6 +175,9 @@ def test_the_files_of_the_cgroup_are_read_again_when_cpus_change_and_after_a_whi
     asked.clear()
     assert usable.now() == frozenset({mine[0]})
     assert asked == ["/sys/devices/system/cpu/online"], "nothing changed: one file a look"
+    asked.clear()
+    assert usable.now("0-4095\n") == frozenset({mine[0]})
+    assert asked == [], "who has just read the list spares the look"
     files["/sys/fs/cgroup/a/cpuset.cpus.effective"] = "0-4095\n"
     files["/sys/devices/system/cpu/online"] = "0-4094\n"
     assert usable.now() == frozenset(mine)

@@ -58,6 +58,7 @@ class FakeHost:
         self.now = 1_000_000_000
         self.pinned: list[int] = []
         self.pins = pins
+        self.known_online: list[str | None] = []  # what those who asked for the usable CPUs had read
 
     def read_text(self, path: str) -> str:
         if path == f"{CPUS}/online":
@@ -102,7 +103,8 @@ class FakeHost:
             raise HostError(errno.EINVAL, f"CPUs {cpus}")
         self.pinned += cpus
 
-    def usable_cpus(self) -> frozenset[int] | None:
+    def usable_cpus(self, online: str | None = None) -> frozenset[int] | None:
+        self.known_online.append(online)
         return self.usable
 
     def privileges(self) -> Privileges:

@@ -408,6 +408,7 @@ def test_cpus_that_leave_our_cpuset_lose_their_rows_and_the_others_are_pinned_ag
     frames = frames_of(sampler_of(host, source, wanted={"x", "e"}), 5, act)
     assert [frame.topology.cpus for frame in frames] == [(0, 1, 2, 3)] * 2 + [(0, 1, 3)] * 2 + [(0, 1, 2, 3)] * 2
     assert frames[3].cell(X, SYSTEM_ROW) == 1e9 + 2e9 + 4e9
+    assert set(host.known_online) == {None, "0,1,2,3\n"}, "a look hands on the list that it has read"
     assert frames[5].cell(X, SYSTEM_ROW) == 1e9 + 2e9 + 3e9 + 4e9
     assert [host.pinned.count(cpu) for cpu in range(4)] == [3, 3, 2, 3], "whoever narrowed us may have moved them"
 

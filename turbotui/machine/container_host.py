@@ -111,7 +111,7 @@ class ContainerHost(DelegatingHost):
         """Always fail with EPERM, because the numbers are other CPUs'."""
         raise _refusal(f"sched_setaffinity to CPU {format_cpulist(cpus)}")
 
-    def usable_cpus(self) -> frozenset[int] | None:
+    def usable_cpus(self, online: str | None = None) -> frozenset[int] | None:  # noqa: ARG002 - needs no list
         """None, because the container's files name the CPUs that it may use."""
         return None
 

@@ -80,8 +80,8 @@ class DelegatingHost:
     def pin_this_thread(self, cpus: Sequence[int]) -> None:
         self._host.pin_this_thread(cpus)
 
-    def usable_cpus(self) -> frozenset[int] | None:
-        return self._host.usable_cpus()
+    def usable_cpus(self, online: str | None = None) -> frozenset[int] | None:
+        return self._host.usable_cpus(online)
 
     def privileges(self) -> Privileges:
         return self._host.privileges()

@@ -202,8 +202,12 @@ class Host(Protocol):
         A simulated one has no CPUs to pin to: one worker reads them all.
         """
 
-    def usable_cpus(self) -> frozenset[int] | None:
-        """Return the CPUs of this process's present cpuset and affinity; None if unrestricted or unknown."""
+    def usable_cpus(self, online: str | None = None) -> frozenset[int] | None:
+        """Return the CPUs of this process's present cpuset and affinity; None if unrestricted or unknown.
+
+        Args:
+            online: the text of the list of online CPUs if the caller has just read it; None reads it.
+        """
 
     def privileges(self) -> Privileges:
         """Return the rights of this process on the machine."""

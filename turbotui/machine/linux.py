@@ -256,12 +256,12 @@ class LinuxHost:
 
         return time_chains()
 
-    def usable_cpus(self) -> frozenset[int] | None:
+    def usable_cpus(self, online: str | None = None) -> frozenset[int] | None:
         """Return the CPUs that this process may run on now, by affinity and cpuset, which may both change.
 
         None if neither restricts the online CPUs, so that CPUs that come online later are included.
         """
-        return self._usable.now() if self._live else None
+        return self._usable.now(online) if self._live else None
 
     def raise_descriptors(self) -> None:
         """Raise the soft RLIMIT_NOFILE to the hard one, which needs no privilege; a refusal is ignored."""

@@ -44,9 +44,13 @@ class UsableCpus:
         self._clock = clock
         self._found: _Found | None = None
 
-    def now(self) -> frozenset[int] | None:
-        """Return the CPUs that this process may use; None if neither affinity nor cpuset excludes an online one."""
-        online, affinity, now = self._read(_ONLINE), _affinity(), self._clock()
+    def now(self, online: str | None = None) -> frozenset[int] | None:
+        """Return the CPUs that this process may use; None if neither affinity nor cpuset excludes an online one.
+
+        Args:
+            online: the text of the list of online CPUs if it was just read; None reads it.
+        """
+        online, affinity, now = self._read(_ONLINE) if online is None else online, _affinity(), self._clock()
         found = self._found
         # the kernel narrows and widens the affinity of every task with its cpuset (cpuset(7), "Warnings"): the cgroup's
         # files are read when affinity or online CPUs have changed, and every few seconds

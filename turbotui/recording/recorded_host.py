@@ -98,7 +98,7 @@ class RecordedHost:
     def pin_this_thread(self, cpus: Sequence[int]) -> None:
         """Do nothing: there are no CPUs to pin to."""
 
-    def usable_cpus(self) -> frozenset[int] | None:
+    def usable_cpus(self, online: str | None = None) -> frozenset[int] | None:  # noqa: ARG002 - needs no list
         """Give None: nothing restricts a recorded machine."""
         return None
 

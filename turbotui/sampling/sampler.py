@@ -433,5 +433,6 @@ class Sampler:
     def _cpus_now(self) -> tuple[str, frozenset[int] | None]:
         """Read the online CPUs and the cpuset; cheap enough for every tick."""
         host = self._machine.host
-        return text_of(host, _ONLINE), host.usable_cpus()  # if a recorded tree lacks the file, the cpuset alone decides
+        online = text_of(host, _ONLINE)  # if a recorded tree lacks the file, the cpuset alone decides
+        return online, host.usable_cpus(online)
 

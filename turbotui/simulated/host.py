@@ -257,7 +257,7 @@ class SimulatedHost:
         chains = A64 if self.shape.isa is Isa.ARM else X86
         return cpu, made_stamps(chains, hertz, (2, 1) if chains is A64 else (3, 3), start=self._clock.now_ns()), cpu
 
-    def usable_cpus(self) -> frozenset[int] | None:
+    def usable_cpus(self, online: str | None = None) -> frozenset[int] | None:  # noqa: ARG002 - needs no list
         """Give None: nothing restricts the simulation."""
         return None
 

@@ -156,7 +156,7 @@ class GatheredHost:
         """Always fail with ENOSYS."""
         raise HostError(errno.ENOSYS, f"sched_setaffinity to CPU {','.join(map(str, cpus))}")
 
-    def usable_cpus(self) -> frozenset[int] | None:
+    def usable_cpus(self, online: str | None = None) -> frozenset[int] | None:  # noqa: ARG002 - needs no list
         """The CPUs that the gathering process was allowed to use."""
         return self._machine.usable
 
