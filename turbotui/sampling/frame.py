@@ -210,15 +210,8 @@ class Frame(Interval):
         A row's ratio covers the CPUs for which both counters are known: a CPU whose counter went back in this interval
         is taken out of both, and does not spoil the row.
         """
-        names = column.needs + column.wants
-        if len(names) < 2:
-            return frozenset()
-        found = self._without.get(names)  # ten columns of the kernel's times use the same counters
-        if found is None:
-            signals = self.capabilities.signals
-            gaps = tuple(name for name in names if name in signals and self.has_gaps(name))
-            found = self._without[names] = self._cpus_without(gaps) if gaps else frozenset()
-        return found
+        gaps = self.gaps_behind(column)
+        return self._cpus_without(tuple(gaps)) if gaps and len(column.needs + column.wants) > 1 else frozenset()
 
     def _cpus_without(self, names: tuple[SignalId, ...]) -> frozenset[int]:
         """The CPUs of all instances for which one of these signals is unknown although it is known for others."""
