@@ -52,6 +52,19 @@ def test_a_span_of_a_recording_is_judged_as_a_whole(recording: str, capsys: pyte
     assert all(row["values"]["watched"] == pytest.approx(40.0, abs=2.1) for row in found["rows"])
 
 
+def test_a_recording_of_one_reading_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The verdict was that it waited for the first interval."""
+    machine, frames = frames_of_machine("laptop-old", 1, seconds=2.0, columns=COLUMNS)
+    path = str(tmp_path / "run.ttj")
+    recorder = Recorder(path, machine, sync_seconds=0.0)
+    recorder.take(frames[0])
+    recorder.close()
+    assert main(["why", "--replay", path]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == f"turbotui: {path} holds one reading, and no interval yet\n"
+
+
 def test_a_recording_without_the_readings_of_rules_is_unsure_and_says_why(
         recording: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["why", "--replay", recording, "--json"])

@@ -15,7 +15,7 @@ from turbotui.diagnosis.recorded_looks import RecordedLooks
 from turbotui.diagnosis.rule_table import RULES
 from turbotui.diagnosis.verdict import Verdict
 from turbotui.diagnosis.wait_tails import RecordedWaits, ThreadNames, tail_sentence
-from turbotui.errors import MachineError
+from turbotui.errors import MachineError, TurbotuiError
 from turbotui.feature_list import FEATURES, part_called
 from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.linux import LinuxHost
@@ -140,6 +140,7 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
     Raises:
         UsageError: a time is invalid.
         RecordingError: the recording cannot be read.
+        TurbotuiError: there is no interval in the span.
     """
     first, last = journal.first_ns, journal.last_ns
     start_ns, end_ns = parse_span(begin, end, first, last)
@@ -153,8 +154,9 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
     looks = RecordedLooks(journal.rows)
     waits = [one for feature in FEATURES for one in part_called(feature.waits, RecordedWaits, journal)]
     shortage = MachineDiagnosis(catalog, OF_WAITS, recorded=True)
-    wall_ns, watched = last, 0.0
-    for frame in journal.frames(start_ns, end_ns):
+    wall_ns, watched, readings, judged = last, 0.0, 0, False
+    for readings, frame in enumerate(journal.frames(start_ns, end_ns), 1):  # noqa: B007 - counted
+        judged = judged or frame.older is not None
         seen = shortage.seen = looks.at(frame)
         shortage.push(frame)
         if are_short(shortage):  # what tasks waited for is read where somebody waits: it takes ms an interval
@@ -162,4 +164,8 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
         diagnosis.seen = seen
         diagnosis.push(frame)
         wall_ns, watched = frame.newer.wall_ns, watched + (frame.seconds or 0.0)
+    if not judged:
+        raise TurbotuiError(f"{journal.paths[0]} " + (
+            "has no interval in that time: choose a longer one" if begin or end else
+            f"holds {'one reading' if readings == 1 else f'{readings:,} readings'}, and no interval yet"))
     return WhyReport(diagnosis.verdict(over=_NOTABLE), wall_ns, watched)

@@ -61,10 +61,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--from and --to are times of a recording: give --replay FILE too")
     if arguments.replay or arguments.host:
         with open_replay(arguments, intervals=arguments.intervals, seconds=seconds) as journal:
-            report = read_recording(journal, arguments.intervals, arguments.begin, arguments.end, present)
-            status = _tell(arguments, journal.machine.host, report)
-            report_missing(journal)
-            return status
+            try:
+                report = read_recording(journal, arguments.intervals, arguments.begin, arguments.end, present)
+                return _tell(arguments, journal.machine.host, report)
+            finally:
+                report_missing(journal)
     machine = read_machine(open_host(arguments))
     return _tell(arguments, machine.host, watch_machine(machine, arguments.intervals, seconds, present))
 
