@@ -11,7 +11,7 @@ from prochost import ProcHost
 
 from turbotui.cli import main
 from turbotui.diagnosis.memory_look import MemoryLook
-from turbotui.diagnosis.rules import JudgedFrame, LookResults, MemoryMover, MemoryShare, NoFinding, Observed
+from turbotui.diagnosis.rules import Certainty, JudgedFrame, LookResults, MemoryMover, MemoryShare, NoFinding, Observed
 from turbotui.diagnosis.waiting_rules import BANDWIDTH
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.simulated import ManualClock, simulated_host
@@ -174,6 +174,18 @@ def test_a_node_near_its_peak_is_named_with_the_group_that_moves_most() -> None:
     assert found.sentence == ("The memory of node 1 moves 45 of 50 GB/s for L3 caches, 90 % of its peak: cores wait "
                               "for it; batch moves 40 GB/s, 71 % of all groups")
     assert found.lost == pytest.approx(0.45)
+
+
+@pytest.mark.parametrize("at_most", [False, True])
+def test_more_than_a_peak_is_marked_and_no_likely_cause(at_most: bool) -> None:
+    package = MemoryShare(RowId(Scope.PACKAGE, (0,)), 515e9, 500e9, at_most=at_most)
+    moment = made()
+    by_package = BANDWIDTH.judge(JudgedFrame(moment.frame, moment.catalog, memory=package, seen=moment.seen))
+    for found in (by_package, bandwidth(("node 0", 51.5e9, 50e9))):
+        assert isinstance(found, Observed)
+        assert "103 %? of its peak, more than it can: " in found.sentence
+        assert found.sure is Certainty.POSSIBLE
+    assert package.words.endswith("(103 %?)")
 
 
 def test_what_is_nearer_to_its_peak_is_told() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from model_truth import truth_of
 
 from turbotui.simulated import SHAPES
+from turbotui.simulated.causes import CAUSES
 from turbotui.simulated.layout import lay_out
 
 
@@ -32,6 +33,18 @@ def test_a_shape_has_as_many_cpus_as_its_summary_says(name: str) -> None:
     assert host.name == name
     assert host.kind.value == "SIMULATED"
     assert not host.pins
+
+
+@pytest.mark.parametrize("name", [name for name, shape in SHAPES.items() if CAUSES["bandwidth"].where(shape)])
+def test_memory_moves_no_more_than_its_channels_can(name: str) -> None:
+    """The package of 96 cores moved 103 % of it."""
+    host, clock = machine(f"{name}+bandwidth")
+    before = truth_of(host).package_truth(0)
+    clock.advance(2.0)
+    after = truth_of(host).package_truth(0)
+    moved = after.read_bytes + after.written_bytes - before.read_bytes - before.written_bytes
+    shape = SHAPES[name]
+    assert 0.6 < moved / 2.0 / (shape.memory_channels * 8e6 * shape.memory_mts) < 0.95
 
 
 @settings(max_examples=12, deadline=None)

@@ -14,6 +14,7 @@ from turbotui.diagnosis.rules import (
     name_of,
     opening,
 )
+from turbotui.quantities.marks import DISPUTED
 from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -201,7 +202,7 @@ def _bandwidth(frame: JudgedFrame) -> Observed | NoFinding:
         return Observed(
             min(1.0, _STALLED * rate / peak),
             f"The memory of {name} moves {rate * 1e-9:,.0f} of {peak * 1e-9:,.0f} GB/s for L3 caches, "
-            f"{100 * rate / peak:.0f} % of its peak: cores wait for it{who}", Certainty.LIKELY)
+            f"{_share_of_peak(rate / peak)}{who}", Certainty.POSSIBLE if rate > peak else Certainty.LIKELY)
     if known is None:
         return NoFinding.NOT_ASKED if memory is None else NoFinding.UNKNOWN
     if share < _MEMORY_FULL:
@@ -210,9 +211,16 @@ def _bandwidth(frame: JudgedFrame) -> Observed | NoFinding:
     return Observed(
         min(1.0, _STALLED * share),
         f"The memory of {name_of(frame, known.row)} moves {known.rate * 1e-9:,.0f} of {limit}"
-        f"{known.peak * 1e-9:,.0f} GB/s, {100 * share:.0f} % of its peak: cores wait for it{who}",
-        Certainty.POSSIBLE if known.at_most else Certainty.LIKELY, known.row,
+        f"{known.peak * 1e-9:,.0f} GB/s, {_share_of_peak(share)}{who}",
+        Certainty.POSSIBLE if known.at_most or share > 1.0 else Certainty.LIKELY, known.row,
     )
+
+
+def _share_of_peak(share: float) -> str:
+    if share > 1.0:
+        return (f"{100 * share:.0f} %{DISPUTED.sign} of its peak, more than it can: what is counted, or what is known"
+                " of its modules, is wrong; cores may wait for it")
+    return f"{100 * share:.0f} % of its peak: cores wait for it"
 
 
 def _fullest_node(frame: JudgedFrame) -> tuple[str, float, float] | None:

@@ -15,6 +15,7 @@ from turbotui.errors import UsageError
 from turbotui.quantities.facts import FactFile, FactRows
 from turbotui.quantities.rows import each, number, text
 from turbotui.simulated.shapes import LoadPhase, LoadSchedule, MachineShape, Role
+from turbotui.simulated.tables import within_memory
 from turbotui.simulated.workloads import COMPUTE, MEMORY, WORKLOADS, Workload, workload
 
 _BASE_LEVEL: Final = 0.96  # a phase takes over a CPU whose own load is lower
@@ -67,5 +68,6 @@ def running(shape: MachineShape, application: str) -> MachineShape:
         hot_kind=COMPUTE,
         hot_stay=(0.0, 0.0),
     )
-    return replace(shape, name=f"{shape.name}+{application}", summary=f"{shape.summary}, running {application}",
-        schedule=schedule, core_types=tuple(replace(kind, works=works) for kind in shape.core_types))
+    return within_memory(replace(
+        shape, name=f"{shape.name}+{application}", summary=f"{shape.summary}, running {application}",
+        schedule=schedule, core_types=tuple(replace(kind, works=works) for kind in shape.core_types)))

@@ -18,6 +18,7 @@ from turbotui.errors import UsageError
 from turbotui.simulated.applications import APPLICATIONS
 from turbotui.simulated.shapes import CoreType, IdleState, Isa, LoadPhase, LoadSchedule, MachineShape, Power, Role
 from turbotui.simulated.strain import Strain
+from turbotui.simulated.tables import within_memory
 from turbotui.simulated.workloads import COMPUTE, INTEGER, LIGHT, MEMORY
 
 _LONG: Final = 1e9  # seconds, longer than any session
@@ -140,7 +141,7 @@ CAUSES: Final[Mapping[str, SimulatedCause]] = MappingProxyType({
                        strain=Strain(io_some=0.6, io_full=0.3, blocked=9)),
         # slower cores do not fill it
         SimulatedCause("bandwidth", "streaming code on all CPUs moves as much as memory can", BusyCpus.ALL, work=MEMORY,
-                       clock=True, where=_fills_memory),
+                       clock=True, where=_fills_memory, change=within_memory),
         SimulatedCause("steal", "a hypervisor takes 30 % of the time that CPUs want",
                        change=lambda shape: replace(shape, steal=0.3)),
         SimulatedCause("host-clock", "the host lowers the clock by 15 %, for 20 of 24 seconds", BusyCpus.ALL,

@@ -17,7 +17,7 @@ from turbotui.simulated.layout import lay_out
 from turbotui.simulated.load import LEVELS, SimulatedLoad
 from turbotui.simulated.shapes import NPU_BUSY, MachineShape
 from turbotui.simulated.strain import Strain
-from turbotui.simulated.tables import SMT_SHARE, core_table
+from turbotui.simulated.tables import SMT_SHARE, WRITE_SHARE, core_table
 from turbotui.simulated.workloads import WORKLOADS
 
 _BIN_MHZ = 100.0
@@ -38,8 +38,6 @@ _CORE_TAU = 0.4
 """The time constant in seconds with which a core's temperature follows its power."""
 _WAKE_OVERLAP = 0.15
 """How much the cores' active times coincide: 1 not at all, towards 0 fully."""
-_WRITE_SHARE = 0.45
-"""DRAM bytes written for each byte read."""
 
 
 class PackageModel:
@@ -289,7 +287,7 @@ class Model:
         asleep = min(*deep, prod(deep) ** _WAKE_OVERLAP)
         read = sum([self._bytes[core] for core in members])
         gpu = min(1.0, 0.04 + 0.7 * weighted / len(members)) if power.gpu else 0.0
-        traffic = read * (1.0 + _WRITE_SHARE) + gpu * 4e9
+        traffic = read * (1.0 + WRITE_SHARE) + gpu * 4e9
         rate = [0.0] * b.PKG_INTEGRALS
         rate[b.PKG_SECONDS] = 1.0
         asleep *= 1.0 - 0.6 * gpu
@@ -306,7 +304,7 @@ class Model:
         rate[b.PKG_THROTTLED] = 1.0 if state.hot else 0.0
         rate[b.PKG_LIMITED] = 1.0 if state.limit else 0.0
         rate[b.PKG_READ_BYTES] = read + gpu * 3e9
-        rate[b.PKG_WRITTEN_BYTES] = read * _WRITE_SHARE + gpu * 1e9
+        rate[b.PKG_WRITTEN_BYTES] = read * WRITE_SHARE + gpu * 1e9
         rate[b.PKG_GPU_BUSY] = gpu
         rate[b.PKG_GPU_RC6] = 0.98 * (1.0 - gpu) if power.gpu else 0.0
         rate[b.PKG_ANY_C0] = any_c0

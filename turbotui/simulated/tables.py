@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from turbotui.dataclass import dataclass
 from turbotui.simulated.load import LEVELS
-from turbotui.simulated.shapes import CoreType
-from turbotui.simulated.workloads import LINE
+from turbotui.simulated.shapes import CoreType, MachineShape
+from turbotui.simulated.workloads import LINE, WORKLOADS
 
 SMT_SHARE = 0.38
+WRITE_SHARE = 0.45  # bytes written to memory for each byte read
+_FILLED = 0.92  # of memory's theoretical peak, at most: refreshes and turnarounds of the bus take the rest
 """The share of its throughput that a thread loses to a busy sibling."""
 
 
@@ -67,3 +71,21 @@ def core_table(kind: CoreType, cores: int) -> CoreTable:
     return CoreTable(idle=tuple(idle_row(kind, level) for level in range(LEVELS + 1)), turbo=tuple(turbo),
         activity=tuple(workload.activity for workload in kind.works),
         bytes_per_work=tuple(work.ipc * kind.ipc * work.llc_misses * LINE for work in kind.works))
+
+
+def within_memory(shape: MachineShape) -> MachineShape:
+    """Slow down work that moves more than the memory of a package can where all CPUs do it at their all-core clock."""
+    moved = [0.0] * len(WORKLOADS)  # bytes per second of a package, of each kind of work
+    for block in shape.blocks:
+        kind = shape.core_types[block.type]
+        table = core_table(kind, shape.cores_per_package)
+        cycles = block.cores * kind.threads * (1.0 - SMT_SHARE * (kind.threads - 1)) * table.turbo[-1] * 1e6
+        moved = [sofar + cycles * size * (1.0 + WRITE_SHARE)
+                 for sofar, size in zip(moved, table.bytes_per_work, strict=True)]
+    most = _FILLED * shape.memory_channels * 8 * shape.memory_mts * 1e6
+    if not most or max(moved) <= most:
+        return shape
+    slowed = (tuple(replace(work, ipc=work.ipc * min(1.0, most / each)) if each else work
+                    for work, each in zip(kind.works, moved, strict=True)) for kind in shape.core_types)
+    return replace(shape, core_types=tuple(
+        replace(kind, works=works) for kind, works in zip(shape.core_types, slowed, strict=True)))
