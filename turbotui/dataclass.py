@@ -71,20 +71,20 @@ def _field_of(cls: type, name: str, kind: Any, kw_only: bool) -> Field[Any]:
     default = cls.__dict__.get(name, MISSING)
     if isinstance(default, MemberDescriptorType):  # a slot of a class that was made with slots by hand
         default = MISSING
-    one: Field[Any] = default if isinstance(default, Field) else field(default=default)
-    if default is one:
-        if one.default is MISSING:
+    made_field: Field[Any] = default if isinstance(default, Field) else field(default=default)
+    if default is made_field:
+        if made_field.default is MISSING:
             delattr(cls, name)
         else:
-            setattr(cls, name, one.default)
+            setattr(cls, name, made_field.default)
     elif default is not MISSING and default.__class__.__hash__ is None:
         raise ValueError(f"mutable default {type(default)} for field {name} is not allowed: use default_factory")
-    one.name = name
-    one.type = kind
-    one._field_type = _REGULAR  # type: ignore[attr-defined]  # noqa: SLF001 - as above
-    if one.kw_only is MISSING:
-        one.kw_only = kw_only
-    return one
+    made_field.name = name
+    made_field.type = kind
+    made_field._field_type = _REGULAR  # type: ignore[attr-defined]  # noqa: SLF001 - as above
+    if made_field.kw_only is MISSING:
+        made_field.kw_only = kw_only
+    return made_field
 
 
 def _with_slots(cls: type[T], own: dict[str, Field[Any]], every: dict[str, Field[Any]]) -> type[T]:
@@ -107,18 +107,18 @@ def _with_slots(cls: type[T], own: dict[str, Field[Any]], every: dict[str, Field
 def _add_methods(cls: type, *, frozen: bool, eq: bool, slots: bool) -> None:
     """Add every method that the class does not define itself."""
     own = cls.__dict__
-    found: dict[str, object] = {"__repr__": _repr, "__init__": _init_of(cls)}
+    namespace: dict[str, object] = {"__repr__": _repr, "__init__": _init_of(cls)}
     if eq:
-        found["__eq__"] = _at_first_call(cls, "__eq__", _eq_text)
+        namespace["__eq__"] = _at_first_call(cls, "__eq__", _eq_text)
         if own.get("__hash__") is None:  # Python sets __hash__ to None beside a class's own __eq__
             hashed = _at_first_call(cls, "__hash__", _hash_text) if frozen else None
             type.__setattr__(cls, "__hash__", hashed)
     if frozen:
-        found |= {"__setattr__": _refuse_change, "__delattr__": _refuse_change}
+        namespace |= {"__setattr__": _refuse_change, "__delattr__": _refuse_change}
         if slots:
-            found |= {"__getstate__": _state, "__setstate__": _take_state}
-    found["__match_args__"] = tuple(one.name for one in _fields(cls) if one.init and not one.kw_only)
-    for name, method in found.items():
+            namespace |= {"__getstate__": _state, "__setstate__": _take_state}
+    namespace["__match_args__"] = tuple(field.name for field in _fields(cls) if field.init and not field.kw_only)
+    for name, method in namespace.items():
         if name not in own:
             type.__setattr__(cls, name, method)
 
@@ -126,7 +126,7 @@ def _add_methods(cls: type, *, frozen: bool, eq: bool, slots: bool) -> None:
 def _fields(cls: type) -> list[Field[Any]]:
     """The fields in order, without class variables that a standard-library base lists."""
     fields: dict[str, Field[Any]] = cls.__dict__[_FIELDS]
-    return [one for one in fields.values() if one._field_type is _REGULAR]  # type: ignore[attr-defined]  # noqa: SLF001
+    return [field for field in fields.values() if field._field_type is _REGULAR]  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 @functools.cache
@@ -154,7 +154,7 @@ def copier(cls: type[T], *names: str) -> Callable[..., T]:
 
 @recursive_repr("...")
 def _repr(self: object) -> str:
-    words = (f"{one.name}={getattr(self, one.name)!r}" for one in dataclasses.fields(self) if one.repr)  # type: ignore[arg-type]
+    words = (f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self) if field.repr)  # type: ignore[arg-type]
     return f"{type(self).__qualname__}({', '.join(words)})"
 
 
@@ -170,12 +170,12 @@ def _refuse_change(self: object, name: str, *value: object) -> None:
 
 
 def _state(self: object) -> list[object]:
-    return [getattr(self, one.name) for one in dataclasses.fields(self)]  # type: ignore[arg-type]
+    return [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
 
 
 def _take_state(self: object, state: list[object]) -> None:
-    for one, value in zip(dataclasses.fields(self), state, strict=True):  # type: ignore[arg-type]
-        object.__setattr__(self, one.name, value)
+    for attribute, value in zip(dataclasses.fields(self), state, strict=True):  # type: ignore[arg-type]
+        object.__setattr__(self, attribute.name, value)
 
 
 # Methods that are compiled for each class
@@ -205,7 +205,7 @@ def _init_of(cls: type) -> Callable[..., Any]:
     def init(self: object, *given: object, **named: object) -> None:
         nonlocal calls
         if not calls:
-            fields.update((one.name, one) for one in _fields(cls))
+            fields.update((field.name, field) for field in _fields(cls))
         calls += 1
         values = _values_of(fields, given, named) if calls <= _FEW else None
         if values is None:
@@ -225,16 +225,17 @@ def _init_of(cls: type) -> Callable[..., Any]:
 def _values_of(fields: Mapping[str, Field[Any]], given: tuple[object, ...],
                named: dict[str, object]) -> list[tuple[str, object]] | None:
     """The values of the fields for these arguments; None if they are not what `__init__` takes."""
-    places = (name for name, one in fields.items() if one.init and not one.kw_only)
+    places = (name for name, field in fields.items() if field.init and not field.kw_only)
     words = dict(zip(places, given, strict=False)) | named
     if len(words) < len(given) + len(named) or not all(name in fields and fields[name].init for name in words):
         return None
-    others = [one for name, one in fields.items() if name not in words]
-    if any(one.init and one.default is MISSING and one.default_factory is MISSING for one in others):
+    others = [field for name, field in fields.items() if name not in words]
+    if any(other.init and other.default is MISSING and other.default_factory is MISSING for other in others):
         return None
-    return [*words.items(), *((one.name, one.default if one.default_factory is MISSING else one.default_factory())
-                              for one in others
-                              if one.default is not MISSING or one.default_factory is not MISSING)]
+    return [*words.items(), *((field.name, field.default if field.default_factory is MISSING
+                               else field.default_factory())
+                              for field in others
+                              if field.default is not MISSING or field.default_factory is not MISSING)]
 
 
 def _init_text(cls: type, names: dict[str, object]) -> str:
@@ -242,25 +243,25 @@ def _init_text(cls: type, names: dict[str, object]) -> str:
     names |= {"_set": object.__setattr__, "_BY_FACTORY": _BY_FACTORY}
     words: dict[bool, list[str]] = {False: [], True: []}
     lines: list[str] = []
-    for one in _fields(cls):
-        value = one.name
-        if one.default_factory is not MISSING:
-            names[f"_make_{one.name}"] = one.default_factory
-            value = f"_make_{one.name}()"
-            if one.init:
-                words[bool(one.kw_only)].append(f"{one.name}=_BY_FACTORY")
-                value += f" if {one.name} is _BY_FACTORY else {one.name}"
-        elif one.default is not MISSING:
-            names[f"_default_{one.name}"] = one.default
-            if one.init:
-                words[bool(one.kw_only)].append(f"{one.name}=_default_{one.name}")
+    for own in _fields(cls):
+        value = own.name
+        if own.default_factory is not MISSING:
+            names[f"_make_{own.name}"] = own.default_factory
+            value = f"_make_{own.name}()"
+            if own.init:
+                words[bool(own.kw_only)].append(f"{own.name}=_BY_FACTORY")
+                value += f" if {own.name} is _BY_FACTORY else {own.name}"
+        elif own.default is not MISSING:
+            names[f"_default_{own.name}"] = own.default
+            if own.init:
+                words[bool(own.kw_only)].append(f"{own.name}=_default_{own.name}")
             else:
-                value = f"_default_{one.name}"
-        elif one.init:
-            words[bool(one.kw_only)].append(one.name)
+                value = f"_default_{own.name}"
+        elif own.init:
+            words[bool(own.kw_only)].append(own.name)
         else:
             continue
-        lines.append(f" _set(self, {one.name!r}, {value})" if frozen else f" self.{one.name} = {value}")
+        lines.append(f" _set(self, {own.name!r}, {value})" if frozen else f" self.{own.name} = {value}")
     if hasattr(cls, "__post_init__"):
         lines.append(" self.__post_init__()")
     given = ", ".join(["self", *words[False], *(["*"] if words[True] else []), *words[True]])
@@ -268,13 +269,13 @@ def _init_text(cls: type, names: dict[str, object]) -> str:
 
 
 def _eq_text(cls: type, _names: dict[str, object]) -> str:
-    compared = [one.name for one in _fields(cls) if one.compare]
+    compared = [field.name for field in _fields(cls) if field.compare]
     return ("def __eq__(self, other):\n if other.__class__ is self.__class__:\n"
             f"  return {_tuple_text('self', compared)} == {_tuple_text('other', compared)}\n return NotImplemented")
 
 
 def _hash_text(cls: type, _names: dict[str, object]) -> str:
-    hashed = [one.name for one in _fields(cls) if (one.compare if one.hash is None else one.hash)]
+    hashed = [field.name for field in _fields(cls) if (field.compare if field.hash is None else field.hash)]
     return f"def __hash__(self):\n return hash({_tuple_text('self', hashed)})"
 
 

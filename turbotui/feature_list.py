@@ -36,8 +36,9 @@ _FOLDERS_AND_KINDS: Final[tuple[str | Feature, ...]] = (
 """Folders of `turbotui.features`, and kinds of rows, each of which is a module there, which only its verb and its
 screen import: in the order of their verbs in --help, and of their places in the help."""
 
-_OWN: Final = tuple(one if isinstance(one, Feature) else importlib.import_module(f"turbotui.features.{one}").FEATURE
-                    for one in _FOLDERS_AND_KINDS)
+_OWN: Final = tuple(entry if isinstance(entry, Feature)
+                    else importlib.import_module(f"turbotui.features.{entry}").FEATURE
+                    for entry in _FOLDERS_AND_KINDS)
 INSTALLED, REFUSED = installed_features(_OWN)
 """The features of other packages, and a sentence for each that cannot be used."""
 
@@ -59,19 +60,19 @@ def parts_of(feature: Feature, name: str, kind: type[P]) -> tuple[P, ...]:
     try:
         named = part(reference) if reference else ()
         members = named if isinstance(named, tuple) else (named,)
-        found = tuple(member for member in members if isinstance(member, kind))
-        if len(found) < len(members):
+        parts = tuple(member for member in members if isinstance(member, kind))
+        if len(parts) < len(members):
             kinds = getattr(kind, "__name__", kind)  # a union of classes has no name
             raise TypeError(f"it has members that are no {kinds}")  # noqa: TRY301 - told below
     except (Exception, SystemExit) as error:  # noqa: BLE001 - raised again where it is turbotui's own
         failure_of(error, reference)
         return ()
-    return found
+    return parts
 
 
 def installed_parts(name: str, kind: type[P]) -> Iterator[P]:
     """What the features of other packages add to a table."""
-    return (one for feature in INSTALLED for one in parts_of(feature, name, kind))
+    return (part for feature in INSTALLED for part in parts_of(feature, name, kind))
 
 
 def part_called(reference: str, kind: type[P], *arguments: object) -> tuple[P, ...]:

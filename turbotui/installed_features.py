@@ -73,14 +73,14 @@ def package_at(error: BaseException) -> str:
 
 def _raiser(error: BaseException) -> tuple[str, str] | None:
     """The package and the function of the innermost call of another package."""
-    found: tuple[str, str] | None = None
+    raiser: tuple[str, str] | None = None
     at: TracebackType | None = error.__traceback__
     while at is not None:
         module = str(at.tb_frame.f_globals.get("__name__"))
         if package := package_of(module):
-            found = package, f"{module}.{at.tb_frame.f_code.co_qualname}"
+            raiser = package, f"{module}.{at.tb_frame.f_code.co_qualname}"
         at = at.tb_next
-    return found
+    return raiser
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,8 +78,8 @@ class Repertoire(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         """The character itself, or its replacement, which is remembered."""
-        found = self[code] = self._shown(chr(code))
-        return found
+        text = self[code] = self._shown(chr(code))
+        return text
 
     def _shown(self, char: str) -> str:
         if self._has(char):
@@ -87,7 +87,7 @@ class Repertoire(dict[int, str]):
         if self._escaping and (char in _MARKS or (char not in _ASCII and not _is_braille(char))):
             return char.encode(ASCII, "backslashreplace").decode(ASCII)
         tries = (_CONSOLE.get(char, ""), _ASCII.get(char, "")) if self._encoding == CONSOLE else (_ASCII.get(char, ""),)
-        return next((one for one in tries if one and self._has(one)), None) or self._like(char)
+        return next((attempt for attempt in tries if attempt and self._has(attempt)), None) or self._like(char)
 
     def _has(self, text: str) -> bool:
         try:
@@ -161,10 +161,10 @@ def text_encoding(environment: Mapping[str, str], encoding: str, *, terminal: bo
         encoding: of the stream.
         terminal: whether the stream is a terminal; otherwise only the stream's own encoding counts.
     """
-    found = screen_encoding(environment) if terminal or environment.get(SWITCH) else None
-    if found is None and not encoding.lower().replace("-", "").startswith(("utf", "cp65001")):
+    text = screen_encoding(environment) if terminal or environment.get(SWITCH) else None
+    if text is None and not encoding.lower().replace("-", "").startswith(("utf", "cp65001")):
         return encoding
-    return found
+    return text
 
 
 @dataclass(frozen=True, slots=True)

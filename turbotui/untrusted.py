@@ -180,8 +180,8 @@ def _finite(value: Any) -> Any:
     return {key: _finite(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _mark(found: re.Match[str]) -> str:
-    number = ord(found[0])
+def _mark(match: re.Match[str]) -> str:
+    number = ord(match[0])
     if number < 0x20:
         return chr(_PICTURES + number)
     if number == _DELETE:
@@ -191,23 +191,23 @@ def _mark(found: re.Match[str]) -> str:
     return f"\u27ea{number:02x}\u27eb"
 
 
-def _mark_but_colours(found: re.Match[str]) -> str:
-    return found[0] if len(found[0]) > 1 else _mark(found)
+def _mark_but_colours(match: re.Match[str]) -> str:
+    return match[0] if len(match[0]) > 1 else _mark(match)
 
 
-def _unmark(found: re.Match[str]) -> str:
-    if found[2] is None:
-        number = ord(found[0])
+def _unmark(match: re.Match[str]) -> str:
+    if match[2] is None:
+        number = ord(match[0])
         return chr(_DELETE if number == _DELETE_PICTURE else number - _PICTURES)
-    number = int(found[2], 16)
-    if found[1]:
+    number = int(match[2], 16)
+    if match[1]:
         number += _BYTES.start - 0x80
-    return chr(number) if number < 0x110000 else found[0]
+    return chr(number) if number < 0x110000 else match[0]
 
 
-def _unmark_text(found: re.Match[str]) -> str:
+def _unmark_text(match: re.Match[str]) -> str:
     """What a mark stands for, or the mark itself where a document keeps it."""
-    return found[0] if _compiled(_MARK_OF_DOCUMENT).fullmatch(found[0]) else _unmark(found)
+    return match[0] if _compiled(_MARK_OF_DOCUMENT).fullmatch(match[0]) else _unmark(match)
 
 
 def _visible_of_document(text: str) -> str:
@@ -219,18 +219,18 @@ def _visible_of_document(text: str) -> str:
     return "".join(part if at % 2 else visible(part) for at, part in enumerate(parts))
 
 
-def _json_original(found: re.Match[str]) -> str:
+def _json_original(match: re.Match[str]) -> str:
     import json  # noqa: PLC0415 - loaded by json_text
 
-    return json.dumps(_unmark_text(found), ensure_ascii=False)[1:-1]
+    return json.dumps(_unmark_text(match), ensure_ascii=False)[1:-1]
 
 
-def _json_escape(found: re.Match[str]) -> str:
+def _json_escape(match: re.Match[str]) -> str:
     import json  # noqa: PLC0415 - loaded by json_text
 
-    return _mark(found) if "\ud800" <= found[0] <= "\udfff" else json.dumps(found[0])[1:-1]
+    return _mark(match) if "\ud800" <= match[0] <= "\udfff" else json.dumps(match[0])[1:-1]
 
 
-def _toml_escape(found: re.Match[str]) -> str:
-    number = ord(found[0])
-    return _mark(found) if 0xD800 <= number < 0xE000 else f"\\u{number:04X}" if number < 0x10000 else f"\\U{number:08X}"
+def _toml_escape(match: re.Match[str]) -> str:
+    number = ord(match[0])
+    return _mark(match) if 0xD800 <= number < 0xE000 else f"\\u{number:04X}" if number < 0x10000 else f"\\U{number:08X}"

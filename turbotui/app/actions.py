@@ -158,8 +158,9 @@ def _with_features() -> Iterator[Action]:
     for feature in FEATURES:
         after = ""
         for action in map(_placed, parts_of(feature, "keys", Action)):
-            taken = next((one.id for one in known if one.id == action.id or (
-                meet(one, action) and not set(one.keys).isdisjoint(action.keys))), "") if feature in INSTALLED else ""
+            taken = next((other.id for other in known if other.id == action.id or (
+                meet(other, action) and not set(other.keys).isdisjoint(action.keys))),
+                         "") if feature in INSTALLED else ""
             if taken:
                 REFUSED.append(f"the action {action.id} of the feature {feature.name} is left out: {taken} has its key "
                                "or name")
@@ -170,9 +171,9 @@ def _with_features() -> Iterator[Action]:
     return chain(*((action, *followers.pop(action.id, ())) for action in common), *followers.values())
 
 
-def meet(one: Action, other: Action) -> bool:
+def meet(action: Action, other: Action) -> bool:
     """Tell whether two actions are available on a common screen."""
-    return EVERYWHERE in one.where or EVERYWHERE in other.where or not set(one.where).isdisjoint(other.where)
+    return EVERYWHERE in action.where or EVERYWHERE in other.where or not set(action.where).isdisjoint(other.where)
 
 
 ACTIONS: Final = tuple(_with_features())

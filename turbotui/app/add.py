@@ -129,21 +129,22 @@ class AddCounter(FieldWindow):
     def fill(self) -> None:
         """List the completions of the typed text and the added counters."""
         text = self.query_one(Input).value
-        there = [_there(*one) for one in self._additions.there()]
+        there = [_there(*addition) for addition in self._additions.there()]
         if there:
             there.insert(0, Item((("added", StyleRole.TITLE),)))
-        found = self._following(text)
+        completions = self._following(text)
         complete = _complete(text) if text else ""
         heads = [complete] if complete else []
-        heads += ["may follow"] if found else [] if complete else ["nothing is known to follow"]
+        heads += ["may follow"] if completions else [] if complete else ["nothing is known to follow"]
         follow = [Item(((head, StyleRole.TITLE),)) for head in heads]
-        follow += [Item(((f" {flush_left(one.text, _WIDE)}", StyleRole.PLAIN), (f" {one.note}", StyleRole.DIM)),
-            one.text) for one in found]
+        follow += [Item(((f" {flush_left(completion.text, _WIDE)}", StyleRole.PLAIN),
+                         (f" {completion.note}", StyleRole.DIM)),
+            completion.text) for completion in completions]
         # possible continuations while text is typed; the added counters before
         items = [*follow, *there] if text else [*there, *follow]
         listing = self.query_one(Listing)
         listing.show(items)
-        texts = [completion.text for completion in found]
+        texts = [completion.text for completion in completions]
         if texts and listing.key not in texts:
             listing.select(texts[0])
 
@@ -155,7 +156,7 @@ class AddCounter(FieldWindow):
         except UsageError as error:
             self.say(str(error))
             sets = {}
-        counters = [Completion(one) for one in complete_added(host, text)] if self._additions.takes_places else []
+        counters = [Completion(word) for word in complete_added(host, text)] if self._additions.takes_places else []
         if is_turbostats(text):
             return counters
         events = complete_events(host, text, sets, search=self._search)
@@ -207,7 +208,8 @@ def _complete(text: str) -> str:
         requests = parse_requests(written)
     except UsageError:
         return ""
-    if any(not ("/" in event or ":" in event or generic_event(event)) for one in requests for event in one.events):
+    if any(not ("/" in event or ":" in event or generic_event(event)) for request in requests
+           for event in request.events):
         return ""
     names = ", ".join(column.name for request in requests for column in request.columns)
     return f"Enter adds {names}" if written == text else f"Enter adds {written}"

@@ -195,7 +195,7 @@ class Alerting:
 
     def current_lines(self) -> list[str]:
         """Lines about the current alerts; none before the first frame."""
-        now = [f"  {one}" for one in self.sentences()] or ["  no alert goes on"]
+        now = [f"  {sentence}" for sentence in self.sentences()] or ["  no alert goes on"]
         return [] if self._frame is None else ["NOW", *now, ""]
 
     def ended(self) -> Sequence[PastEvent]:
@@ -211,7 +211,7 @@ class Alerting:
         lines = ["WATCHED FOR", *[f"  {rule.request.when}  ({_where(rule)}{'' if rule.request.bell else ', no bell'}"
                                    f"{'' if rule.request.log else ', no log'})" for rule in rules]]
         lines += [f"  {table.table} cannot be watched: {table.why_none}" for table in self.tables if table.why_none]
-        lines += [f"  {one}" for one in self.absent]
+        lines += [f"  {reason}" for reason in self.absent]
         lines += ["", self.trouble or (f"The beginning and end of each go to {self._path}."
                                        if self._kind is not HostKind.RECORDED
                                        else "Of a recording nothing is written to the log.")]
@@ -229,11 +229,11 @@ def _where(rule: AlertRule) -> str:
 
 
 def _cells(alerts: Sequence[Alert]) -> dict[ColumnId, dict[Hashable, StyleRole]]:
-    found: dict[ColumnId, dict[Hashable, StyleRole]] = {}
-    for alert in sorted(alerts, key=lambda one: LEVELS.index(one.rule.request.level)):
+    cells: dict[ColumnId, dict[Hashable, StyleRole]] = {}
+    for alert in sorted(alerts, key=lambda alert: LEVELS.index(alert.rule.request.level)):
         for column in alert.rule.filter.columns:
-            found.setdefault(column.id, {}).update(dict.fromkeys(alert.rows, _ROLES[alert.rule.request.level]))
-    return found
+            cells.setdefault(column.id, {}).update(dict.fromkeys(alert.rows, _ROLES[alert.rule.request.level]))
+    return cells
 
 
 def sentence(frame: Frame, alert: Alert) -> str:

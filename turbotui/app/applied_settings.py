@@ -47,7 +47,7 @@ def presented(settings: PersonalSettings, session: WatchedSession) -> tuple[str,
     from turbotui.quantities.presentation import Presentation  # noqa: PLC0415 - most people have none of their own
 
     names = {column.id.lower(): column.id for column in session.catalog.columns}
-    limits = {names[name.lower()]: one for name, one in settings.thresholds.items() if name.lower() in names}
+    limits = {names[name.lower()]: limits for name, limits in settings.thresholds.items() if name.lower() in names}
     wanted = Presentation(settings.units.get("temperature", "C"), limits)
     if not wanted.is_usual and isinstance(session, PresentedSession):
         session.present(wanted.of)

@@ -241,11 +241,11 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def _difference_line(self, mark: MarkedMoment, now: Frame | None) -> str:
         """The line on a screen without differences of its own: by how much the machine's numbers differ."""
         then = self.watch_state.mark
-        found = () if now is None or then is None else (
+        unlike = () if now is None or then is None else (
             (column, difference(column, now.cell(column, SYSTEM_ROW), then.cell(column, SYSTEM_ROW)))
             for column in self.watch_state.headline)
         first, *parts = (f"COMPARED WITH {mark.words}", *(
-            f"{column.id} {difference_text(column, value, _ROOM).strip()}" for column, value in found), "Esc ends it")
+            f"{column.id} {difference_text(column, value, _ROOM).strip()}" for column, value in unlike), "Esc ends it")
         while len(parts) > 1 and cell_count(" · ".join((first, *parts))) > self.size.width:
             del parts[-2]  # the last number; that Esc ends it stays
         return " · ".join((first, *parts))
@@ -295,7 +295,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def _unmatched(self, text: str) -> str:
         """A sentence about a text that matches nothing; it may be the name of a column that is not shown."""
         watch = self.watch_state
-        column = next((one for one in watch.session.catalog.columns if one.id.lower() == text.lower()), None)
+        column = next((column for column in watch.session.catalog.columns if column.id.lower() == text.lower()), None)
         if column is None:
             return f"Nothing matches {text}"
         if watch.why_absent(column) is None:
@@ -480,8 +480,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         if watch.session.collector is not None:
             states += watch.session.collector.remarks
         recorder = "" if watch.recorder is None else watch.recorder.flag
-        found = [recorder, *states, watch.late_flag(), tcc_flag(watch.session), watch.spy_flag()]
-        return [flag for flag in found if flag]
+        flags = [recorder, *states, watch.late_flag(), tcc_flag(watch.session), watch.spy_flag()]
+        return [flag for flag in flags if flag]
 
     # Events
 

@@ -101,12 +101,12 @@ class CategoryKeys(Window[str]):
             if not self._changed:
                 self.dismiss("")
             return
-        found = next(((word, names) for key, word, names in CATEGORY_KEYS if key == letter.lower()), None)
-        if found is None or not letter:
+        category = next(((word, names) for key, word, names in CATEGORY_KEYS if key == letter.lower()), None)
+        if category is None or not letter:
             self._is_over = True
             self.dismiss(self._said if self._changed else None)
             return
-        word, names = found
+        word, names = category
         if not self._watch.count_group(names)[1]:
             self._said = f"{word}: this machine offers no such column; C lists them all with the reasons"
         else:

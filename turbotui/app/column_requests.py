@@ -86,7 +86,7 @@ class ColumnRequests:
         wanted = {column.id: column for column in columns}
         self._until |= {name: (column, until) for name, column in self._now.items()}
         self._until = {
-            name: found for name, found in self._until.items() if name not in wanted and name not in hidden}
+            name: until for name, until in self._until.items() if name not in wanted and name not in hidden}
         self._now = wanted
         self._ask()
 
@@ -123,7 +123,7 @@ class ColumnRequests:
                 gone |= {name for name, (column, _until) in self._until.items()
                          if _can_be_multiplexed(column, frame.capabilities)}
         if gone:
-            self._until = {name: found for name, found in self._until.items() if name not in gone}
+            self._until = {name: until for name, until in self._until.items() if name not in gone}
             self._ask()
         if closed:
             self._beside = {owner: beside for owner, beside in self._beside.items() if owner not in closed}
@@ -141,12 +141,12 @@ class ColumnRequests:
         self._session.want({*self._now, *self._until, *free})
 
     def _ask_beside(self) -> None:
-        found: dict[str, Source] = {}
+        by_id: dict[str, Source] = {}
         signals: frozenset[SignalId] = frozenset()
         for beside in self._beside.values():  # if two screens count on a PMU, the visible one opens it
-            found = {source.id: source for source in beside.sources} | found
+            by_id = {source.id: source for source in beside.sources} | by_id
             signals |= beside.signals
-        self._session.read_also(tuple(found.values()), signals)
+        self._session.read_also(tuple(by_id.values()), signals)
         if isinstance(self._session, RowReadingSession):
             self._session.read_rows(self, [source for beside in self._beside.values() for source in beside.rows])
 
@@ -166,5 +166,5 @@ class RecentScreens(Generic[T]):
     def beside(self, here: T) -> tuple[T, ...]:
         """Recently left screens, without the current one."""
         now = self._clock()
-        self._seen = {one: at for one, at in self._seen.items() if now - at < KEEP_READING} | {here: now}
-        return tuple(one for one in self._seen if one is not here)
+        self._seen = {screen: at for screen, at in self._seen.items() if now - at < KEEP_READING} | {here: now}
+        return tuple(screen for screen in self._seen if screen is not here)

@@ -99,13 +99,13 @@ def _name(screen: Screen[object]) -> str:
 
 
 def _raiser(error: BaseException) -> Screen[object] | None:
-    found: Screen[object] | None = None
+    screen: Screen[object] | None = None
     at: TracebackType | None = error.__traceback__
     while at is not None:
         owner = at.tb_frame.f_locals.get("self")
         if isinstance(owner, Screen):
-            found = owner
+            screen = owner
         elif isinstance(owner, Widget):
-            found = next((node for node in owner.ancestors if isinstance(node, Screen)), found)
+            screen = next((node for node in owner.ancestors if isinstance(node, Screen)), screen)
         at = at.tb_next
-    return found
+    return screen

@@ -114,7 +114,7 @@ class TurbotuiApp(FramesApp):
             columns = columns and [session.catalog.by_id[column.id] for column in columns]
         super().__init__(Watch(session, columns, player), TerminalDriver, screen_named(screen or wanted, self.screens))
         self.watched.why_limits = settings.why
-        self.watched.row_limits = {table: {name.lower(): one for name, one in limits.items()}
+        self.watched.row_limits = {table: {name.lower(): limits_of for name, limits_of in limits.items()}
                                    for table, limits in settings.row_thresholds.items()}
         if settings.units.get("energy") == "J":
             self.watched.show_joules()
@@ -282,14 +282,14 @@ class TurbotuiApp(FramesApp):
         before = None if base is None else (base.noticed, len(self.screen_stack))
         try:
             self.look_at_states()
-            found = await super()._dispatch_action(namespace, action_name, params)
+            is_handled = await super()._dispatch_action(namespace, action_name, params)
             self.tour.follow(action_name)
         except Exception as error:  # noqa: BLE001 - whatever it is
             self._handle_exception(error, alive=True)
             return True
         if base is not None and base.nothing_here and before == (base.noticed, len(self.screen_stack)):
             base.notice_nothing_here()
-        return found
+        return is_handled
 
     async def _dispatch_message(self, message: Message) -> None:
         """Contain failures while a frame is drawn, which would end Textual's message loop and with it all keys."""
@@ -321,7 +321,7 @@ class TurbotuiApp(FramesApp):
 
     def read_wanted(self) -> None:
         base = self.base
-        windows = (column for one in self.screen_stack if isinstance(one, Window) for column in one.wanted)
+        windows = (column for screen in self.screen_stack if isinstance(screen, Window) for column in screen.wanted)
         self.watched.want((*(base.wanted if base is not None else self.watched.columns), *windows))
         if base is not None:
             base.read_beside()
@@ -515,11 +515,11 @@ class TurbotuiApp(FramesApp):
 
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
         """Run a key's binding; if the key does nothing here, say where it does something."""
-        found = await super()._check_bindings(key, priority)
+        bindings = await super()._check_bindings(key, priority)
         base = self.base
-        if not found and not priority and base is not None and self.screen is base:
+        if not bindings and not priority and base is not None and self.screen is base:
             base.notice(self._where_it_works(key, base.where), quiet=True)
-        return found
+        return bindings
 
     def _where_it_works(self, key: str, here: str) -> str:
         others = [action for action in actions_of(self) if key in action.keys and here not in action.where]

@@ -36,8 +36,8 @@ class FrameCharts:
 
     def machine_lines(self, width: int, height: int) -> Sequence[list[TextSegment]]:
         """Charts of what the kernel tells of the whole machine; none where there is no room for two."""
-        found = (self._watch.session.catalog.get(name) for name in _KERNEL)
-        columns = tuple(one for one in found if one is not None and self._watch.why_absent(one) is None)
+        kernel = (self._watch.session.catalog.get(name) for name in _KERNEL)
+        columns = tuple(column for column in kernel if column is not None and self._watch.why_absent(column) is None)
         drawn = self.lines((columns[0], SYSTEM_ROW), columns, width, height - 2) if columns else ()
         return [[], [("  Meanwhile, of the whole machine, by the kernel", StyleRole.DIM)], *drawn] if drawn else ()
 

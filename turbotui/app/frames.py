@@ -417,7 +417,7 @@ class FramesApp(App[int]):
         """Lay the screen out, which draws it once more, if the moment has other columns or rows."""
         frame = self.watched.frame
         wanted = base, self.watched.in_past, frame and frame.capabilities, frame and frame.topology
-        if not self._laid_out or any(one is not before for one, before in zip(wanted, self._laid_out, strict=True)):
+        if not self._laid_out or any(now is not before for now, before in zip(wanted, self._laid_out, strict=True)):
             self._laid_out = wanted
             base.show_columns()
 

@@ -72,13 +72,13 @@ class CellCurve:
         if not self._stale:
             return
         self._stale = False
-        self._read = {time_ns: one for time_ns, one in self._read.items() if time_ns >= first_ns}
-        found = dict(self._read)
-        for one in self._kept:
-            there = found.get(one.end)
+        self._read = {time_ns: value for time_ns, value in self._read.items() if time_ns >= first_ns}
+        values = dict(self._read)
+        for value in self._kept:
+            there = values.get(value.end)
             if there is None or not there.known:  # a frame may lack what was read beside columns
-                found[one.end] = one
-        self.timed = tuple(found[end] for end in sorted(found))
+                values[value.end] = value
+        self.timed = tuple(values[end] for end in sorted(values))
 
 
 class GraphCells:
@@ -101,10 +101,10 @@ class GraphCells:
     @staticmethod
     def _panel(cells: Iterable[OneCell]) -> list[CellCurve]:
         """Curves of one column; rows that show the same value share one."""
-        found: dict[object, CellCurve] = {}
+        panel_curves: dict[object, CellCurve] = {}
         for cell, role in zip(cells, LANES, strict=False):
-            found.setdefault(cell.home, CellCurve(cell, role))
-        return list(found.values())
+            panel_curves.setdefault(cell.home, CellCurve(cell, role))
+        return list(panel_curves.values())
 
     # Columns, for the picker
 
@@ -150,14 +150,15 @@ class GraphCells:
     def times(self) -> Sequence[int]:
         """Ends of the intervals whose frames can be read, oldest first."""
         cursor = self._watch.cursor
-        return cursor.timeline.times if cursor is not None and any(one.cell.in_frames for one in self.curves) else ()
+        return cursor.timeline.times if cursor is not None and any(curve.cell.in_frames
+                                                                   for curve in self.curves) else ()
 
     def moments(self) -> Sequence[int]:
         """Ends of the intervals on which the cursor can stand, in ns since 1970, oldest first."""
         times = self.times
         for curve in self.curves:
             curve.renew(times[0] if times else 0)
-        return sorted({*times, *(one.end for curve in self.curves for one in curve.timed)})
+        return sorted({*times, *(value.end for curve in self.curves for value in curve.timed)})
 
     def missing(self, span: TimeSpan) -> Sequence[int]:
         """Ends of a span's intervals whose frames have not been read, newest first."""
@@ -180,9 +181,9 @@ class GraphCells:
 
     def panels(self) -> list[CurvePanel]:
         """The cells to draw."""
-        found: list[CurvePanel] = []
+        panels: list[CurvePanel] = []
         for panel in self._panels:
             several = len(self.rows) > 1
             curves = [Curve(curve.name, curve.role if several else StyleRole.SPARK, curve.timed) for curve in panel]
-            found.append(CurvePanel(panel[0].cell.column, curves, panel[0].cell.top))
-        return found
+            panels.append(CurvePanel(panel[0].cell.column, curves, panel[0].cell.top))
+        return panels

@@ -109,17 +109,17 @@ def matching(items: Sequence[Item], text: str) -> list[Item]:
     words = text.lower().split()
     if not words:
         return list(items)
-    found: list[Item] = []
+    fitting: list[Item] = []
     heading: Item | None = None
     for item in items:
         if len(item.segments) == 1:
             heading = item
         elif item.segments and all(word in _text_of(item) for word in words):
             if heading is not None:
-                found += [*([Item(())] if found else []), heading]
+                fitting += [*([Item(())] if fitting else []), heading]
                 heading = None
-            found.append(item)
-    return found or [Item(((f"Nothing matches {one_line(text)}: Esc shows everything", StyleRole.PLAIN),))]
+            fitting.append(item)
+    return fitting or [Item(((f"Nothing matches {one_line(text)}: Esc shows everything", StyleRole.PLAIN),))]
 
 
 def _text_of(item: Item) -> str:
@@ -180,8 +180,8 @@ class Help(MenuWindow[None]):
 
     def _fill(self) -> None:
         listing = self.query_one(Listing)
-        found = matching(self._items, self.query_one(Input).value)
-        listing.show([line for item in found for line in _laid_out(item, listing.size.width - 1)])
+        items = matching(self._items, self.query_one(Input).value)
+        listing.show([line for item in items for line in _laid_out(item, listing.size.width - 1)])
 
     def action_search(self) -> None:
         """Send typed letters to the field."""

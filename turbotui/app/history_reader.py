@@ -66,10 +66,10 @@ class HistoryReader:
         watch, cursor = self._watch, self._watch.cursor
         if cursor is None:
             return ()
-        first = max(min(one.start for one in unread), history.newest - _MOST)
+        first = max(min(span.start for span in unread), history.newest - _MOST)
         if not watch.in_past:
-            asked = {number for one in unread for number in one if number >= first}
-            ends = {one.end for one in watch.times if one.seq in asked}
+            asked = {number for span in unread for number in span if number >= first}
+            ends = {time.end for time in watch.times if time.seq in asked}
             return [time_ns for time_ns in cursor.timeline.times if time_ns in ends]
         frame, count = watch.frame, history.newest - first + 1
         if frame is None or frame.older is None or frame.seconds is None:

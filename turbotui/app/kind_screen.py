@@ -91,14 +91,15 @@ class KindScreen(RowTableScreen[KindRow]):
     def _show(self) -> None:
         if not self.composed:
             return
-        frame, found = self.watch_state.frame, self._rows
-        rows = found if isinstance(found, RowDifferences) else None
+        frame, differences = self.watch_state.frame, self._rows
+        rows = differences if isinstance(differences, RowDifferences) else None
         outer = frozenset() if rows is None or not self.definition.folded else self._outer(rows)
         if outer - self._known_outer:
             self._change(folded=self._table.view.folded | (outer - self._known_outer))
             self._known_outer |= outer
         self.show_content(self._content(rows, 0 if frame is None else frame.seq, self._table.view.folded))
-        self._show_nothing(found if isinstance(found, Unavailable) and found.reason not in _WAITS else None)
+        self._show_nothing(differences if isinstance(differences, Unavailable) and differences.reason not in _WAITS
+                           else None)
 
     def _show_nothing(self, why: Unavailable | None) -> None:
         """Say below the titles why there are no rows, and draw what the kernel tells."""
@@ -140,20 +141,20 @@ class KindScreen(RowTableScreen[KindRow]):
 
     def readout(self) -> str:
         """Describe the cell under the cursor, or say why there are no rows, or too many."""
-        found = self._rows
-        if isinstance(found, RowDifferences):
+        differences = self._rows
+        if isinstance(differences, RowDifferences):
             return super().readout() if self._table.lines else self.all_filtered or "There are no rows"
-        if found.reason is Reason.NOT_READ and isinstance(self.watch_state.session, PlayedSession):
+        if differences.reason is Reason.NOT_READ and isinstance(self.watch_state.session, PlayedSession):
             kind = self.definition.source.kind
             return as_sentence(f"The recording has no {kind.title}: record --tables {kind.id} keeps them")
-        if found.reason is Reason.NOT_READ and isinstance(self.watch_state.session, RowReadingSession):
+        if differences.reason is Reason.NOT_READ and isinstance(self.watch_state.session, RowReadingSession):
             if self.watch_state.in_past:
                 return as_sentence(f"No {self.definition.source.kind.title} of this moment: they were not read then")
             why = self.watch_state.session.why_no_rows(self.definition.source.kind.id)
             if why is not None:
                 return as_sentence(why.sentence())
             return self.waiting_for(f"the first reading of {self.definition.source.kind.title}")
-        return as_sentence(found.sentence())
+        return as_sentence(differences.sentence())
 
     def reference(self, content: RowContent[KindRow]) -> RowContent[KindRow]:
         """The rows over the minute up to the shown moment, as far as they were read in it: rates are means over it."""
@@ -168,12 +169,12 @@ class KindScreen(RowTableScreen[KindRow]):
     @property
     def remark(self) -> str:
         """A sentence about rows that are left out; "" if there are none."""
-        found = self._rows
-        return omitted_rows(found) if isinstance(found, RowDifferences) else ""
+        differences = self._rows
+        return omitted_rows(differences) if isinstance(differences, RowDifferences) else ""
 
     # The past
 
     def moment(self, frame: Frame, name: str) -> KindMoment | None:
         del name
-        found = frame.kind(self.definition.source.kind.id)
-        return KindMoment(self.definition, found) if isinstance(found, RowDifferences) else None
+        differences = frame.kind(self.definition.source.kind.id)
+        return KindMoment(self.definition, differences) if isinstance(differences, RowDifferences) else None

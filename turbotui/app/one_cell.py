@@ -213,14 +213,14 @@ class FrameCell(OneCell):
         return self._watch.session.catalog.columns
 
     def why_absent(self, column: Column[Any]) -> Unavailable | None:
-        found = self._watch.session.catalog.get(column.id)
-        return None if found is None else self._watch.why_absent(found)
+        added = self._watch.session.catalog.get(column.id)
+        return None if added is None else self._watch.why_absent(added)
 
     def section(self, column: Column[Any]) -> str:
         """The picker's heading above a column: its category."""
-        found = self._watch.session.catalog.get(column.id)
-        return "" if found is None else found.category.value
+        added = self._watch.session.catalog.get(column.id)
+        return "" if added is None else added.category.value
 
     def beside(self, column: Column[Any]) -> OneCell:
-        found = self._watch.session.catalog.get(column.id)
-        return self if found is None else FrameCell(self._watch, found, self.row)
+        added = self._watch.session.catalog.get(column.id)
+        return self if added is None else FrameCell(self._watch, added, self.row)

@@ -58,7 +58,8 @@ class ActionPalette(CommandPalette):
 def palette_commands(app: App[int], screen: Screen[object],
                      screens: Sequence[ScreenSpec] = SCREENS) -> Iterator[SystemCommand]:
     """Every action that works on this screen, its own first and by rank, every screen, every saved view."""
-    own_first = sorted((*actions_of(app), *KEYLESS), key=lambda one: (EVERYWHERE in one.where, not one.label, one.rank))
+    own_first = sorted((*actions_of(app), *KEYLESS),
+                       key=lambda action: (EVERYWHERE in action.where, not action.label, action.rank))
     for action in own_first:
         if action.id in _NOT_LISTED:
             continue

@@ -98,8 +98,8 @@ class TimeCursor:
     @property
     def events(self) -> Sequence[PastEvent]:
         """Events and the user's marks, oldest first."""
-        found = self.timeline.events
-        return sorted((*found, *self.marks), key=lambda event: event.time_ns) if self.marks else found
+        events = self.timeline.events
+        return sorted((*events, *self.marks), key=lambda event: event.time_ns) if self.marks else events
 
     def step(self, by: int) -> bool:
         """Step by a number of moments; true if another is shown. After the last one of a watched machine comes now."""
@@ -154,9 +154,9 @@ class TimeCursor:
         event = self._event(by, times[here] if 0 <= here < len(times) else 0)
         edge = None if event is None else max(0, bisect_right(times, event.time_ns) - 1)
         if self.condition is not None:
-            for found in self._onsets(self.condition, times, here, by, edge):
-                yield found
-                if found is not None:
+            for onset in self._onsets(self.condition, times, here, by, edge):
+                yield onset
+                if onset is not None:
                     return
         if event is not None and edge is not None:
             yield FoundMoment(times[edge], event.text)
@@ -175,14 +175,14 @@ class TimeCursor:
         later: FoundMoment | None = None  # looking back: the moment after the one being checked
         for index in range(here + by, end + by, by):
             yield None
-            found = self._holds(times[index], condition)
-            if by > 0 and found is not None and holds is None:
-                yield found
+            moment = self._holds(times[index], condition)
+            if by > 0 and moment is not None and holds is None:
+                yield moment
                 return
-            if by < 0 and found is None and later is not None:
+            if by < 0 and moment is None and later is not None:
                 yield later
                 return
-            holds, later = found, found
+            holds, later = moment, moment
         if by < 0 and later is not None and end == 0:
             yield later
 
@@ -245,11 +245,12 @@ class LivePast:
         return None if self._ring is None else self._ring.frame(time_ns)
 
 
-def past_events(found: Iterable[Event | Gap]) -> Sequence[PastEvent]:
+def past_events(noted: Iterable[Event | Gap]) -> Sequence[PastEvent]:
     """Events of the past as lines safe for a terminal, oldest first."""
     from turbotui.recording.stream_writer import Event  # noqa: PLC0415 - as above
 
-    events = [PastEvent(one.wall_ns, one_line(one.text if isinstance(one, Event) else _in_words(one))) for one in found]
+    events = [PastEvent(event.wall_ns, one_line(event.text if isinstance(event, Event) else _in_words(event)))
+              for event in noted]
     return sorted(events, key=lambda event: event.time_ns)
 
 

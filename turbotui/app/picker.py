@@ -71,14 +71,16 @@ class Picker(PickWindow):
             sets = self._watch.session.find_sets()
         except UsageError as error:
             return [Item((("event sets", StyleRole.TITLE),)), Item(((f" -  {error}", StyleRole.DIM),))]
-        found = [one for one in sets.values() if wanted in f"{SET}{one.name} {one.title}".lower()]
-        items = [Item((("event sets", StyleRole.TITLE),))] if found else []
-        items += [pick_line(SET + one.name, self._wide, one.title, is_shown=bool(self._added_of(one))) for one in found]
+        fitting = [known_set for known_set in sets.values()
+                   if wanted in f"{SET}{known_set.name} {known_set.title}".lower()]
+        items = [Item((("event sets", StyleRole.TITLE),))] if fitting else []
+        items += [pick_line(SET + event_set.name, self._wide, event_set.title, is_shown=bool(self._added_of(event_set)))
+                  for event_set in fitting]
         return items
 
-    def _added_of(self, one: EventSet) -> list[str]:
+    def _added_of(self, event_set: EventSet) -> list[str]:
         names = {name for name, _what in self._watch.session.by_hand()}
-        return [column.name for column in one.columns if column.name in names]
+        return [column.name for column in event_set.columns if column.name in names]
 
     @staticmethod
     def _matches(column: CounterColumn, wanted: str) -> bool:
@@ -95,8 +97,9 @@ class Picker(PickWindow):
             self.say(self.about_whole())
             return
         if key.startswith(SET):
-            one = self._watch.session.find_sets()[key.removeprefix(SET)]
-            lines = [f"{one.name}: {one.title}", ", ".join(column.name for column in one.columns), one.origin]
+            event_set = self._watch.session.find_sets()[key.removeprefix(SET)]
+            lines = [f"{event_set.name}: {event_set.title}", ", ".join(column.name for column in event_set.columns),
+                     event_set.origin]
             self.say("\n".join((*lines, self._said)))
             return
         column = self._watch.session.catalog.get(key)
@@ -127,15 +130,15 @@ class Picker(PickWindow):
             self._changed()
             self.fill()
 
-    def _toggle_set(self, one: EventSet) -> None:
-        there = self._added_of(one)
+    def _toggle_set(self, event_set: EventSet) -> None:
+        there = self._added_of(event_set)
         self._said = ""
         if there:
             for name in there:
                 self._watch.remove(name)
             return
         try:
-            columns = self._watch.add(SET + one.name)
+            columns = self._watch.add(SET + event_set.name)
         except UsageError as error:
             self._said = str(error)
             return

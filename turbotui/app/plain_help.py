@@ -33,4 +33,5 @@ def plain_help() -> list[Line]:
 
 def _line(shown: str, text: str) -> Line:
     key = "".join(_WORDS.get(letter, letter) for letter in shown)
-    return (f"   {key:<14}", STRONG), (text if text.isascii() else "".join(_WORDS.get(one, one) for one in text), PLAIN)
+    return (f"   {key:<14}", STRONG), (text if text.isascii() else "".join(_WORDS.get(char, char) for char in text),
+                                       PLAIN)

@@ -62,10 +62,10 @@ class ContentMoment:
 
     def cells(self, column: Column[Any], rows: Sequence[Hashable], *, at_least: bool = False) -> Sequence[Value]:
         """Values of a column; an unknown one is None, whatever the reason, as is one that lacks a part."""
-        found = [(self.content.cell(column, row), self.content.get(row)) for row in rows]
+        pairs = [(self.content.cell(column, row), self.content.get(row)) for row in rows]
         # of a kind's row only the least that a value can be lacks a part
         return [cell.value if at_least and cell.partial and isinstance(row, KindRow) else cell.bare
-                for cell, row in found]
+                for cell, row in pairs]
 
     def words(self, row: Hashable) -> str:
         return self.content.words(row)
@@ -91,13 +91,13 @@ class KindTable:
             self._session.read_rows(self, (self._definition.source,))
 
     def tick(self, frame: Frame) -> None:
-        found = frame.kind(self._definition.source.kind.id)
-        if isinstance(found, Unavailable):
-            self._why = found.sentence()
-        elif self._publish is not None and found.older is not None and found.missed is None:
+        differences = frame.kind(self._definition.source.kind.id)
+        if isinstance(differences, Unavailable):
+            self._why = differences.sentence()
+        elif self._publish is not None and differences.older is not None and differences.missed is None:
             self._why = ""
-            content = RowContent(row_table(self._definition, found), NAMING)
-            self._publish(content, found.older.wall_ns, found.newer.wall_ns)
+            content = RowContent(row_table(self._definition, differences), NAMING)
+            self._publish(content, differences.older.wall_ns, differences.newer.wall_ns)
 
     def why_none(self) -> str:
         return self._why
@@ -189,4 +189,4 @@ def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[lis
             problems.append(settings.problem("when", f"when: {error}", ("alert",), at))
             continue
         rules.setdefault(request.table, []).append(rule)
-    return [RowAlerts(table, found, made[table]) for table, found in rules.items()], absent, problems
+    return [RowAlerts(table, of_table, made[table]) for table, of_table in rules.items()], absent, problems

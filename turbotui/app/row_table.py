@@ -110,7 +110,8 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         if self.watch_state.alerts is not None:
             content.alerted = self.watch_state.alerts.row_cells(content.whole.name)
         arrangement = self.watch_state.arrangements.get(content.whole.name, USUAL)
-        columns = tuple(one for one in content.whole.columns if arrangement.is_shown(one.id, usually=one.default))
+        columns = tuple(column for column in content.whole.columns
+                        if arrangement.is_shown(column.id, usually=column.default))
         if columns != table.view.columns or arrangement != table.view.arrangement:
             view = replace(table.view, columns=columns, arrangement=arrangement)
             table.show_view(view, self.watch_state.interval)
@@ -124,8 +125,9 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     def _limit(self, content: RowContent[R], limits: Mapping[str, Limits]) -> None:
         """Apply the user's marks to a table's columns, and say once which names of the settings it does not have."""
         content.limit(limits)
-        name, known = content.whole.name, {one.id.lower() for one in (*content.whole.columns, *self.known_columns)}
-        unknown = [one for one in limits if one not in known]
+        name, known = content.whole.name, {column.id.lower()
+                                           for column in (*content.whole.columns, *self.known_columns)}
+        unknown = [limit for limit in limits if limit not in known]
         if unknown and content.whole.rows and name not in self._told:
             self._told.add(name)
             self.notice(f"[thresholds.{name}] of your settings: no column here is called {', '.join(unknown)}")

@@ -26,16 +26,16 @@ def sparks(watch: Watch, width: int) -> Mapping[ColumnId, int]:
 
 def tops(watch: Watch) -> dict[ColumnId, float]:
     """Fixed ends of the scales of sparklines and gauges: 100 %, the greatest clock known to cpufreq."""
-    found: dict[ColumnId, float] = {}
+    greatest: dict[ColumnId, float] = {}
     for column in (*watch.headline, *watch.columns):
         if column.scale_max is not None:
-            found[column.id] = column.scale_max
+            greatest[column.id] = column.scale_max
         elif column.unit == "%":
-            found[column.id] = 100.0
+            greatest[column.id] = 100.0
     clock = _highest(watch, "cpufreq.hw_max", "cpufreq.max")
     if clock is not None and watch.clock is not None:
-        found[watch.clock.id] = clock / 1e6
-    return found
+        greatest[watch.clock.id] = clock / 1e6
+    return greatest
 
 
 def limit_watts(watch: Watch) -> float | None:

@@ -176,7 +176,7 @@ def parse_settings(written: str, where: str) -> PersonalSettings:
         data = parse_toml(written)
     except DocumentError as error:
         return PersonalSettings(problems=(f"{os.path.basename(where)}, {error}; no setting is used",), where=where)
-    found: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     problems: list[str] = []
     file = PersonalSettings(where=where, written=written)
     for name, value in data.items():
@@ -185,10 +185,10 @@ def parse_settings(written: str, where: str) -> PersonalSettings:
             problems.append(file.problem(name, why))
             continue
         try:
-            found |= _READERS[name](file, value, problems) if name in _READERS else {name: VALUES[name][0](value)}
+            tables |= _READERS[name](file, value, problems) if name in _READERS else {name: VALUES[name][0](value)}
         except WrongKindError as kind:
             problems.append(file.problem(name, f"{name} has to be {kind}"))
-    return replace(file, problems=tuple(problems), **found)
+    return replace(file, problems=tuple(problems), **tables)
 
 
 def _read_keys(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
@@ -205,17 +205,18 @@ def _read_tables(file: PersonalSettings, table: object, problems: list[str],
                  within: tuple[str, ...] = ()) -> dict[str, Any]:
     if not isinstance(table, Mapping) or not all(isinstance(columns, Mapping) for columns in table.values()):
         raise WrongKindError(f"tables, as [{'.'.join((*within, _TABLES))}.cpus]")
-    found: dict[str, ColumnArrangement] = {}
+    arrangements: dict[str, ColumnArrangement] = {}
     for name, columns in table.items():
         arrangement = USUAL
         for key, value in columns.items():
             try:
-                one = make_row(ColumnArrangement, {key: value}, order=texts, show=texts, hide=texts, widths=widths)
-                arrangement = replace(arrangement, **{key: getattr(one, key)})
+                row_arrangement = make_row(ColumnArrangement, {key: value}, order=texts, show=texts, hide=texts,
+                                           widths=widths)
+                arrangement = replace(arrangement, **{key: getattr(row_arrangement, key)})
             except RowError as error:
                 problems.append(file.problem(key, str(error), (*within, _TABLES, name)))
-        found[name] = arrangement
-    return {"tables": found}
+        arrangements[name] = arrangement
+    return {"tables": arrangements}
 
 
 def _read_machines(file: PersonalSettings, table: object, problems: list[str]) -> dict[str, Any]:
@@ -239,19 +240,19 @@ def _read_machines(file: PersonalSettings, table: object, problems: list[str]) -
 
 
 def _read_alerts(file: PersonalSettings, value: object, problems: list[str]) -> dict[str, Any]:
-    if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
+    if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
         raise WrongKindError("tables, each written [[alert]]")
     from turbotui.quantities.alerts import read_request  # noqa: PLC0415 - most people have no alerts
 
-    found: list[tuple[int, AlertRequest]] = []
-    for at, one in enumerate(value[:MOST_ALERTS]):
+    alerts: list[tuple[int, AlertRequest]] = []
+    for at, entry in enumerate(value[:MOST_ALERTS]):
         try:
-            found.append((at, read_request(one)))
+            alerts.append((at, read_request(entry)))
         except RowError as error:
             problems.append(file.problem(error.key, str(error), (_ALERT,), at))
     if len(value) > MOST_ALERTS:
         problems.append(file.problem(_ALERT, f"only the first {MOST_ALERTS} alerts are used"))
-    return {"alerts": tuple(found)}
+    return {"alerts": tuple(alerts)}
 
 
 def _read_units(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
@@ -270,41 +271,42 @@ def _read_thresholds(file: PersonalSettings, table: Mapping[str, Any], problems:
     from turbotui.quantities.presentation import read_limits  # noqa: PLC0415 - most people have none
 
     def limits_of(columns: Mapping[str, object], within: tuple[str, ...]) -> dict[str, Limits]:
-        found: dict[str, Limits] = {}
+        by_name: dict[str, Limits] = {}
         for name, limits in columns.items():
             try:
-                found[name] = read_limits(limits)
+                by_name[name] = read_limits(limits)
             except WrongKindError as kind:
                 problems.append(file.problem(name, f"{name} has to be {kind}", within))
             except RowError as error:
                 problems.append(file.problem(name, f"{name}: {error}", within))
-        return found
+        return by_name
 
     others = {name: columns for name, columns in table.items() if _has_tables(columns)}
-    return {"thresholds": limits_of({name: one for name, one in table.items() if name not in others}, (_THRESHOLDS,)),
+    return {"thresholds": limits_of({name: limits for name, limits in table.items() if name not in others},
+                                    (_THRESHOLDS,)),
             "row_thresholds": {name: limits_of(columns, (_THRESHOLDS, name)) for name, columns in others.items()}}
 
 
 def _has_tables(value: object) -> TypeGuard[Mapping[str, object]]:
     """Whether a value of the file is a table of tables, as [thresholds.tasks] is."""
-    return isinstance(value, Mapping) and any(isinstance(one, Mapping) for one in value.values())
+    return isinstance(value, Mapping) and any(isinstance(entry, Mapping) for entry in value.values())
 
 
 def _read_why(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     from turbotui.diagnosis.rule_table import RULES  # noqa: PLC0415 - most people have none
 
-    known, found = [rule.id for rule in RULES], dict[str, float]()
+    known, numbers = [rule.id for rule in RULES], dict[str, float]()
     for name, percent in table.items():
         if name not in known:
             why = f"there is no cause {reprlib.repr(name)}; there are {', '.join(known)}"
             problems.append(file.problem(name, why, (_WHY,)))
             continue
         try:
-            found[name] = math.inf if percent is False else number(percent)
+            numbers[name] = math.inf if percent is False else number(percent)
         except WrongKindError:
             why = f"{name} has to be percent of lost work, or false for never"
             problems.append(file.problem(name, why, (_WHY,)))
-    return {"why": found}
+    return {"why": numbers}
 
 
 def _table(name: str, read: Callable[[PersonalSettings, Mapping[str, Any], list[str]], dict[str, Any]]) -> _Reader:
@@ -355,18 +357,19 @@ def remember(environment: Mapping[str, str], tables: Mapping[str, ColumnArrangem
         before = _HEAD
     of_kinds = {(): tables or {}} | {(_MACHINES, kind): own for kind, own in (machine_tables or {}).items()}
     changed: dict[tuple[str, ...], dict[str, Any]] = {
-        (*within, _TABLES, name): {field.name: getattr(one, field.name) or None for field in fields(one)}
-        for within, own in of_kinds.items() for name, one in own.items()}
+        (*within, _TABLES, name): {field.name: getattr(row_arrangement, field.name) or None
+                                   for field in fields(row_arrangement)}
+        for within, own in of_kinds.items() for name, row_arrangement in own.items()}
     changed |= {(_MACHINES, kind): {_COLUMNS: names} for kind, names in (machines or {}).items()}
     try:
         was = parse_toml(before)
         after = with_values(before, values)
         for within, columns in changed.items():
             after = with_table(after, within, columns)
-        found = parse_toml(after)
+        settings = parse_toml(after)
     except DocumentError as error:
         raise TurbotuiError(f"the settings are left alone: {error} ({path})") from error
-    if _others(found, values, changed) != _others(was, values, changed):
+    if _others(settings, values, changed) != _others(was, values, changed):
         raise TurbotuiError(f"the settings {path} are left alone: {', '.join(values)} cannot be changed there by a key")
     try:
         replace_file(path, after)

@@ -239,10 +239,10 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         if name not in columns:
             return f"{name} is not shown: Space shows it"
         drawn = {column.id for column in self._table.drawn[0]}
-        beside = [one for one, column in columns.items() if column.identity == columns[name].identity
-                  and (one == name or one in drawn or name not in drawn or column.identity)]
+        beside = [other_name for other_name, column in columns.items() if column.identity == columns[name].identity
+                  and (other_name == name or other_name in drawn or name not in drawn or column.identity)]
         if not 0 <= beside.index(name) + by < len(beside):
-            beside = [one for one, column in columns.items() if column.identity == columns[name].identity]
+            beside = [other_name for other_name, column in columns.items() if column.identity == columns[name].identity]
         at = beside.index(name) + by
         if not 0 <= at < len(beside):
             return f"{name} is the {'last' if by > 0 else 'first'} one"

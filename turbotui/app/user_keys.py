@@ -78,9 +78,9 @@ def key_named(text: str) -> str:
 def _is_character(name: str) -> bool:
     """Tell whether a name is Unicode's name of a character, such as "question_mark"."""
     words = name.upper().replace("_", " ")
-    for one in (words, words.replace(" ", "-", 1)):
+    for word in (words, words.replace(" ", "-", 1)):
         try:
-            return unicodedata.lookup(one).isprintable()
+            return unicodedata.lookup(word).isprintable()
         except KeyError:
             continue
     return False
@@ -102,7 +102,7 @@ def with_keys(keys: Mapping[str, tuple[str, ...]]) -> tuple[tuple[Action, ...], 
     problems |= {name: f'no key is called "{key}": write x, X, f5, ctrl+d, shift+left, space or slash'
                  for name, key in nameless.items() if name not in problems}
     keys = {name: tuple(map(key_named, wanted)) for name, wanted in keys.items() if name not in nameless}
-    found: list[Action] = []
+    actions: list[Action] = []
     for action in ACTIONS:
         wanted = keys.get(action.id, ())
         taken = [f'"{key}" is the key of {other.id}: give that another one too' for other in ACTIONS
@@ -112,7 +112,7 @@ def with_keys(keys: Mapping[str, tuple[str, ...]]) -> tuple[tuple[Action, ...], 
             problems[action.id] = taken[0]
         if wanted and not taken:
             shown = " ".join(map(key_word, wanted[:2]))
-            found.append(replace(action, keys=wanted, shown=shown))
+            actions.append(replace(action, keys=wanted, shown=shown))
         else:
-            found.append(action)
-    return tuple(found), problems
+            actions.append(action)
+    return tuple(actions), problems

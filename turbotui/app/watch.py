@@ -187,17 +187,17 @@ class Watch:
     @property
     def recorders(self) -> Sequence[RowRecording]:
         """What records at this moment: the user's recording, and the kept run."""
-        return [one for one in (self.recorder, self.keeper) if one is not None]
+        return [recording for recording in (self.recorder, self.keeper) if recording is not None]
 
     def record_rows(self, rows: IntervalRows) -> None:
         """Record rows of another table for an interval; called on any thread."""
-        for one in self.recorders:
-            one.rows(rows)
+        for recorder in self.recorders:
+            recorder.rows(rows)
 
     def record_mark(self, text: str) -> None:
         """Record a mark at the newest moment."""
-        for one in self.recorders:
-            one.mark(text)
+        for recorder in self.recorders:
+            recorder.mark(text)
 
     @property
     def in_past(self) -> bool:
@@ -370,8 +370,8 @@ class Watch:
             self.add(text)
         self.profile = profile
         self.arrangements[profile.screen] = ColumnArrangement(profile.order, profile.widths)
-        found = [self.find(name) for name in profile.columns]
-        self._visible = {column.id for column in found if column is not None}
+        columns = [self.find(name) for name in profile.columns]
+        self._visible = {column.id for column in columns if column is not None}
         seconds = min(LONGEST_INTERVAL, max(SHORTEST_INTERVAL, profile.interval))
         if seconds != self.interval:
             self.interval = seconds
@@ -380,8 +380,8 @@ class Watch:
     @property
     def headline(self) -> tuple[CounterColumn, ...]:
         """Columns of the summary lines."""
-        found = (self.busy, self.clock, self.watts, self.heat, self.interrupts)
-        return tuple(column for column in found if column is not None)
+        headline = (self.busy, self.clock, self.watts, self.heat, self.interrupts)
+        return tuple(column for column in headline if column is not None)
 
     def want(self, columns: Iterable[CounterColumn]) -> None:
         """Read these columns and those of the summary from the next tick on."""

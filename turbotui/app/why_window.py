@@ -79,7 +79,7 @@ class WhyWindow(MenuWindow[str]):
         """The finding under the cursor, or why there is none, for the clipboard."""
         key = self.query_one(Listing).key
         verdict = self._judge.verdict()
-        finding = next((one for one in verdict.findings if one.rule.id == key), None)
+        finding = next((finding for finding in verdict.findings if finding.rule.id == key), None)
         if finding is None:
             return verdict.quiet
         lines = ("".join(text for text, _ in item.segments).strip() for item in _finding_items(finding, _COPIED))
@@ -180,7 +180,7 @@ class WhyWindow(MenuWindow[str]):
     def action_choose(self) -> None:
         """Go to the screen of the current finding."""
         key = self.query_one(Listing).key
-        finding = next((one for one in self._judge.verdict().findings if one.rule.id == key), None)
+        finding = next((finding for finding in self._judge.verdict().findings if finding.rule.id == key), None)
         self.dismiss(None if finding is None else finding.rule.screen)
 
 

@@ -128,14 +128,14 @@ def _about_foreign(foreign: list[str], command: Command) -> str:
 
 def _with_values(words: list[str]) -> list[str]:
     """Join times that begin with a minus (`--from -30m`) to their options: `--from=-30m`."""
-    found: list[str] = []
+    values: list[str] = []
     for word in words:
-        if len(word) > 1 and word[0] == "-" and word[1].isdecimal() and found and found[-1].startswith("--"):
+        if len(word) > 1 and word[0] == "-" and word[1].isdecimal() and values and values[-1].startswith("--"):
             # argparse takes such a word for an option, although no option begins with a digit
-            found[-1] = f"{found[-1]}={word}"
+            values[-1] = f"{values[-1]}={word}"
         else:
-            found.append(word)
-    return found
+            values.append(word)
+    return values
 
 
 def _parted(words: list[str]) -> tuple[list[str], list[str]]:

@@ -99,20 +99,20 @@ def named_intervals(name: str, frames: Iterable[Frame], every: float) -> Iterato
         raise TurbotuiError(f"{name} has no interval in that time: choose a longer one")
 
 
-def recorded_ones(arguments: argparse.Namespace, found: Iterator[T], rows: str, table: str) -> Iterator[T]:
+def recorded_ones(arguments: argparse.Namespace, intervals: Iterator[T], rows: str, table: str) -> Iterator[T]:
     """The rows that a recording has in `table`, limited by -n.
 
     Raises:
         TurbotuiError: nothing was found.
     """
-    first = next(found, None)
+    first = next(intervals, None)
     if first is None:
         if getattr(arguments, "host", None):
             raise TurbotuiError(f"{arguments.host} sent no {rows}: turbotui {table} there says why")
         raise TurbotuiError(f"{arguments.replay} holds no {rows}"
                             f"{' in that time' if arguments.start or arguments.end else ''}: "
                             f"turbotui record --tables {table} records them")
-    return itertools.islice(itertools.chain((first,), found), arguments.intervals)
+    return itertools.islice(itertools.chain((first,), intervals), arguments.intervals)
 
 
 def missing_words(journal: Journal) -> Iterator[str]:
@@ -124,7 +124,7 @@ def missing_words(journal: Journal) -> Iterator[str]:
         strange = [title for kind, title in journal.kinds.items() if kind not in known_kinds()]
         yield from (f"{path} has rows of {one_line(title)}, which no feature that is installed here can show"
                     for title in strange[:_MOST_TOLD])
-    yield from (f"{path}: {one.text}" for one in journal.missing[:_MOST_TOLD])
+    yield from (f"{path}: {part.text}" for part in journal.missing[:_MOST_TOLD])
     if len(journal.missing) > _MOST_TOLD:
         yield f"{path}: {len(journal.missing) - _MOST_TOLD:,} more parts cannot be read"
 

@@ -42,7 +42,8 @@ def kept_columns(catalog: Catalog, capabilities: Capabilities, topology: Topolog
 
 def recorded_rows(tables: Container[str] = ()) -> tuple[RowSource, ...]:
     """The sources of the rows that a recording has: always, and because its tables name their kinds."""
-    return tuple(one.source for one in known_kinds().values() if one.kept or one.source.kind.id in tables)
+    return tuple(definition.source for definition in known_kinds().values()
+                 if definition.kept or definition.source.kind.id in tables)
 
 
 def open_recorder(path: str, machine: Machine, retention: Retention | None,

@@ -56,11 +56,11 @@ def row_choice(arguments: argparse.Namespace, known: Sequence[Column[R]], rows: 
     by_name = {column.id.lower(): column for column in reversed(known)}
 
     def column_of(name: str) -> Column[R]:
-        found = by_name.get(name.strip().lower())
-        if found is None:
+        known_column = by_name.get(name.strip().lower())
+        if known_column is None:
             raise UsageError(f"there is no column {name.strip()!r} of {rows}; there are "
                              f"{', '.join(column.id for column in known)}")
-        return found
+        return known_column
 
     if arguments.show == "all" or (not arguments.show and arguments.format != TEXT):
         columns = tuple(known)

@@ -50,9 +50,9 @@ class RowVerb:
         add_machine_arguments(parser)
         add_host_arguments(parser)
         add_interval_arguments(parser)
-        option, said = self._definition.parts
+        option, meaning = self._definition.parts
         if option:
-            parser.add_argument(option, dest="parts", action="store_true", help=said)
+            parser.add_argument(option, dest="parts", action="store_true", help=meaning)
         if self._definition.of_cpus:
             parser.add_argument("-c", "--cpu", metavar="SET", help="of these CPUs only: 0-3,8 or 0..3,8")
         sort = self._definition.sort.replace("%", "%%")
@@ -107,15 +107,17 @@ class RowVerb:
     def _print(self, arguments: argparse.Namespace, machine: Machine, frames: Iterable[Frame],
                many: int | None) -> None:
         columns = self._definition.columns
-        choice = row_choice(arguments, columns, self._title, words_of, always=[one for one in columns if one.identity])
+        choice = row_choice(arguments, columns, self._title, words_of,
+                            always=[column for column in columns if column.identity])
         parts, restricted = getattr(arguments, "parts", None), machine.topology.restricted
         of = f"of CPUs {format_cpulist(restricted)} only" if self._definition.of_cpus and restricted is not None else ""
         with open_output(arguments, many).until_interrupted() as output:
             for frame in frames:
-                found = frame.kind(self._definition.source.kind.id)
-                notes = (found.sentence(),) if isinstance(found, Unavailable) else tuple(
-                    filter(None, [of, omitted_rows(found)]))
-                table = row_table(self._definition, None if isinstance(found, Unavailable) else found, parts=parts)
+                differences = frame.kind(self._definition.source.kind.id)
+                notes = (differences.sentence(),) if isinstance(differences, Unavailable) else tuple(
+                    filter(None, [of, omitted_rows(differences)]))
+                table = row_table(self._definition, None if isinstance(differences, Unavailable) else differences,
+                                  parts=parts)
                 chosen = choice.of(replace(table, columns=choice.columns))
                 envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
                                     notes=(*notes, *unknown_columns(chosen)))

@@ -133,14 +133,14 @@ class Counters:
             began, totals, ended = undisturbed(self.totals, self._quickest or SLOW_READ_NS, self.host.now_ns)
         if not ended - began > self._quickest > 0:
             self._quickest = ended - began
-        found = difference(totals, self._before) if self._before else totals
+        gains = difference(totals, self._before) if self._before else totals
         before, self._before, self._read_ns = self._read_ns, totals, (began, ended)
         if before is None:
-            return found, 0, 0, ended
+            return gains, 0, 0, ended
         # a counter is enabled for no longer than the time between its readings, whenever in these they were
-        least, most = max(began - before[1], found[0]), ended - before[0]
+        least, most = max(began - before[1], gains[0]), ended - before[0]
         passed = max((began + ended - before[0] - before[1]) >> 1, least)
-        return found, passed, max(passed - least, most - passed), ended
+        return gains, passed, max(passed - least, most - passed), ended
 
     def switch(self, what: str, *, on: bool) -> None:
         """Let the group count or not, in all present and future heirs: ioctl(2) reaches every inherited copy.

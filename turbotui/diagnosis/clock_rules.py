@@ -76,14 +76,14 @@ def _held_by(holders: Collection[Holder],
     """Make the judgement of a rule: whether one of these holders limits a package."""
 
     def judge(moment: JudgedFrame) -> Observed | NoFinding:
-        found = [(verdict, hold) for verdict in moment.limits for hold in _holds(verdict) if hold.holder in holders
-                 and (verdict.facts.busy is None or verdict.facts.busy >= _WORKING)]
-        if not found:
+        held = [(verdict, hold) for verdict in moment.limits for hold in _holds(verdict) if hold.holder in holders
+                and (verdict.facts.busy is None or verdict.facts.busy >= _WORKING)]
+        if not held:
             unseen = not moment.limits or any(_is_open(verdict, evidence) for verdict in moment.limits)
             return NoFinding.UNKNOWN if unseen else NoFinding.CLEAR
         parts = {verdict.row: _weight(moment, verdict.facts) * _lost(verdict.facts) * hold.share
-                 for verdict, hold in found}
-        worst, hold = max(found, key=lambda pair: parts[pair[0].row])
+                 for verdict, hold in held}
+        worst, hold = max(held, key=lambda pair: parts[pair[0].row])
         lost = math.fsum(parts.values())
         if lost < _LEAST and hold.sure is EvidenceKind.INFERRED:
             return NoFinding.CLEAR
@@ -98,12 +98,14 @@ def _held_by(holders: Collection[Holder],
 def _below_base(moment: JudgedFrame) -> Observed | NoFinding:
     if any(_holds(verdict) for verdict in moment.limits):
         return NoFinding.CLEAR  # the finding about the holder reports it
-    observations = [one for one in (_slow_clock(moment, verdict) for verdict in moment.limits) if one is not None]
+    observations = [observed for observed in (_slow_clock(moment, verdict) for verdict in moment.limits)
+                    if observed is not None]
     if not observations:
         return NoFinding.CLEAR if moment.limits and all(map(_has_clocks, moment.limits)) else NoFinding.UNKNOWN
-    worst, more = max(observations, key=lambda one: one.lost), len(observations) - 1
+    worst, more = max(observations, key=lambda observed: observed.lost), len(observations) - 1
     also = f"; {more} more {'package is' if more == 1 else 'packages are'} as slow" if more else ""
-    return replace(worst, lost=min(1.0, math.fsum(one.lost for one in observations)), sentence=worst.sentence + also)
+    return replace(worst, lost=min(1.0, math.fsum(observed.lost for observed in observations)),
+                   sentence=worst.sentence + also)
 
 
 def _has_clocks(verdict: LimitVerdict) -> bool:
@@ -159,9 +161,9 @@ _SOURCE: Final = "clock and limits"
 
 def _rule(name: str, cause: str, holders: tuple[Holder, ...], remedy: str,
           *needs: tuple[ColumnId, ...]) -> SlownessRule:
-    named = {one for group in (*_CLOCKS, *needs) for one in group}
-    wants = tuple(one for one in (*limits.COLUMNS, *limits.STAND_INS.values()) if one not in named)
-    names = [one for group in needs for one in group]
+    named = {name for group in (*_CLOCKS, *needs) for name in group}
+    wants = tuple(name for name in (*limits.COLUMNS, *limits.STAND_INS.values()) if name not in named)
+    names = [name for group in needs for name in group]
     return SlownessRule(name, cause, (*_CLOCKS, *needs), _held_by(holders, names), _SOURCE, "4", remedy, RankedBy.CPU,
                         wants, decides_from=_HARD)
 

@@ -52,9 +52,9 @@ def _spans(ticks: Sequence[ClockTick]) -> Iterator[_Span]:
     inside: list[ClockTick] = []
     for tick in reversed(ticks):
         inside.append(tick)
-        if sum(one.moments for one in inside) >= KEPT:
-            error = math.sqrt(math.fsum(one.error**2 for one in inside)) / len(inside)
-            yield _Span(statistics.median(one.mhz for one in inside), error)
+        if sum(tick.moments for tick in inside) >= KEPT:
+            error = math.sqrt(math.fsum(tick.error**2 for tick in inside)) / len(inside)
+            yield _Span(statistics.median(tick.mhz for tick in inside), error)
             inside = []
 
 
@@ -86,11 +86,11 @@ class ClockHistory:
         if mhz is None or error is None or not frame.can(error) or COUNT not in frame.newer.values:
             return {}
         rows = frame.rows(Scope.CPU)
-        found: dict[RowId, LoweredClock | None] = {}
+        clocks: dict[RowId, LoweredClock | None] = {}
         cells = (frame.cells(mhz, rows), frame.cells(error, rows), frame.levels(COUNT))
         for row, clock, off, count in zip(rows, *cells, strict=True):
             if isinstance(clock, int | float) and isinstance(off, int | float) and count:
                 past = self._past.setdefault(row, deque(maxlen=self._kept))
                 past.append(ClockTick(clock, off / 100.0, count))
-                found[row] = lowered(past)
-        return found
+                clocks[row] = lowered(past)
+        return clocks

@@ -201,7 +201,8 @@ class MachineDiagnosis:
                 time.
         """
         findings = (self._finding(rule, self._past[rule.id], over) for rule in self._rules)
-        return tuple(sorted((finding for finding in findings if finding is not None), key=lambda one: -one.score))
+        return tuple(sorted((finding for finding in findings if finding is not None),
+                            key=lambda finding: -finding.score))
 
     def _finding(self, rule: SlownessRule, past: _Past, over: float | None) -> Finding | None:
         observed = past.last
@@ -250,10 +251,10 @@ class MachineDiagnosis:
         unjudged = tuple(sorted(unjudged, key=self._is_needless))  # what leaves it open goes first
         parts = [f"{sources_of(group)} {answer.value} ({len(group)} of {len(self._rules)} causes)"
                  for answer in (NoFinding.BLIND, NoFinding.LATE)
-                 if (group := tuple(one for one in unjudged if one.answer is answer))]
+                 if (group := tuple(gap for gap in unjudged if gap.answer is answer))]
         if not sure:
             return "; ".join((f"Nothing found{far}", *parts)) + f": {', '.join(facts)}"
-        more = sum(one.answer is NoFinding.NOT_ASKED for one in unjudged)
+        more = sum(gap.answer is NoFinding.NOT_ASKED for gap in unjudged)
         lacking = len(unjudged) - more
         among = f" among {len(self._rules) - lacking} of {len(self._rules)} causes" if lacking else ""
         parts += [f"W looks for {more} more"] * bool(more)

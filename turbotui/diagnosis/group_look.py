@@ -40,8 +40,8 @@ class GroupLook:
     def look(self) -> None:
         """Read the counts of every group."""
         if self._groups is not None:
-            found = {use.name: use for use in read_groups(self._host, self._groups, pressure=False)}
-            self._before, self._now = self._now, found
+            uses = {use.name: use for use in read_groups(self._host, self._groups, pressure=False)}
+            self._before, self._now = self._now, uses
         if self._waits is not None:
             tree, places = self._waits.hierarchy, self._waits.directories[1:]  # the mount itself is the machine
             self._stalled = self._stalled[1], {tree.name(place): self._stalls(place) for place in places}
@@ -53,14 +53,15 @@ class GroupLook:
     @property
     def pressed(self) -> Mapping[str, PressedGroup]:
         """The group that waited most for each resource between the looks, innermost among equals."""
-        found = {}
+        pressed = {}
         for resource in _RESOURCES:
             shares = self._shares(f"{resource}.some")
             most = max(shares.values(), default=0.0)
             if most >= _LEAST:
-                name = max((one for one in shares if shares[one] >= _AS_MUCH * most), key=lambda one: one.count("/"))
-                found[resource] = PressedGroup(_in_words(name), min(100.0, shares[name]))
-        return found
+                name = max((path for path in shares if shares[path] >= _AS_MUCH * most),
+                           key=lambda path: path.count("/"))
+                pressed[resource] = PressedGroup(_in_words(name), min(100.0, shares[name]))
+        return pressed
 
     def _shares(self, line: str) -> Mapping[str, float]:
         """Percent of the time between the looks in which tasks of each group waited."""
@@ -74,11 +75,11 @@ class GroupLook:
     @property
     def throttled(self) -> ThrottledGroup | None:
         """The group that was throttled most between the looks, innermost among equals."""
-        found = [(percent, name) for name, use in self._now.items()
-                 if (percent := _percent(self._before.get(name), use)) is not None]
-        if not found:
+        throttled = [(percent, name) for name, use in self._now.items()
+                     if (percent := _percent(self._before.get(name), use)) is not None]
+        if not throttled:
             return None
-        percent, name = max(found, key=lambda one: (one[0], one[1].count("/")))
+        percent, name = max(throttled, key=lambda pair: (pair[0], pair[1].count("/")))
         if not percent:
             return None
         older, newer = self._before[name], self._now[name]

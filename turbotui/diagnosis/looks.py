@@ -59,10 +59,10 @@ class Looks:
 
 def placement(host: Host) -> str:
     """The reason for the choice of cores, in words; "" if unknown."""
-    found = []
+    placements = []
     if next((text for path in _PRIORITIES if (text := line_of(host, path))), "") in ("0", "N"):
-        found.append("the scheduler is told not to prefer fast cores (sched_itmt_enabled is off)")
+        placements.append("the scheduler is told not to prefer fast cores (sched_itmt_enabled is off)")
     index = line_of(host, _HINT)
     if index in _SAVING:
-        found.append(f"firmware takes the work for {_SAVING[index]} (workload_type_index {index})")
-    return "; ".join(found)
+        placements.append(f"firmware takes the work for {_SAVING[index]} (workload_type_index {index})")
+    return "; ".join(placements)

@@ -107,5 +107,5 @@ def _rate(before: _Reading, now: _Reading) -> float | None:
 
 def _parent(path: str) -> str:
     """The control group of a monitoring group's path, "/web/mon_groups/db"; "" of a control group's own."""
-    head, found, _name = path.rpartition("/mon_groups/")
-    return (head or "/") if found else ""
+    head, mark, _name = path.rpartition("/mon_groups/")
+    return (head or "/") if mark else ""

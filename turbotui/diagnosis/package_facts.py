@@ -51,7 +51,7 @@ def facts_of(frame: Frame, known: LimitColumns) -> list[Facts]:
         if instead_of is None or None in instead_of:
             values[column.id] = (frame.cells(column, packages) if column.scope is Scope.PACKAGE
                                  else [frame.cell(column, row) for row in packages])
-    found: list[Facts] = []
+    facts_list: list[Facts] = []
     for at, row in enumerate(packages):
         cells: dict[ColumnId, Value] = dict.fromkeys(known.why)
         why = dict(known.why)
@@ -60,8 +60,8 @@ def facts_of(frame: Frame, known: LimitColumns) -> list[Facts]:
             reason = frame.why(known.columns[name], row) if value is None else None
             if reason is not None:
                 why[name] = reason
-        found.append(_facts(levels, row, cells, why))
-    return found
+        facts_list.append(_facts(levels, row, cells, why))
+    return facts_list
 
 
 def _facts(levels: _Levels, row: RowId, cells: Mapping[ColumnId, Value],

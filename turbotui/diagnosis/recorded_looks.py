@@ -40,8 +40,8 @@ class LookRecord(IntervalRows):
             "busiest": None if busiest is None else {"name": busiest[0], "share": busiest[1]},
             "throttled": None if group is None else {"name": group.name, "percent": group.percent,
                                                      "quota": group.quota, "stood": group.stood},
-            "pressed": {resource: {"name": one.name, "percent": one.percent}
-                        for resource, one in seen.pressed.items()},
+            "pressed": {resource: {"name": group.name, "percent": group.percent}
+                        for resource, group in seen.pressed.items()},
             "who": {whose.name: names for whose, names in seen.who.items()},
             **({"tail": seen.tail} if seen.tail else {}),
             **({} if seen.mover is None else {"mover": {"name": seen.mover.name, "rate": seen.mover.rate,
@@ -122,7 +122,7 @@ class RecordedLooks:
         place = bisect_right(self._walls, wall_ns)
         if place and self._read[0] != place:
             wall_ns = self._walls[place - 1]
-            found = newest_rows(self._find(LOOKS_STREAM, wall_ns - 1, wall_ns))
-            if found is not None:
-                self._read = place, found.restored(lambda document, _wall_ns: look_results(document))
+            looks = newest_rows(self._find(LOOKS_STREAM, wall_ns - 1, wall_ns))
+            if looks is not None:
+                self._read = place, looks.restored(lambda document, _wall_ns: look_results(document))
         return self._read[1] if place else LookResults()

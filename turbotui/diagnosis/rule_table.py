@@ -33,7 +33,8 @@ def limited(rules: Sequence[SlownessRule], least: Mapping[str, float]) -> tuple[
 def _from(judge: Callable[[JudgedFrame], Observed | NoFinding],
           percent: float) -> Callable[[JudgedFrame], Observed | NoFinding]:
     def judged(frame: JudgedFrame) -> Observed | NoFinding:
-        found = judge(frame)
-        return NoFinding.CLEAR if isinstance(found, Observed) and 100 * found.lost < percent else found
+        judged_frame = judge(frame)
+        return NoFinding.CLEAR if isinstance(judged_frame,
+                                             Observed) and 100 * judged_frame.lost < percent else judged_frame
 
     return judged

@@ -282,11 +282,11 @@ class JudgedFrame:
     def numbers(self, *names: ColumnId) -> Mapping[RowId, float]:
         """The first of these columns that is known on any CPU, by CPU."""
         for name in names:
-            found = self._numbers.get(name)
-            if found is None:
-                found = self._numbers[name] = self._read(name)
-            if found:
-                return found
+            numbers = self._numbers.get(name)
+            if numbers is None:
+                numbers = self._numbers[name] = self._read(name)
+            if numbers:
+                return numbers
         return {}
 
     def _read(self, name: ColumnId) -> Mapping[RowId, float]:

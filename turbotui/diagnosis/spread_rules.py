@@ -89,9 +89,9 @@ def _groups(moment: JudgedFrame) -> Observed | NoFinding:
     for scope in (Scope.PACKAGE, Scope.NODE, Scope.L3):
         members = [(row, [busy[rows[at]] for at in topology.parts(row, Scope.CPU) if rows[at] in busy])
                    for row in moment.frame.rows(scope)]
-        found = _lopsided([(row, cpus) for row, cpus in members if cpus])
-        if found is not None:
-            row, mean, others = found
+        lopsided = _lopsided([(row, cpus) for row, cpus in members if cpus])
+        if lopsided is not None:
+            row, mean, others = lopsided
             count = len(members) - 1
             rest = f"the other {scope.value} is" if count == 1 else f"the other {count} of its kind are"
             text = f"{opening(name_of(moment, row))} is full, {mean:.0f} % busy, while {rest} {others:.0f} % busy"

@@ -19,20 +19,22 @@ def _where(finding: Finding) -> str:
 
 
 COLUMNS: Final[tuple[Column[Finding], ...]] = (
-    Column("cause", "", -1, (), lambda one: one.rule.id, help="the cause in a word", identity=True, priority=0),
-    Column("lost", "%", 1, (), lambda one: 100.0 * one.observed.lost, priority=0,
+    Column("cause", "", -1, (), lambda finding: finding.rule.id, help="the cause in a word", identity=True, priority=0),
+    Column("lost", "%", 1, (), lambda finding: 100.0 * finding.observed.lost, priority=0,
            help="share of the work that the cause takes: of what tasks would have got done without it"),
-    Column("sure", "", -1, (), lambda one: one.observed.sure.value, help="certain, likely or possible"),
-    Column("sentence", "", -1, (), lambda one: one.sentence, help="what is so, with the number", priority=0),
-    Column("held", "s", 1, (), lambda one: one.seconds,
+    Column("sure", "", -1, (), lambda finding: finding.observed.sure.value, help="certain, likely or possible"),
+    Column("sentence", "", -1, (), lambda finding: finding.sentence, help="what is so, with the number", priority=0),
+    Column("held", "s", 1, (), lambda finding: finding.seconds,
            help="for how long it has been so without a break; 0 where it is over"),
-    Column("share", "%", 0, (), lambda one: 100.0 * one.share, help="share of the time watched in which it was so"),
-    Column("watched", "s", 1, (), lambda one: one.window, help="the time watched"),
+    Column("share", "%", 0, (), lambda finding: 100.0 * finding.share,
+           help="share of the time watched in which it was so"),
+    Column("watched", "s", 1, (), lambda finding: finding.window, help="the time watched"),
     Column("where", "", -1, (), _where, help="the part of the machine; the whole machine, or one CPU"),
-    Column("who", "", -1, (), lambda one: "; ".join(one.who) or None,
+    Column("who", "", -1, (), lambda finding: "; ".join(finding.who) or None,
            help="tasks and groups that have to do with it, most of it first"),
-    Column("remedy", "", -1, (), lambda one: one.remedy, help="what a person can do about it"),
-    Column("screen", "", -1, (), lambda one: one.rule.screen, help="key of the dashboard's screen that leads on"),
+    Column("remedy", "", -1, (), lambda finding: finding.remedy, help="what a person can do about it"),
+    Column("screen", "", -1, (), lambda finding: finding.rule.screen,
+           help="key of the dashboard's screen that leads on"),
 )
 
 

@@ -131,8 +131,8 @@ class TaskLook:
     @property
     def who(self) -> Mapping[RankedBy, tuple[str, ...]]:
         """The tasks behind causes between the looks, the largest part first, by the figure that ranks them."""
-        found = ((whose, self._named(whose)) for whose in RankedBy if whose is not RankedBy.NOBODY)
-        return {whose: names for whose, names in found if names}
+        named = ((whose, self._named(whose)) for whose in RankedBy if whose is not RankedBy.NOBODY)
+        return {whose: names for whose, names in named if names}
 
     @property
     def unseen(self) -> UnseenTasks | None:
@@ -151,14 +151,14 @@ class TaskLook:
         most = [use for use in ranked if use.part(whose) > least]
         if whose is RankedBy.VECTORS:
             most = [use for use in most[:_ASKED] if self._used_vectors(use.pids[0])] or most
-        found = [use.said(whose, self._unit_of(use.members(whose)[0], whose)) for use in most[:_NAMED]]
+        names = [use.said(whose, self._unit_of(use.members(whose)[0], whose)) for use in most[:_NAMED]]
         rest, unseen = self._rest or 0.0, self.unseen
         if whose in _BY_TIME and rest >= max(_LEAST_REST, _LEAST_REST * sum(use.ran for use in self._uses)):
             words = f"tasks that began or ended meanwhile ({100 * rest:,.0f} % CPU)" if unseen is None else unseen.words
-            found.insert(sum(use.ran >= rest for use in most[:_NAMED]), words)
-        elif unseen is not None and whose not in _BY_TIME and not found:
-            found.append(UnseenTasks(unseen.why).words)
-        return tuple(found)
+            names.insert(sum(use.ran >= rest for use in most[:_NAMED]), words)
+        elif unseen is not None and whose not in _BY_TIME and not names:
+            names.append(UnseenTasks(unseen.why).words)
+        return tuple(names)
 
     def _unit_of(self, pid: int, whose: RankedBy) -> str:
         """The unit of a process as `_unit` names it, read once a look for all causes."""
@@ -243,7 +243,7 @@ def _uses(before: ReadProcesses, now: ReadProcesses) -> tuple[TaskUse, ...]:
                 groups[counts.name].append((ran, pid, old, counts, seconds))
     uses: list[TaskUse] = []
     for name, active in groups.items():
-        active.sort(key=lambda one: -one[0])
+        active.sort(key=lambda ranked: -ranked[0])
         faults = {pid: (new.faults - old.faults) / seconds for _, pid, old, new, seconds in active}
         waits = {pid: (new.delayed - old.delayed) / TICKS / seconds + (new.state == "D")
                  for _, pid, old, new, seconds in active}
@@ -260,7 +260,7 @@ def _most_first(parts: Mapping[int, float]) -> tuple[int, ...]:
 def _busiest_thread(before: Mapping[int, ProcessStat], now: Mapping[int, ProcessStat],
                     seconds: float) -> tuple[str, float] | None:
     ran = {tid: counts.ran - before[tid].ran for tid, counts in now.items() if tid in before}
-    tid = max(ran, key=lambda one: ran[one], default=None)
+    tid = max(ran, key=lambda thread: ran[thread], default=None)
     if tid is None or seconds <= 0:
         return None
     # one tick more or less: 10 % of 0.1 s

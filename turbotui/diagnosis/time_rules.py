@@ -68,7 +68,7 @@ def _host_clock(moment: JudgedFrame) -> Observed | NoFinding:
     if not falls:
         return NoFinding.CLEAR
     lost = math.fsum(1.0 - fall.now / fall.before for fall in falls.values()) / len(moment.clocks)
-    row = max(falls, key=lambda one: 1.0 - falls[one].now / falls[one].before)
+    row = max(falls, key=lambda row: 1.0 - falls[row].now / falls[row].before)
     fall, more = falls[row], len(falls) - 1
     others = f"; {more} more {'CPU is' if more == 1 else 'CPUs are'} slower too" if more else ""
     virtual = moment.frame.capabilities.why_missing("aperf").reason is Reason.VIRTUALISED
@@ -96,21 +96,21 @@ def _rows_of(moment: JudgedFrame, name: ColumnId) -> str:
 
 def _source(moment: JudgedFrame, row: RowId, total: float) -> str:
     """The device that interrupts a CPU most, with its interrupt and rate; "" if no rows were read, or it is few."""
-    found = moment.frame.kind(_SOURCES)
-    if isinstance(found, Unavailable):
+    differences = moment.frame.kind(_SOURCES)
+    if isinstance(differences, Unavailable):
         return ""
-    rows, rates, (cpu,) = found.newer.roster.rows, found.rates("count"), row.key
+    rows, rates, (cpu,) = differences.newer.roster.rows, differences.rates("count"), row.key
     most, label = max(((rates[slot] or 0.0, part.parent) for slot, part in rows.items()
                        if part.parent.isdecimal() and part.key == cpu_key(part.parent, cpu)), default=(0.0, ""))
     if most < _NOTABLE * total:
         return ""
-    device = found.text("device", found.newer.roster.slots[label, 0])
+    device = differences.text("device", differences.newer.roster.slots[label, 0])
     return f"interrupt {label} ({device or 'no driver handles it'}) alone {most:,.0f}/s"
 
 
-def _hottest(found: Mapping[RowId, float]) -> tuple[RowId, float]:
-    row = max(found, key=lambda one: found[one])
-    return row, found[row]
+def _hottest(numbers: Mapping[RowId, float]) -> tuple[RowId, float]:
+    row = max(numbers, key=lambda row: numbers[row])
+    return row, numbers[row]
 
 
 def _of_work(moment: JudgedFrame, shares: Mapping[RowId, float]) -> float:
@@ -135,7 +135,7 @@ def _interrupts(moment: JudgedFrame) -> Observed | NoFinding:
     if rate < _STORM:
         return NoFinding.CLEAR
     total = math.fsum(rates.values())
-    lost = _of_work(moment, {one: here * _INTERRUPT_SECONDS for one, here in rates.items()})
+    lost = _of_work(moment, {row: here * _INTERRUPT_SECONDS for row, here in rates.items()})
     sentence = f"{opening(name_of(moment, row))} takes {rate:,.0f} interrupts a second, the machine {total:,.0f}"
     parts = filter(None, (sentence, _most(moment, _KINDS, row), _source(moment, row, rate)))
     return Observed(max(lost, 0.02), "; ".join(parts), Certainty.LIKELY, row)
@@ -154,7 +154,7 @@ def _softirqs(moment: JudgedFrame) -> Observed | NoFinding:
     much = everywhere >= _IRQ_EVERYWHERE and moment.lasts(everywhere, len(single))
     if not much and (percent < _IRQ_ONE_CPU or not moment.lasts(percent, 1)):
         return NoFinding.CLEAR
-    lost = _of_work(moment, {one: share / 100.0 for one, share in single.items()})
+    lost = _of_work(moment, {row: share / 100.0 for row, share in single.items()})
     most = _most(moment, _SOFT_KINDS, row)
     sentence = (f"Interrupts and soft interrupts take {everywhere:.1f} % of the CPUs' time, {percent:.0f} % of "
                 f"{name_of(moment, row)}")

@@ -36,8 +36,8 @@ def _judge(moment: JudgedFrame) -> Observed | NoFinding:
     if not slow:
         return NoFinding.CLEAR if len(known) == len(moment.limits) else NoFinding.UNKNOWN
     busy = {verdict.row: verdict.facts.busy or 0.0 for verdict in known}
-    lost = math.fsum(one.lost * busy[one.row] for one in slow) / max(1.0, math.fsum(busy.values()))
-    worst, more = max(slow, key=lambda one: one.lost), len(slow) - 1
+    lost = math.fsum(observed.lost * busy[observed.row] for observed in slow) / max(1.0, math.fsum(busy.values()))
+    worst, more = max(slow, key=lambda observed: observed.lost), len(slow) - 1
     also = f"; {more} more {'package is' if more == 1 else 'packages are'} as slow" if more else ""
     return replace(worst, lost=min(1.0, lost), sentence=worst.sentence + also)
 
@@ -57,11 +57,11 @@ def _by_licences(moment: JudgedFrame, verdict: LimitVerdict) -> Observed | None:
     """Judge by the cycles that the cores count on each schedule."""
     facts = verdict.facts
     everyone, mhz, name = facts.number("TurboAll"), facts.mhz, f"Package {facts.row.key[0]}"
-    shares = {one: moment.number(one, row=facts.row) or 0.0 for one in _SCHEDULES}
+    shares = {licence: moment.number(licence, row=facts.row) or 0.0 for licence in _SCHEDULES}
     share = math.fsum(shares.values())
     if share < _LICENSED:
         return None
-    schedule = _SCHEDULES[max(shares, key=lambda one: shares[one])]
+    schedule = _SCHEDULES[max(shares, key=lambda licence: shares[licence])]
     took = f"turbo is lower for dense vectors in {share:.0f} % of its cycles, mostly by the schedule for {schedule}"
     if everyone is None or mhz is None:
         return Observed(_UNKNOWN_LOSS * share / 100.0, f"{name}: {took}", Certainty.POSSIBLE, facts.row)

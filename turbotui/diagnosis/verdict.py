@@ -73,13 +73,13 @@ class Verdict:
         names = [] if is_named(who, text) else list(dict.fromkeys((who, name_alone(who))))
         most = [f". Most of it: {name}" for name in names] or [""]
         brief = [f" … {name}" for name in names] or [" …"]
-        ends = [end for found in _PART_ENDS.finditer(text) if _is_whole(text[:(end := found.start())])]
+        ends = [end for match in _PART_ENDS.finditer(text) if _is_whole(text[:(end := match.start())])]
         how = [] if worst is None else [f"{text} ({worst.how}){most[0]}"]
         forms = [*how, *(f"{text}{name}" for name in most),
                  *(f"{text[:end]}{name}" for end in reversed(ends) for name in brief)]
-        found = next((form for form in forms if len(form) <= room), None)
-        if found is not None:
-            return found
+        longest = next((form for form in forms if len(form) <= room), None)
+        if longest is not None:
+            return longest
         rest = brief[-1][:room // 2] if names else " …"
         words = text[:max(0, room - len(rest) + 1)]
         return f"{words[:max(words.rfind(' '), 0)]}{rest}"
@@ -91,14 +91,14 @@ def _is_whole(text: str) -> bool:
 
 def sources_of(unjudged: tuple[Unjudged, ...]) -> str:
     """The sources that rules read, each once, in words."""
-    return ", ".join(dict.fromkeys(one.rule.source for one in unjudged))
+    return ", ".join(dict.fromkeys(gap.rule.source for gap in unjudged))
 
 
 def _reasons(unjudged: tuple[Unjudged, ...]) -> Iterator[str]:
     groups: dict[tuple[str, NoFinding], list[Unjudged]] = {}
-    for one in unjudged:
-        if one.answer is not NoFinding.NOT_ASKED:
-            groups.setdefault((one.rule.source, one.answer), []).append(one)
+    for gap in unjudged:
+        if gap.answer is not NoFinding.NOT_ASKED:
+            groups.setdefault((gap.rule.source, gap.answer), []).append(gap)
     for (source, answer), members in groups.items():
         why = next((member.why.sentence() for member in members if member.why is not None), "")
         causes = ", ".join(member.rule.id for member in members)

@@ -59,8 +59,10 @@ def tail_sentence(threads: Mapping[int, WaitSums], names: Callable[[int], str], 
     """
     waited: dict[str, NamedWaits] = {}
     often = sorted(((tid, sums) for tid, sums in threads.items() if sums.ended), key=lambda item: -item[1].ended)
-    for tid, one in often[:_ASKED]:
-        waited.setdefault(names(tid), NamedWaits()).add(one, ((names(other), ran) for other, ran in one.behind.items()))
+    for tid, wait_sums in often[:_ASKED]:
+        waited.setdefault(names(tid), NamedWaits()).add(wait_sums,
+                                                        ((names(other), ran) for other,
+                                                         ran in wait_sums.behind.items()))
     return sentence_of(waited, wakeups=wakeups)
 
 
@@ -71,11 +73,11 @@ def sentence_of(waited: Mapping[str, NamedWaits], *, wakeups: bool) -> str:
         waited: the waits by name.
         wakeups: whether waits after wake-ups are among them.
     """
-    seen = {name: one for name, one in waited.items() if name != _ENDED and one.ended} or {
-        name: one for name, one in waited.items() if one.ended}
+    seen = {name: waits for name, waits in waited.items() if name != _ENDED and waits.ended} or {
+        name: waits for name, waits in waited.items() if waits.ended}
     if not seen:
         return ""
-    name = max(seen, key=lambda one: seen[one].ended)
+    name = max(seen, key=lambda text: seen[text].ended)
     longest, behind = seen[name], seen[name].behind
     length = quantile(longest.lengths, 0.99)
     which = "waits for a CPU" if wakeups else "waits after losing a CPU"
@@ -97,8 +99,8 @@ class ThreadNames:
         self._host = host
         self._groups: dict[int, str] = {}
         self._commands: dict[int, str] = {}
-        found = {self._group(tid) for tid in sorted(tids, key=lambda tid: -tids[tid].ended)[:_ASKED]} - {_ENDED}
-        self._by_group = len(found) > 1
+        names = {self._group(tid) for tid in sorted(tids, key=lambda tid: -tids[tid].ended)[:_ASKED]} - {_ENDED}
+        self._by_group = len(names) > 1
 
     def _group(self, tid: int) -> str:
         known = self._groups.get(tid)

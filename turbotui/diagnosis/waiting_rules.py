@@ -228,13 +228,13 @@ def _fullest_node(frame: JudgedFrame) -> tuple[str, float, float] | None:
 
     Of more than two nodes the bytes are the least that they can be.
     """
-    found = frame.frame.kind(_LEVELS)
-    if isinstance(found, Unavailable):
+    levels = frame.frame.kind(_LEVELS)
+    if isinstance(levels, Unavailable):
         return None
-    rates = found.rates("own")
-    nodes = [(row.name, rate, peak) for slot, row in found.newer.roster.rows.items() if row.name.startswith("node ")
-             and (rate := rates[slot]) is not None and (peak := found.level("peak_bytes_per_second", slot))]
-    return max(nodes, key=lambda one: one[1] / one[2], default=None)
+    rates = levels.rates("own")
+    nodes = [(row.name, rate, peak) for slot, row in levels.newer.roster.rows.items() if row.name.startswith("node ")
+             and (rate := rates[slot]) is not None and (peak := levels.level("peak_bytes_per_second", slot))]
+    return max(nodes, key=lambda node: node[1] / node[2], default=None)
 
 
 OVERLOAD: Final = SlownessRule(

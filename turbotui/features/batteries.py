@@ -139,9 +139,9 @@ class BatteryReader:
         texts = {file: line_of(host, f"{directory}/{file}") for file in _TEXTS}
         if numbers != battery.numbers:
             battery.numbers, battery.changed_ns = numbers, at_ns
-        found = _computed(numbers, texts["status"])
-        found["age"] = (at_ns - battery.changed_ns) * 1e-9
-        for quantity, value in found.items():
+        values = _computed(numbers, texts["status"])
+        values["age"] = (at_ns - battery.changed_ns) * 1e-9
+        for quantity, value in values.items():
             into.put(battery.slot, quantity, value)
         device = " ".join(filter(None, (texts["manufacturer"], texts["model_name"])))
         for quantity, text, file in (("status", texts["status"], "status"), ("device", device, "model_name"),

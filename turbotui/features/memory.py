@@ -123,19 +123,19 @@ class MemoryReader:
         elif domains.keys() - {level.domain for level in self._levels.values()}:
             self._places = tuple(read_topology(self._host, None).places.values())
             self._add(memory_levels(self._host, self._places), into)
-        found: dict[str, _Numbers] = {}
+        by_level: dict[str, _Numbers] = {}
         times: dict[str, Mapping[ClockId, int]] = {}
         for key, level in reversed(self._levels.items()):
-            parts = {part: found[part] for part in self._inside[key]}
+            parts = {part: by_level[part] for part in self._inside[key]}
             counts = domains.get(level.domain, {})
-            found[key] = {**self._traffic(level, counts, parts), **self._pages(level, parts)}
+            by_level[key] = {**self._traffic(level, counts, parts), **self._pages(level, parts)}
             now_ns = self._host.now_ns()
             times[key] = {clock: counts[event].at_ns if event in counts else
                           sum(times[part][clock] for part in parts) // len(parts) if parts else now_ns
                           for clock, event in _CLOCKS.items()} | {"pages": now_ns}
         for key, level in reversed(self._levels.items()):
-            found[key] |= self._own(level, found)
-            for quantity, value in found[key].items():
+            by_level[key] |= self._own(level, by_level)
+            for quantity, value in by_level[key].items():
                 into.put(self._slots[key], quantity, value)
             for clock, at_ns in times[key].items():
                 into.read_at((self._slots[key],), at_ns, clock)
@@ -177,7 +177,7 @@ class MemoryReader:
 
     def _peak_of(self, level: MemoryLevel) -> _Number:
         """Bytes a second that a level's memory can move: equal parts of the machine's."""
-        nodes = sum(1 for one in self._levels.values() if one.scope is Scope.NODE)
+        nodes = sum(1 for level in self._levels.values() if level.scope is Scope.NODE)
         parts = {Scope.SYSTEM: 1, Scope.PACKAGE: len({place.package for place in self._places}),
                  # memory without CPUs is no part of the channels: it may be behind CXL
                  Scope.NODE: nodes if nodes == len({place.node for place in self._places}) else 0}.get(level.scope)
@@ -188,42 +188,42 @@ class MemoryReader:
 
     def _traffic(self, level: MemoryLevel, counts: Mapping[str, DomainTotal],
                  parts: Mapping[str, _Numbers]) -> _Numbers:
-        found: _Numbers = {}
+        traffic: _Numbers = {}
         for quantity, event in _EVENTS.items():
             gaps = f"{quantity}.gaps"
             if not self._top:
-                found[quantity] = why_no_resctrl(self._host)
+                traffic[quantity] = why_no_resctrl(self._host)
             elif event not in self._events:
-                found[quantity] = Unavailable(
+                traffic[quantity] = Unavailable(
                     Reason.NO_HARDWARE, f"info/L3_MON/mon_features of resctrl has no {event} here")
             elif counts:
-                found[quantity], found[gaps] = counts[event].why or counts[event].total, counts[event].gaps
+                traffic[quantity], traffic[gaps] = counts[event].why or counts[event].total, counts[event].gaps
             elif parts and not level.domain:
-                found[quantity] = sum_of({part: numbers[quantity] for part, numbers in parts.items()})
-                found[gaps] = sum_of({part: numbers.get(gaps, 0) for part, numbers in parts.items()})
+                traffic[quantity] = sum_of({part: numbers[quantity] for part, numbers in parts.items()})
+                traffic[gaps] = sum_of({part: numbers.get(gaps, 0) for part, numbers in parts.items()})
             else:
-                found[quantity] = _UNDIVIDED if level.in_cache else _NO_CACHE if not level.domain else (
+                traffic[quantity] = _UNDIVIDED if level.in_cache else _NO_CACHE if not level.domain else (
                     Unavailable(Reason.NO_DRIVER, f"resctrl has no domain {level.domain}"))
-            found.setdefault(gaps, 0)
-        del found["occupied.gaps"]
-        return found
+            traffic.setdefault(gaps, 0)
+        del traffic["occupied.gaps"]
+        return traffic
 
-    def _own(self, level: MemoryLevel, found: Mapping[str, _Numbers]) -> _Numbers:
+    def _own(self, level: MemoryLevel, by_level: Mapping[str, _Numbers]) -> _Numbers:
         """What the memory of a level moved: what its own caches took, and the rest of those of the other node.
 
         Where there are more than two nodes, nobody knows from which of them the rest came.
         """
-        here, parts = found[level.key], {part: found[part] for part in self._inside[level.key]}
+        here, parts = by_level[level.key], {part: by_level[part] for part in self._inside[level.key]}
         if level.scope is Scope.SYSTEM:
             return {"own": here["total"], "own.gaps": here["total.gaps"]}
         if level.scope is not Scope.NODE:
             return {name: sum_of({part: numbers[name] for part, numbers in parts.items()}) if parts else why
                     for name, why in (("own", _NO_MEMORY), ("own.gaps", 0))}
-        others = [one for one in self._levels.values() if one.scope is Scope.NODE and one is not level]
+        others = [other for other in self._levels.values() if other.scope is Scope.NODE and other is not level]
         if len(others) != 1 or not self._top:
             return {"own": here["local"], "own.gaps": here["local.gaps"]}
         own, own_gaps = self._moved(level, here)[0]
-        remote, gaps = self._moved(others[0], found[others[0].key])[1]
+        remote, gaps = self._moved(others[0], by_level[others[0].key])[1]
         return {"own": sum_of({level.key: own, others[0].key: remote}), "own.gaps": own_gaps + gaps}
 
     def _moved(self, node: MemoryLevel, numbers: _Numbers) -> tuple[tuple[_Number, int], tuple[_Number, int]]:
@@ -240,17 +240,17 @@ class MemoryReader:
         return (local, gaps), (remote, gaps + all_gaps)
 
     def _pages(self, level: MemoryLevel, parts: Mapping[str, _Numbers]) -> _Numbers:
-        found: _Numbers = {"migrated": _OF_MACHINE}
+        pages: _Numbers = {"migrated": _OF_MACHINE}
         if level.scope is Scope.SYSTEM:
-            found["migrated"] = self._lines(_VMSTAT).get(_MIGRATED, _NO_BALANCING)
+            pages["migrated"] = self._lines(_VMSTAT).get(_MIGRATED, _NO_BALANCING)
         if level.node is not None:
             lines = self._lines(f"{NODES}/node{level.node}/numastat")
-            return found | self._tiers(level.node) | {
+            return pages | self._tiers(level.node) | {
                 quantity: lines.get(name, _NO_NUMASTAT) for quantity, name in _PAGES.items()}
         by_node = (*_PAGES, "promoted", "demoted")
         if level.scope is Scope.L3 and not parts:
-            return found | dict.fromkeys(by_node, _OFNODES)
-        return found | {quantity: sum_of({part: numbers[quantity] for part, numbers in parts.items()}) if parts
+            return pages | dict.fromkeys(by_node, _OFNODES)
+        return pages | {quantity: sum_of({part: numbers[quantity] for part, numbers in parts.items()}) if parts
                         else _NO_NUMASTAT for quantity in by_node}
 
     def _tiers(self, node: int) -> _Numbers:

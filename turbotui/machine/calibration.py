@@ -129,9 +129,9 @@ def tj_max(machine: Machine, facts: Circumstances) -> Constant:
             return raw  # the register may well have the value: it was not read
         raw = 0
     # the fixed target, not lowered by the TCC offset: digital readouts count down from it (docs/specs/turbostat.md 5)
-    found = raw >> 16 & 0xFF
-    if found:
-        return KnownConstant(float(found), f"MSR {_TEMPERATURE_TARGET:#x}[23:16]")
+    number = raw >> 16 & 0xFF
+    if number:
+        return KnownConstant(float(number), f"MSR {_TEMPERATURE_TARGET:#x}[23:16]")
     return KnownConstant(float(_GUESSED_TJ_MAX), f"assumed: MSR {_TEMPERATURE_TARGET:#x} does not tell")
 
 
@@ -202,19 +202,19 @@ def _base_by_cpuid(machine: Machine, facts: Circumstances) -> Constant:
 
 def _base_by_cpufreq(machine: Machine, _facts: Circumstances) -> Constant:
     path = "/sys/devices/system/cpu/cpu{cpu}/cpufreq/base_frequency"
-    found: set[int] = set()
+    clocks: set[int] = set()
     # one CPU of each kind of core: base clocks of a hybrid's kinds differ, while cycles are compared with one clock
     kinds = {machine.topology.places[cpu].core_type: cpu for cpu in reversed(machine.topology.cpus)}
     for cpu in kinds.values():
         try:
-            found.add(integer(machine.host.read_text(path.format(cpu=cpu))))
+            clocks.add(integer(machine.host.read_text(path.format(cpu=cpu))))
         except HostError as error:
             return Unavailable(Reason.NO_DRIVER, f"{path.format(cpu=cpu)}: {error.name}")
         except ValueError:
             return Unavailable(Reason.FAILED, f"{path.format(cpu=cpu)}: not a number")
-    if len(found) != 1 or 0 in found:
+    if len(clocks) != 1 or 0 in clocks:
         return Unavailable(Reason.NO_HARDWARE, "cpufreq base_frequency differs between kinds of core")
-    return KnownConstant(found.pop() * 1e3, path.format(cpu=first_cpu(machine)))
+    return KnownConstant(clocks.pop() * 1e3, path.format(cpu=first_cpu(machine)))
 
 
 def crystal_hz(machine: Machine, facts: Circumstances) -> Constant:

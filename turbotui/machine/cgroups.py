@@ -190,25 +190,25 @@ def stalls(host: Host, directory: str) -> Mapping[str, int]:
 
 def find_groups(host: Host, tree: Hierarchy, most: int = MOST_GROUPS) -> Groups:
     """Walk a tree level by level until a number of groups is found."""
-    found: list[str] = []
+    paths: list[str] = []
     waiting = deque([tree.top])
-    while waiting and len(found) < most:
+    while waiting and len(paths) < most:
         directory = waiting.popleft()
         # most groups have no children: one file is read instead of 60 names
         if tree.version == 2 and _numbers(host, f"{directory}/cgroup.stat").get("nr_descendants") == 0:
-            found.append(directory)
+            paths.append(directory)
             continue
         try:
             names = host.list_dir(directory)
         except HostError as error:
             if error.errno == errno.EACCES:  # it exists, and its contents belong to another user
-                found.append(directory)
+                paths.append(directory)
             continue  # otherwise it is gone, or it is a file
-        found.append(directory)
+        paths.append(directory)
         # a name that starts like a controller's file is one: groups should not be named so (cgroup-v2.rst, "Avoid Name
         # Collisions"), except units of systemd
         waiting.extend(f"{directory}/{name}" for name in names if not _FILE.match(name))
-    return Groups(tree, tuple(found), not waiting)
+    return Groups(tree, tuple(paths), not waiting)
 
 
 def read_groups(host: Host, groups: Groups, accounting: Hierarchy | None = None, *,
@@ -221,14 +221,14 @@ def read_groups(host: Host, groups: Groups, accounting: Hierarchy | None = None,
         accounting: as in `cpu_use`.
         pressure: whether to read pressure too, which takes three more files for each group.
     """
-    tree, found, began = groups.hierarchy, list[GroupUse](), host.now_ns()
+    tree, uses, began = groups.hierarchy, list[GroupUse](), host.now_ns()
     for directory in groups.directories:
         cpu = cpu_use(host, tree, directory, accounting, idle_quota=False)
         waits = stalls(host, directory) if pressure and tree.version == 2 else {}
         ended = host.now_ns()
-        found.append(GroupUse(tree.name(directory), cpu, (began + ended) >> 1, waits))
+        uses.append(GroupUse(tree.name(directory), cpu, (began + ended) >> 1, waits))
         began = ended
-    return tuple(found)
+    return tuple(uses)
 
 
 # Files of groups are named after their controller (cgroup-v2.rst, "Core Interface Files" and "Controllers"); what is

@@ -43,7 +43,7 @@ def chiplet_names(places: Iterable[L3Place], model: CpuModel) -> Mapping[tuple[i
     caches = {(place.package, place.die, place.l3) for place in places}
     if not complexes or len(caches) < 2 or any(l3 < 0 for _, _, l3 in caches):
         return {}
-    found: dict[tuple[int, ...], str] = {}
+    names: dict[tuple[int, ...], str] = {}
     for package in {package for package, _, _ in caches}:
         package_caches = sorted(cache for cache in caches if cache[0] == package)
         by_die = len({die for _, die, _ in package_caches}) > 1
@@ -53,8 +53,8 @@ def chiplet_names(places: Iterable[L3Place], model: CpuModel) -> Mapping[tuple[i
         for number, parts in enumerate(dies.values()):
             for at, cache in enumerate(parts):
                 inside = at if by_die else cache[2] % complexes
-                found[cache] = f"CCD {number}" if complexes == 1 else f"CCD {number} CCX {inside}"
-    return found
+                names[cache] = f"CCD {number}" if complexes == 1 else f"CCD {number} CCX {inside}"
+    return names
 
 
 def _complexes(model: CpuModel) -> int:

@@ -80,13 +80,13 @@ class CommandOutput:
             return data[: len(data) - unfinished]
 
     def _newest(self, size: int) -> bytes:
-        found: list[bytes] = []
+        lines: list[bytes] = []
         for chunk in reversed(self._kept):
             if size <= 0:
                 break
-            found.append(bytes(chunk[-size:]))
+            lines.append(bytes(chunk[-size:]))
             size -= len(chunk)
-        return b"".join(reversed(found))
+        return b"".join(reversed(lines))
 
     def _read(self) -> None:
         poll = select.poll()
@@ -124,7 +124,7 @@ def text_lines(data: bytes, *, colours: bool = False) -> list[str]:
     for line in data.replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape").split("\n"):
         last = line.rstrip("\r").rsplit("\r", 1)[-1] if "\r" in line else line
         if "\x1b" in last:
-            last = sequences.sub(lambda found: found[0] if colours and _COLOUR.fullmatch(found[0]) else "", last)
+            last = sequences.sub(lambda match: match[0] if colours and _COLOUR.fullmatch(match[0]) else "", last)
         last = last.expandtabs(_TAB)
         lines.append(guarded(last) if colours else visible(last))
     if lines[-1] == "":

@@ -71,8 +71,8 @@ def metric_definition_of(model: CpuModel) -> MetricDefinition | None:
 
 def task_metric_definition_of(model: CpuModel) -> MetricDefinition | None:
     """Return the metric definition for tasks, with as few sets of events as possible."""
-    found = metric_definition_of(model)
-    return None if found is None else without_half(found)
+    metric_definition = metric_definition_of(model)
+    return None if metric_definition is None else without_half(metric_definition)
 
 
 def e_core_metric_definition(model: CpuModel, pmu: str = "cpu_atom") -> MetricDefinition | None:

@@ -41,7 +41,7 @@ def _ticks(fields: Sequence[str]) -> CpuTicks | None:
 
 def read_cpu_times(host: Host) -> Mapping[int, CpuTicks]:
     """Return the times of all online CPUs; empty if they cannot be read."""
-    found = {}
+    times = {}
     for line in text_of(host, PATH).splitlines():
         word, _, rest = line.partition(" ")
         cpu = whole_number(word[3:]) if word.startswith("cpu") else None
@@ -49,8 +49,8 @@ def read_cpu_times(host: Host) -> Mapping[int, CpuTicks]:
             continue
         ticks = _ticks(rest.split())
         if ticks is not None:
-            found[cpu] = ticks
-    return found
+            times[cpu] = ticks
+    return times
 
 
 def busy_between(older: Mapping[int, CpuTicks], newer: Mapping[int, CpuTicks], cpus: Iterable[int]) -> float:

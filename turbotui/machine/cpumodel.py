@@ -153,7 +153,7 @@ _ARM_CORE = r"(?m)^CPU (implementer|part)\s*:\s*(\w+)"
 
 def _arm_names(text: str) -> list[str]:
     """Return the names of all core types of the machine, each once, in the order of their first CPU."""
-    found: dict[tuple[int, int], None] = {}
+    parts: dict[tuple[int, int], None] = {}
     implementer: int | None = None
     for key, value in re.findall(_ARM_CORE, text):
         if key == "implementer":
@@ -161,8 +161,8 @@ def _arm_names(text: str) -> list[str]:
             continue
         part = _integer(value)
         if implementer is not None and part is not None:
-            found[implementer, part] = None
-    return list(dict.fromkeys(_arm_name(implementer, part) for implementer, part in found))
+            parts[implementer, part] = None
+    return list(dict.fromkeys(_arm_name(implementer, part) for implementer, part in parts))
 
 
 def _arm_name(implementer: int, part: int) -> str:

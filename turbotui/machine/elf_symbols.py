@@ -78,14 +78,15 @@ def read_functions(path: str, inode: int = 0, since: float = 0.0) -> FunctionTab
 
 
 def _read(elf: Any) -> FunctionTable:
-    segments = tuple((one["p_offset"], one["p_filesz"], one["p_vaddr"]) for one in elf.iter_segments("PT_LOAD"))
+    segments = tuple((segment["p_offset"], segment["p_filesz"], segment["p_vaddr"])
+                     for segment in elf.iter_segments("PT_LOAD"))
     for section in (".symtab", ".dynsym"):
         table = elf.get_section_by_name(section)
-        found = {} if table is None else dict(_functions(table))
-        if found:
-            starts = sorted(found)
-            return FunctionTable(tuple(starts), tuple(found[start][0] for start in starts),
-                                 tuple(found[start][1] for start in starts), segments)
+        functions = {} if table is None else dict(_functions(table))
+        if functions:
+            starts = sorted(functions)
+            return FunctionTable(tuple(starts), tuple(functions[start][0] for start in starts),
+                                 tuple(functions[start][1] for start in starts), segments)
     return FunctionTable(segments=segments, why="the file has no symbols: it was stripped")
 
 

@@ -23,7 +23,7 @@ def hold_module_folders(uid: int, gid: int) -> None:
             raise TurbotuiError(f"--drop-privileges: user {uid} may not read {folder}, from which modules are loaded "
                                 "later: install turbotui where everybody may read it, or call it by sudo")
     folders = {_own_folder(module) for module in list(sys.modules.values())}
-    folders |= {os.path.abspath(one) for one in sys.path if one}
+    folders |= {os.path.abspath(folder) for folder in sys.path if folder}
     moved: dict[str, str] = {}
     for folder in sorted(folders - {""}):
         around = os.path.dirname(folder)
@@ -35,7 +35,7 @@ def hold_module_folders(uid: int, gid: int) -> None:
             moved[folder] = f"/proc/self/fd/{os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)}"
     if not moved:
         return
-    sys.path[:] = [_renamed(one, moved) for one in sys.path]
+    sys.path[:] = [_renamed(folder, moved) for folder in sys.path]
     for module in list(sys.modules.values()):
         facts = getattr(module, "__dict__", {})  # asking a module that loads itself late would load it
         if isinstance(facts.get("__path__"), list):

@@ -59,11 +59,11 @@ def metric_fields() -> dict[str, MetricField]:
 
 def find_tables(host: Host) -> tuple[tuple[int, str], ...]:
     """Return the number of each socket with a table, and its file."""
-    found = [(hexadecimal(match[1]), f"{_PLATFORM}/{name}") for name in names_in(host, _PLATFORM)
-             if (match := _ACPI.fullmatch(name))]
-    found += [(integer(match[1]), f"{_LEGACY}/{name}") for name in names_in(host, _LEGACY)
-              if (match := re.fullmatch(_SOCKET, name))]
-    return tuple(sorted((socket, f"{folder}/{FILE}") for socket, folder in found if FILE in names_in(host, folder)))
+    tables = [(hexadecimal(match[1]), f"{_PLATFORM}/{name}") for name in names_in(host, _PLATFORM)
+              if (match := _ACPI.fullmatch(name))]
+    tables += [(integer(match[1]), f"{_LEGACY}/{name}") for name in names_in(host, _LEGACY)
+               if (match := re.fullmatch(_SOCKET, name))]
+    return tuple(sorted((socket, f"{folder}/{FILE}") for socket, folder in tables if FILE in names_in(host, folder)))
 
 
 def read_table(host: Host, path: str) -> bytes | Unavailable:

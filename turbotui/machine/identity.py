@@ -187,7 +187,7 @@ def without_root() -> None:
 
 def _held_capabilities() -> str:
     """Name the threads of this process that have or may gain a capability; "" for none (proc_pid_status(5))."""
-    found = []
+    held = []
     for thread in os.listdir("/proc/self/task"):
         try:
             with open(f"/proc/self/task/{thread}/status", encoding="utf-8", errors="replace") as file:
@@ -195,5 +195,5 @@ def _held_capabilities() -> str:
         except (FileNotFoundError, ProcessLookupError):  # the thread has ended
             continue
         if any(hexadecimal(value) for value in sets.values()):
-            found.append(f"thread {thread} has capabilities {sets['CapPrm'].strip()}")
-    return ", ".join(found)
+            held.append(f"thread {thread} has capabilities {sets['CapPrm'].strip()}")
+    return ", ".join(held)

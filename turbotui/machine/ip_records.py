@@ -81,11 +81,11 @@ def parse_ip_records(data: bytes) -> Iterator[IpRecord]:
         if size < HEADER.size or at + size > len(data):
             raise RecordError(f"a record of {size} bytes in {len(data) - at}")
         try:
-            found = _record(kind, misc, data[at + HEADER.size : at + size])
+            record = _record(kind, misc, data[at + HEADER.size : at + size])
         except struct.error as error:
             raise RecordError(str(error)) from error
-        if found is not None:
-            yield found
+        if record is not None:
+            yield record
         at += size
     if at != len(data):
         raise RecordError(f"{len(data) - at} bytes are left over")

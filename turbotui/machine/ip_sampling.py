@@ -178,8 +178,8 @@ class IpSampler:
             if clock is not None:
                 # against the running time of the same ring's clock, which is never multiplexed: time_enabled of a
                 # thread's event for one CPU also advances while the thread is on another CPU
-                for at, one in enumerate((clock, descriptor)):
-                    totals[at] += self._running(one)
+                for at, descriptor_of in enumerate((clock, descriptor)):
+                    totals[at] += self._running(descriptor_of)
         return {number: min(1.0, running / sampled) if sampled else 1.0
                 for number, (sampled, running) in times.items()}
 

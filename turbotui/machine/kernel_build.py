@@ -66,8 +66,8 @@ def build_option(host: Host, option: str, module: str = "") -> str:
     for read in (_running_config, _boot_config):
         text = read(host, release)
         if text is not None:
-            _, found, rest = f"\n{text}".partition(f"\nCONFIG_{option}=")
-            return rest.partition("\n")[0] if found else "n"
+            _, option_line, rest = f"\n{text}".partition(f"\nCONFIG_{option}=")
+            return rest.partition("\n")[0] if option_line else "n"
     if not module:
         return ""
     folder = f"/lib/modules/{release}"

@@ -172,7 +172,7 @@ def memory_tiers(host: Host) -> frozenset[str]:
 
 
 def _edac_channels(host: Host) -> int:
-    found: set[tuple[str, ...]] = set()
+    channels: set[tuple[str, ...]] = set()
     for controller in names_in(host, _CONTROLLERS):
         base = f"{_CONTROLLERS}/{controller}"
         if not re.fullmatch(r"mc\d+", controller) or line_of(host, f"{base}/mc_name").startswith(_CLIENT):
@@ -183,8 +183,8 @@ def _edac_channels(host: Host) -> int:
             layers = dict(re.findall(_LAYER, line_of(host, f"{base}/{name}/dimm_location")))
             if "channel" not in layers:
                 return 0
-            found.add((controller, *_words(layers)))
-    return len(found)
+            channels.add((controller, *_words(layers)))
+    return len(channels)
 
 
 def _words(layers: dict[str, str]) -> Iterator[str]:

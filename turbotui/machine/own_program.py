@@ -29,9 +29,9 @@ def own_command() -> list[str]:
 
 def environment_of_children(environment: Mapping[str, str]) -> dict[str, str]:
     """An environment by which nothing is searched for in the working folder."""
-    found = dict(environment)
+    own = dict(environment)
     for name in _SEARCHED:
-        kept = [folder for folder in found.pop(name, "").split(os.pathsep) if os.path.isabs(folder)]
+        kept = [folder for folder in own.pop(name, "").split(os.pathsep) if os.path.isabs(folder)]
         if kept:
-            found[name] = os.pathsep.join(kept)
-    return found
+            own[name] = os.pathsep.join(kept)
+    return own

@@ -118,7 +118,7 @@ class Decoder:
         Returns:
             An impossible record ends the block and is counted: then no bytes are left, or 0 is returned if more follow.
         """
-        found: list[Record] = []
+        records: list[Record] = []
         view = memoryview(data)
         at, end, size = 0, len(data), self._whole.size
         behind = max(end, self.backlog) > self.behind or (more and self.behind <= BEHIND)
@@ -126,25 +126,25 @@ class Decoder:
             kind, _misc, length = HEADER.unpack_from(data, at) if end - at >= HEADER.size else (0, 0, 0)
             if length < HEADER.size or length > end - at:
                 if more and at:
-                    return found, at
+                    return records, at
                 self.damaged += 1  # the start of the next record is unknown; the next block starts with a whole one
-                return found, 0 if more else end
+                return records, 0 if more else end
             if length == LIFE.size and kind in (_FORK_KIND, _EXIT_KIND):
-                found.append(life(LIFE.unpack_from(data, at)))
+                records.append(life(LIFE.unpack_from(data, at)))
                 at += length
                 continue
             if length == size:
                 samples, taken = self._run(view[at:], behind=behind, more=more)
                 if taken:
                     at += taken
-                    found += samples
+                    records += samples
                     continue
                 if more and at and self.named and kind == SAMPLE_KIND:
-                    return found, at
+                    return records, at
             rows = rows_of(self._end, _READ_KIND, view[at:]) if length == self._end.size else []
             if rows:
                 at += len(rows) * length
-                found += self._ends(rows)
+                records += self._ends(rows)
                 continue
             rows = rows_of(SWITCH, _SWITCH_KIND, view[at:]) if length == SWITCH.size else []
             if rows:
@@ -152,18 +152,18 @@ class Decoder:
                 parts = [rows[first : first + _TOGETHER] for first in range(0, len(rows), _TOGETHER)]
                 slices = list(chain.from_iterable(map(whole_slices, parts)) if behind else map(switched, rows))
                 self.merged += len(rows) - len(slices)
-                found += slices
+                records += slices
                 continue
             try:
-                one = parse_record(data[at : at + length], self.read_format)
+                record = parse_record(data[at : at + length], self.read_format)
             except RecordError:
                 self.damaged += 1
             else:
-                found.append(one)
-                if type(one) is Lost:
+                records.append(record)
+                if type(record) is Lost:
                     self._before = None  # the next sample's counts belong to several threads
             at += length
-        return found, end
+        return records, end
 
     def _run(self, view: memoryview, *, behind: bool, more: bool) -> tuple[Iterable[Record], int]:
         """The samples at the start of a block, and the bytes that they take."""
@@ -305,7 +305,7 @@ class Decoder:
         """The last sample of each thread in each run of samples at the start of a block, and their number."""
         size = self._whole.size
         there = min(_AT_ONCE, len(view) // size)
-        found: list[Words] = []
+        newest: list[Words] = []
         first, step = 0, _FIRST
         while first < there:
             part = list(self._key.iter_unpack(view[first * size : min(there, first + step) * size]))
@@ -315,12 +315,12 @@ class Decoder:
             if any((key[0], key[1], key[4]) != whole for key in last):
                 good = next(at for at, key in enumerate(part) if (key[0], key[1], key[4]) != whole)
                 last = dict(zip(part[:good], range(first, first + good), strict=True))
-            found += [self._whole.unpack_from(view, at * size) for at in sorted(last.values())]
+            newest += [self._whole.unpack_from(view, at * size) for at in sorted(last.values())]
             first += good
             if good < len(part):  # from there on words are not where they seem
                 break
             step = min(2 * step, _TOGETHER)
-        return found, first
+        return newest, first
 
     def _by_thread(self, columns: Sequence[Sequence[int]]) -> Iterator[Sample]:
         """Samples on a CPU with those of a thread merged, many at a time if they are of one moment."""
@@ -340,7 +340,7 @@ class Decoder:
                 self.merged += end - first - len(merged)
             for place, (enabled, running, *values) in merged:
                 event, thread, cpu = (columns[word][first + place] for word in (_EVENT_WORD, _THREAD_WORD, _CPU_WORD))
-                reading = GroupReading(enabled, running, tuple(values), tuple([one[first + place] for one in losses]))
+                reading = GroupReading(enabled, running, tuple(values), tuple([loss[first + place] for loss in losses]))
                 self._before = Sample(event, thread & _LOW, thread >> _HALF, times[first + place], cpu & _LOW, reading)
                 yield self._before
             first = end

@@ -95,5 +95,5 @@ def event_id(descriptor: int) -> int:
         fcntl.ioctl(descriptor, _ID, answer)
     except OSError as error:
         raise HostError(error.errno or errno.EIO, "identifier of a perf event") from error
-    found: int = WORD.unpack(answer)[0]
-    return found
+    number: int = WORD.unpack(answer)[0]
+    return number

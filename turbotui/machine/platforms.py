@@ -125,10 +125,10 @@ def l2_events(name: str) -> L2Events:
 
 
 def _table(file: FactFile, name: str) -> dict[str, object]:
-    found = file.find(name)
-    if found is None:
+    table = file.find(name)
+    if table is None:
         raise file.wrong(name, "another table names it, and it is not there")
-    return found
+    return table
 
 
 def _rapl(value: object) -> frozenset[RaplRegister]:

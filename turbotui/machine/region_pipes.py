@@ -170,11 +170,11 @@ class GivenPipe(MarkPipe):
 
     def take(self) -> Sequence[RegionMark]:
         """Take marks, without those of processes that do not have the FIFO open."""
-        found = super().take()
-        for pid in dict.fromkeys(mark.thread[0] for mark in found):
+        marks = super().take()
+        for pid in dict.fromkeys(mark.thread[0] for mark in marks):
             if pid not in self.writers and pid not in self._strangers and len(self._strangers) < _MOST_STRANGERS:
                 (self.writers if self._has_it_open(pid) else self._strangers).add(pid)
-        return [mark for mark in found if mark.thread[0] in self.writers]
+        return [mark for mark in marks if mark.thread[0] in self.writers]
 
     @property
     def strangers(self) -> int:

@@ -116,11 +116,11 @@ class RegionNames:
 
 def by_rows(values: Mapping[str, _T], rows: Mapping[str, str], add: Callable[[_T, _T], _T]) -> dict[str, _T]:
     """Combine values of regions by their rows; a region without a row keeps its own."""
-    found: dict[str, _T] = {}
-    for name, one in values.items():
+    by_row: dict[str, _T] = {}
+    for name, value in values.items():
         row = rows.get(name, name)
-        found[row] = add(found[row], one) if row in found else one
-    return found
+        by_row[row] = add(by_row[row], value) if row in by_row else value
+    return by_row
 
 
 class RegionTimes:
@@ -170,7 +170,7 @@ class RegionTimes:
         rows = self.rows
         entries, seconds, apportioned = (
             by_rows(self.entries, rows, int.__add__),
-            *(by_rows(one, rows, float.__add__) for one in (self.seconds, self.apportioned)))
+            *(by_rows(times, rows, float.__add__) for times in (self.seconds, self.apportioned)))
         return tuple(RegionExtent(name, entries[name], seconds.get(name, 0.0), apportioned.get(name, 0.0))
                      for name in sorted(entries, key=lambda name: (name == OTHERS, -seconds.get(name, 0.0), name)))
 

@@ -126,17 +126,17 @@ _CONDITIONS: Final[Mapping[str, _Condition]] = {
 
 
 def _when(value: object) -> tuple[str, ...]:
-    found = texts(value)
-    if any(condition.partition(" ")[0] not in _CONDITIONS or " " not in condition for condition in found):
+    words = texts(value)
+    if any(condition.partition(" ")[0] not in _CONDITIONS or " " not in condition for condition in words):
         raise WrongKindError(f"conditions that begin with {', '.join(_CONDITIONS)}")
-    return found
+    return words
 
 
 def _bits(value: object) -> tuple[int, int]:
-    found = wholes(value)
-    if len(found) != 2 or not 63 >= found[0] >= found[1] >= 0:
+    numbers = wholes(value)
+    if len(numbers) != 2 or not 63 >= numbers[0] >= numbers[1] >= 0:
         raise WrongKindError("the highest and the lowest bit of 64")
-    return found[0], found[1]
+    return numbers[0], numbers[1]
 
 
 @functools.cache

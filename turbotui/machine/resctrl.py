@@ -136,15 +136,15 @@ def resctrl_groups(host: Host, top: str) -> tuple[ResctrlGroup, ...]:
 def domains_of(host: Host, directory: str) -> Mapping[str, str]:
     """Return the directories of the domains in which a group is monitored, by name ("L3 00")."""
     names = names_in(host, f"{directory}/mon_data")
-    found = ((name, _DOMAIN.match(name)) for name in names)
+    matches = ((name, _DOMAIN.match(name)) for name in names)
     return {f"{match['resource']} {match['number']}": f"{directory}/mon_data/{name}"
-            for name, match in found if match is not None}
+            for name, match in matches if match is not None}
 
 
 def nodes_of(host: Host, domain: str) -> Mapping[str, str]:
     """Return the directories of a domain's sub-NUMA nodes, by number ("01"); none if each cache is one node."""
-    found = ((name, _NODE.match(name)) for name in names_in(host, domain))
-    return {match["number"]: f"{domain}/{name}" for name, match in found if match is not None}
+    matches = ((name, _NODE.match(name)) for name in names_in(host, domain))
+    return {match["number"]: f"{domain}/{name}" for name, match in matches if match is not None}
 
 
 def events_of(host: Host, domain: str) -> tuple[str, ...]:

@@ -39,9 +39,9 @@ class SampleNumbers:
 
     def strange(self, events: set[int]) -> set[int]:
         """Which of these identifiers are of events whose numbers may be those of another namespace."""
-        found = set() if events <= self.own.keys() else events - self.own.keys() - self._trusted
-        self.doubted |= bool(found)
-        return found
+        strange = set() if events <= self.own.keys() else events - self.own.keys() - self._trusted
+        self.doubted |= bool(strange)
+        return strange
 
     def compare(self, events: Sequence[int], given: Sequence[int], named: Sequence[int]) -> None:
         """Learn from samples whose threads records of their switches have named whether events have our numbers.

@@ -11,12 +11,12 @@ _CLOSE_NS: Final = 100_000
 
 def suspended_ns() -> int:
     """Return the time in suspend since boot, which CLOCK_BOOTTIME counts and CLOCK_MONOTONIC does not."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for _ in range(_LOOKS):
         before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         since_boot = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         took = time.clock_gettime_ns(time.CLOCK_MONOTONIC) - before
-        found.append((took, since_boot - before - took // 2))
+        spans.append((took, since_boot - before - took // 2))
         if took < _CLOSE_NS:
             break
-    return min(found)[1]
+    return min(spans)[1]

@@ -33,7 +33,7 @@ def undisturbed(take: Callable[[], T], quickest: int, now: Callable[[], int]) ->
         if not quickest or not is_interrupted(best[2] - best[0], quickest):
             break
         started = now()
-        best = min(best, (started, take(), now()), key=lambda one: one[2] - one[0])
+        best = min(best, (started, take(), now()), key=lambda reading: reading[2] - reading[0])
     return best
 
 

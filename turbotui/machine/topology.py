@@ -187,7 +187,7 @@ class Topology:
             for position, part in enumerate(self._levels[scope].instances):
                 # where its first CPU is, so that nothing is counted twice if levels do not nest
                 inside.setdefault(keys[part.cpus[0]], []).append(position)
-            cached = self._parts[outer.scope, scope] = {key: tuple(found) for key, found in inside.items()}
+            cached = self._parts[outer.scope, scope] = {key: tuple(cpus) for key, cpus in inside.items()}
         return cached.get(outer.key, ())
 
     def places_in(self, scope: Scope) -> tuple[int, ...]:

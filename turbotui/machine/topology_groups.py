@@ -93,8 +93,8 @@ def package_groups(facts: Mapping[int, CpuFacts]) -> Groups:
         ids = {cpu: min(labels) if label[-1] == UNSAID else label for cpu, label in ids.items()}
 
     def same_or_unsaid(first: int, second: int) -> bool:
-        one, two = ids[first], ids[second]
-        return one == two or one[-1] == UNSAID or two[-1] == UNSAID
+        first_ids, two = ids[first], ids[second]
+        return first_ids == two or first_ids[-1] == UNSAID or two[-1] == UNSAID
 
     return share({cpu: fact.package_mask for cpu, fact in facts.items()}, ids, within=same_or_unsaid)
 

@@ -42,8 +42,8 @@ def one_kind(model: CpuModel) -> str:
     numbers = f"the model (family {model.family:#x} model {model.model:#x})"
     processor = processor_of(model)
     if processor is not None and processor.kinds:
-        one = f"the model ({processor.symbol})" if processor.symbol else numbers
-        return one if processor.kinds == "one" else ""
+        words = f"the model ({processor.symbol})" if processor.symbol else numbers
+        return words if processor.kinds == "one" else ""
     if model.vendor == "GenuineIntel":
         return "" if model.family in _OPEN or (model.family == _P6 and model.model >= _LAKEFIELD) else numbers
     return numbers if model.vendor in AMD_VENDORS and model.family < _FIRST_ZEN else ""
@@ -110,10 +110,10 @@ def cpuid(inputs: CoreTypeInputs) -> Classification | None:
     names: dict[int, str] = {}
     by = ""
     for cpu in inputs.facts:
-        found = ask(inputs.host, cpu)
-        if found is None:
+        answer = ask(inputs.host, cpu)
+        if answer is None:
             return None
-        by, name = found
+        by, name = answer
         if not name:
             return Classification(by, dict.fromkeys(inputs.facts, by))
         names[cpu] = name
@@ -219,14 +219,14 @@ def caches(inputs: CoreTypeInputs) -> Classification | None:
 
 def _cache_sizes(read: SysfsReader, cpu: int) -> tuple[int, ...]:
     """Return the KiB of L1d, L1i and L2; () if one is unknown."""
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for index in range(3):  # L1d, L1i, L2 come first (Documentation/ABI/testing/sysfs-devices-system-cpu)
         folder = f"{CPUS}/cpu{cpu}/cache/index{index}"
         size = whole_number((read.text(f"{folder}/size") or "").removesuffix("K"))
         if size is not None:
-            found[f"{read.text(f'{folder}/level')} {read.text(f'{folder}/type')}"] = size
+            sizes[f"{read.text(f'{folder}/level')} {read.text(f'{folder}/type')}"] = size
     wanted = ("1 Data", "1 Instruction", "2 Unified")
-    return tuple(found[name] for name in wanted) if found.keys() >= set(wanted) else ()
+    return tuple(sizes[name] for name in wanted) if sizes.keys() >= set(wanted) else ()
 
 
 def cppc(inputs: CoreTypeInputs) -> Classification | None:
@@ -260,13 +260,13 @@ def cpufreq(inputs: CoreTypeInputs) -> Classification | None:
 
 def _each(inputs: CoreTypeInputs, name: str) -> dict[int, int] | None:
     """Return a number of every CPU; None if one CPU lacks it, or has 0."""
-    found: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     for cpu in inputs.facts:
         value = inputs.read.number(f"{CPUS}/cpu{cpu}/{name}")
         if value <= 0:
             return None
-        found[cpu] = value
-    return found or None
+        numbers[cpu] = value
+    return numbers or None
 
 
 def _by_step(values: Mapping[int, int], base: Mapping[int, int] | None) -> dict[int, int] | None:
@@ -355,14 +355,14 @@ def core_kinds(host: Host, facts: Mapping[int, CpuFacts], model: CpuModel) -> Co
     """Determine the core types of a machine by the strongest evidence."""
     inputs = CoreTypeInputs(host, SysfsReader(host), facts, model)
     for classifier in CLASSIFIERS:
-        found = classifier(inputs)
-        if found is None:
+        kinds = classifier(inputs)
+        if kinds is None:
             continue
-        if found.names is not None:
-            return CoreKinds(KindsAnswer.SEVERAL, found.names, found.by)
-        if len(set(found.classes.values())) < 2:
-            return CoreKinds(KindsAnswer.ONE, {}, found.by)
-        return CoreKinds(KindsAnswer.SEVERAL, _named(found.classes, found.strength, x86=model.x86), found.by)
+        if kinds.names is not None:
+            return CoreKinds(KindsAnswer.SEVERAL, kinds.names, kinds.by)
+        if len(set(kinds.classes.values())) < 2:
+            return CoreKinds(KindsAnswer.ONE, {}, kinds.by)
+        return CoreKinds(KindsAnswer.SEVERAL, _named(kinds.classes, kinds.strength, x86=model.x86), kinds.by)
     return CoreKinds()
 
 

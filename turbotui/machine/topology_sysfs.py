@@ -172,7 +172,7 @@ def _clusters_in_packages(
     parts = {package: {fact.part for fact in facts.values() if fact.package == package} for package in ids}
     shared = [{facts[cpu].package for cpu in fact.l3_mask or () if cpu in facts} for fact in facts.values()]
     # without a cpu-map to read, "packages" with a common L3 or with unlike cores are one chip
-    if not named and all(part == parts[min(ids)] for part in parts.values()) and all(len(one) < 2 for one in shared):
+    if not named and all(part == parts[min(ids)] for part in parts.values()) and all(len(same) < 2 for same in shared):
         return facts
     notes.append(f"the {len(ids)} packages that the kernel tells are clusters of one; kernels from 6.0 on say so")
     whole = frozenset(facts)
@@ -210,18 +210,18 @@ def _online(
         notes.append(f"{path} is no list of CPUs up to {MOST_CPUS - 1} ({text[:40]!r}); other files were asked instead")
     # cpu0 often has no such file, because it cannot be taken offline; a CPU without the file is online.
     own = frozenset(cpu for cpu in listed if read.text(f"{CPUS}/cpu{cpu}/online") != "0")
-    found = own or counted or frozenset(blocks)
-    if text and not found:
+    known = own or counted or frozenset(blocks)
+    if text and not known:
         raise MachineError(
             f"{path} says {text[:40]!r}, which is no list of CPUs up to {MOST_CPUS - 1}, and neither {CPUS} nor /proc "
             "names one; the file is damaged"
         )
-    if found and (len(found) > MOST_CPUS or max(found) >= MOST_CPUS):
+    if known and (len(known) > MOST_CPUS or max(known) >= MOST_CPUS):
         raise MachineError(
-            f"{len(found)} CPUs up to number {max(found)} are named by {CPUS} or /proc: no kernel has more than "
+            f"{len(known)} CPUs up to number {max(known)} are named by {CPUS} or /proc: no kernel has more than "
             f"{MOST_CPUS}; the files are damaged"
         )
-    return found
+    return known
 
 
 _PARTS = (("CPU implementer", "CPU part"), ("mvendorid", "marchid"))

@@ -51,16 +51,16 @@ class UsableCpus:
             online: the text of the list of online CPUs if it was just read; None reads it.
         """
         online, affinity, now = self._read(_ONLINE) if online is None else online, _affinity(), self._clock()
-        found = self._found
+        usable = self._found
         # the kernel narrows and widens the affinity of every task with its cpuset (cpuset(7), "Warnings"): the cgroup's
         # files are read when affinity or online CPUs have changed, and every few seconds
-        if found is None or (found.online, found.affinity) != (online, affinity) or now >= found.until:
+        if usable is None or (usable.online, usable.affinity) != (online, affinity) or now >= usable.until:
             there = _cpus_or_none(online) or frozenset()
             cpuset = effective_cpuset(self._read("/proc/self/cgroup"), self._read)
             sets = [cpus for cpus in (affinity, cpuset) if cpus is not None and not cpus >= there]
             cpus = frozenset.intersection(*sets) if sets else None
-            found = self._found = _Found(online, affinity, now + _CPUSET_SECONDS, cpus)
-        return found.cpus
+            usable = self._found = _Found(online, affinity, now + _CPUSET_SECONDS, cpus)
+        return usable.cpus
 
 
 def _affinity() -> frozenset[int] | None:

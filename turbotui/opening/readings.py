@@ -46,12 +46,12 @@ def read_opening(proc: str = "/proc") -> OpeningReading:
 
 def busy(older: OpeningReading, newer: OpeningReading) -> dict[int, float | None]:
     """Percent of the time between two readings in which each CPU of the newer one was not idle; None if unknown."""
-    found: dict[int, float | None] = {}
+    shares: dict[int, float | None] = {}
     for cpu, (used, whole) in newer.ticks.items():
         before = older.ticks.get(cpu)
         passed = 0 if before is None else whole - before[1]
-        found[cpu] = min(100.0, max(0.0, 100.0 * (used - before[0]) / passed)) if before and passed > 0 else None
-    return found
+        shares[cpu] = min(100.0, max(0.0, 100.0 * (used - before[0]) / passed)) if before and passed > 0 else None
+    return shares
 
 
 def _ticks(stat: str) -> dict[int, tuple[int, int]]:

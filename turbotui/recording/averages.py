@@ -50,8 +50,8 @@ class MeanFrame(Frame):
         return self.whole * self.part
 
     def levels_read(self, name: SignalId) -> Numbers:
-        found = self._level_means.get(name)
-        return super().levels_read(name) if found is None else found
+        means = self._level_means.get(name)
+        return super().levels_read(name) if means is None else means
 
     def rose(self, name: SignalId) -> Rises | None:
         """None: a part of an increase is no whole number."""
@@ -104,15 +104,15 @@ def averaged(frames: Sequence[Frame]) -> Frame:
 
 def _level_means(frames: Sequence[Frame]) -> dict[SignalId, Numbers]:
     """The mean of each level at each position, over the readings of it that there are."""
-    found: dict[SignalId, Numbers] = {}
+    means: dict[SignalId, Numbers] = {}
     last = frames[-1]
     for name in last.newer.values:
         signal = last.capabilities.signals[name]
         if signal.behavior is Behavior.GAUGE and signal.unit in _LEVELS and signal.reduce in _MEANT:
             zero = signal.unit is not Unit.HERTZ
             columns = [frame.levels(name) for frame in frames if name in frame.newer.values]
-            found[name] = [_mean(readings, zero=zero) for readings in zip(*columns, strict=True)]
-    return found
+            means[name] = [_mean(readings, zero=zero) for readings in zip(*columns, strict=True)]
+    return means
 
 
 def _mean(readings: Sequence[float | None], *, zero: bool) -> float | None:

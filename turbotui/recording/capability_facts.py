@@ -26,7 +26,7 @@ _MOST_SOURCES: Final = 4_096
 _MOST_READ: Final = 1 << 15
 """The most signals, and reasons, of a layout; 224 CPUs with every uncore counter have 4,000. One takes 5 us to read."""
 
-_USUAL: Final = {one.name: one.default for one in fields(Signal) if one.default is not MISSING}
+_USUAL: Final = {field.name: field.default for field in fields(Signal) if field.default is not MISSING}
 
 
 def capability_facts(capabilities: Capabilities) -> dict[str, object]:
@@ -37,31 +37,32 @@ def capability_facts(capabilities: Capabilities) -> dict[str, object]:
     def reason(why: Unavailable) -> int:
         return reasons.setdefault(why, len(reasons))
 
-    def signal(one: Signal) -> int:
-        for why in one.absent.values():
+    def signal(signal: Signal) -> int:
+        for why in signal.absent.values():
             reason(why)
-        return signals.setdefault(one, len(signals))
+        return signals.setdefault(signal, len(signals))
 
     sources = [_source_facts(source, capabilities.sources) for source in capabilities.sources]
     numbers = {source.id: number for number, source in enumerate(capabilities.sources)}
     probes = {
         name: {
             "note": probe.note,
-            "signals": {one: signal(found) for one, found in probe.signals.items()
-                        if isinstance(found, Signal) and not found.made_of},  # whoever reads this makes them again
-            "missing": {one: reason(found) for one, found in probe.signals.items() if isinstance(found, Unavailable)},
+            "signals": {name: signal(entry) for name, entry in probe.signals.items()
+                        if isinstance(entry, Signal) and not entry.made_of},  # whoever reads this makes them again
+            "missing": {name: reason(entry) for name, entry in probe.signals.items() if isinstance(entry, Unavailable)},
         }
         for name, probe in capabilities.probes.items()
     }
-    chosen = {name: [signal(one), numbers[capabilities.provider[name].id]] for name, one in capabilities.signals.items()
-        if not one.made_of}
+    chosen = {name: [signal(signal_of), numbers[capabilities.provider[name].id]] for name,
+              signal_of in capabilities.signals.items()
+        if not signal_of.made_of}
     missing = {name: reason(why) for name, why in capabilities.missing.items()}
     disbelieved = {name: reason(why) for name, why in capabilities.disbelieved.items()}
     return {
         "sources": sources, "probes": probes, "chosen": chosen, "missing": missing, "disbelieved": disbelieved,
         "beside": {name: list(others) for name, others in capabilities.beside.items()},
         "remarks": dict(capabilities.remarks),
-        "signals": [_signal_facts(one, reasons) for one in signals],
+        "signals": [_signal_facts(signal, reasons) for signal in signals],
         "reasons": [[why.reason.value, why.detail, why.remedy] for why in reasons],
     }
 
@@ -79,7 +80,7 @@ def capabilities_from(stored: JsonValue, known: Sequence[Capabilities] = (),
         DamagedError: they are none.
     """
     reasons = _Numbered(stored["reasons"], reason)
-    signals = _Numbered(stored["signals"], lambda one: _signal_from(one, reasons))
+    signals = _Numbered(stored["signals"], lambda stored_signal: _signal_from(stored_signal, reasons))
     probes = {name: Probe({**signals.named(probe["signals"]), **reasons.named(probe["missing"])},
         probe["note"].text()) for name, probe in stored["probes"].entries().items()}
     missing = reasons.named(stored["missing"])
@@ -97,7 +98,7 @@ def capabilities_from(stored: JsonValue, known: Sequence[Capabilities] = (),
         probes=probes,
         signals=read | made,
         provider=provider | {name: provider[signal.made_of[0]] for name, signal in made.items()},
-        missing=next((one.missing for one in known if one.missing == missing), missing),
+        missing=next((capabilities.missing for capabilities in known if capabilities.missing == missing), missing),
         disbelieved=reasons.named(stored["disbelieved"]),
         remarks={name: text.text() for name, text in stored["remarks"].entries().items()},
         beside={name: others.texts() for name, others in stored["beside"].entries().items()},
@@ -136,11 +137,11 @@ def _listed_sources(stored: JsonValue) -> Sequence[JsonValue]:
     return sources
 
 
-def _check(found: Capabilities) -> None:
+def _check(capabilities: Capabilities) -> None:
     """Refuse signals that refer to missing signals."""
-    for name, signal in found.signals.items():
-        others = (signal.enabled, signal.running, *found.beside.get(name, ()))
-        if signal.id != name or any(other and other not in found.signals for other in others):
+    for name, signal in capabilities.signals.items():
+        others = (signal.enabled, signal.running, *capabilities.beside.get(name, ()))
+        if signal.id != name or any(other and other not in capabilities.signals for other in others):
             raise DamagedError(f"signal {name!r} of the recording refers to what is not there")
 
 
@@ -148,7 +149,7 @@ def _source_facts(source: Source, sources: Iterable[Source]) -> dict[str, object
     facts: dict[str, object] = {"id": source.id, "title": source.title, "gives": source.gives, "shared": source.shared,
         "from_open": source.counts_from_open}
     if isinstance(source, SecondSource):
-        facts["beside"] = next(number for number, one in enumerate(sources) if one.id == source.source.id)
+        facts["beside"] = next(number for number, source_of in enumerate(sources) if source_of.id == source.source.id)
     definition = source.definition if isinstance(source, Defined) else None
     if definition is not None:
         facts["definition"] = definition_facts(definition)
@@ -163,7 +164,7 @@ def _source_from(stored: JsonValue, probes: Mapping[str, Probe], before: list[So
         source = _at(before, beside)
         own = [signal.removesuffix(f"@{source.id}") for signal in probe.signals]
         known = source.found.signals if isinstance(source, RecordedSource) else {}
-        return SecondSource(source, {one: found for one in own if isinstance(found := known.get(one), Signal)})
+        return SecondSource(source, {name: entry for name in own if isinstance(entry := known.get(name), Signal)})
     definition = stored.get("definition")
     return RecordedSource(name, stored["title"].text(), stored["gives"].text(), stored["shared"].flag(),
                           stored["from_open"].flag(), probe,

@@ -140,9 +140,9 @@ class LaneLayout:
         for run in self._related:
             others = b"".join([words[self.slices[column.against]] if column.follows else clock * column.rows
                                for column in run.columns])
-            found = run.arithmetic.subtract(int.from_bytes(words[run.place], "little"),
-                                            int.from_bytes(others, "little"))
-            parts += [words[done:run.place.start], found.to_bytes(run.arithmetic.size, "little")]
+            difference = run.arithmetic.subtract(int.from_bytes(words[run.place], "little"),
+                                                 int.from_bytes(others, "little"))
+            parts += [words[done:run.place.start], difference.to_bytes(run.arithmetic.size, "little")]
             done = run.place.stop
         return int.from_bytes(b"".join((*parts, words[done:])), "little")
 
@@ -237,9 +237,9 @@ class TickEncoder:
                 tags[row], lanes[row] = Tag.NEGATIVE, cell & MASK
             else:
                 tags[row], lanes[row] = Tag.LONG, self._text(hex(cell))
-        found = bytes(tags), lanes.tobytes()
-        self._seen[number] = (list(cells), *found)
-        return found
+        odd = bytes(tags), lanes.tobytes()
+        self._seen[number] = (list(cells), *odd)
+        return odd
 
     def _text(self, text: str) -> int:
         number = self._texts.get(text)
@@ -258,13 +258,13 @@ class TickEncoder:
             if not layout.rounded:
                 continue
             if layout.against == CLOCK_OF_TICK:
-                found = [_rounded_stamp(word) for word in words_of(bytes(now[place]))]
+                rounded = [_rounded_stamp(word) for word in words_of(bytes(now[place]))]
             elif self._before:
                 ends = words_of(stored[place]), words_of(exact[place]), words_of(bytes(now[place]))
-                found = [self._shortened(*words) for words in zip(*ends, strict=True)]
+                rounded = [self._shortened(*words) for words in zip(*ends, strict=True)]
             else:
                 continue
-            now[place] = _little(array("Q", found).tobytes())
+            now[place] = _little(array("Q", rounded).tobytes())
         return int.from_bytes(now, "little")
 
     def _shortened(self, stored: int, before: int, now: int) -> int:
@@ -278,9 +278,9 @@ class TickEncoder:
         return now if spare <= 0 else stored + ((increase + (1 << spare - 1)) >> spare << spare)
 
 
-def _same(one: Cell, other: Cell) -> bool:
+def _same(cell: Cell, other: Cell) -> bool:
     """Tell whether two equal cells have the same type and bits: 1 and 1.0 do not, nor do 0.0 and -0.0."""
-    return one is other or (type(one) is type(other) and not isinstance(one, float))
+    return cell is other or (type(cell) is type(other) and not isinstance(cell, float))
 
 
 def _rounded_stamp(word: int) -> int:
@@ -290,10 +290,10 @@ def _rounded_stamp(word: int) -> int:
 
 def words_of(data: bytes) -> list[int]:
     """Return the lanes of little-endian bytes."""
-    found = array("Q", data)
+    words = array("Q", data)
     if sys.byteorder == "big":
-        found.byteswap()
-    return found.tolist()
+        words.byteswap()
+    return words.tolist()
 
 
 def _words(cells: Sequence[Cell]) -> array[int]:

@@ -81,10 +81,10 @@ class _Decompressor:
         if stream is None:
             stream = self._stream = _stream_of(data)
         with _damage():
-            found = stream.decompress(data, size)
-        if len(found) != size:
-            raise DamagedError(f"a record has {len(found)} bytes where it promises {size}")
-        return found
+            unpacked = stream.decompress(data, size)
+        if len(unpacked) != size:
+            raise DamagedError(f"a record has {len(unpacked)} bytes where it promises {size}")
+        return unpacked
 
 
 def _stream_of(data: bytes) -> StreamDecompressor:
@@ -113,10 +113,10 @@ def unpack(data: bytes) -> bytes:
     """Undo `pack`. Raises DamagedError if it is nothing that was packed, or longer than such a record may be."""
     most = most_unpacked(data)
     with _damage():
-        found = _stream_of(data).decompress(data, most + 1)
-    if len(found) > most:
+        unpacked = _stream_of(data).decompress(data, most + 1)
+    if len(unpacked) > most:
         raise DamagedError(f"a record unpacks to more than {most:,} bytes")
-    return found
+    return unpacked
 
 
 def most_unpacked(data: bytes, times: int = _MOST_TIMES) -> int:

@@ -171,11 +171,12 @@ class CpuTableLayout:
             late=frozenset(_numbers(stored, "late")), failed=frozenset(_numbers(stored, "failed")),
             span_ns=span, busy_ns=busy, overruns=overruns, late_total=late_total, behind=behind,
             fresh=self._positions(stored, "fresh"), unsure=self._positions(stored, "unsure"),
-            still={name: {whole(at): seconds.number() for at, seconds in one.entries().items()}
-                   for name, one in _entries(stored, "still").items() if name in self.signals},
-            failures={(one[0].text(), one[1].integer()): one[2].text() for one in _triples(stored, "failures")},
-            interrupted={(one[0].text(), one[1].integer()): one[2].integer()
-                         for one in _triples(stored, "interrupted")},
+            still={name: {whole(at): seconds.number() for at, seconds in entries.entries().items()}
+                   for name, entries in _entries(stored, "still").items() if name in self.signals},
+            failures={(triple[0].text(), triple[1].integer()): triple[2].text()
+                      for triple in _triples(stored, "failures")},
+            interrupted={(triple[0].text(), triple[1].integer()): triple[2].integer()
+                         for triple in _triples(stored, "interrupted")},
             rows=streams.taken(no_rows), no_rows=no_rows,
         )
 
@@ -200,7 +201,7 @@ def layout_of(snapshot: Snapshot, capabilities: Capabilities, *, rounded: bool =
         against = clock - 1 if beside else CLOCK_OF_TICK
         columns.append(ColumnLayout(rows, against, rounded))
     numbers = {name: len(clocks) + at for at, name in enumerate(names)}
-    enabled = {one.running: one.enabled for one in signals.values() if one.running}  # nearly always equal
+    enabled = {signal.running: signal.enabled for signal in signals.values() if signal.running}  # nearly always equal
     for name in names:
         signal, rows = signals[name], len(snapshot.values[name])
         partner = numbers.get(enabled.get(name, ""), -1)
@@ -237,8 +238,8 @@ def layout_from(stored: JsonValue, known: Sequence[CpuTableLayout] = (),
         DamagedError: it is none.
     """
     topology = topology_from(stored["topology"])
-    topology = next((one.topology for one in known if one.topology == topology), topology)
-    capabilities = capabilities_from(stored["capabilities"], [one.capabilities for one in known], reason)
+    topology = next((layout.topology for layout in known if layout.topology == topology), topology)
+    capabilities = capabilities_from(stored["capabilities"], [layout.capabilities for layout in known], reason)
     signals: dict[SignalId, int] = {}
     wraps: list[SignalId] = []
     columns: list[ColumnLayout] = []
@@ -278,15 +279,15 @@ class _Words(LazyColumns[Sequence[int]]):
 
 
 def _extras(snapshot: Snapshot) -> dict[str, object]:
-    found: dict[str, object] = {
+    extras: dict[str, object] = {
         "late": sorted(snapshot.late), "failed": sorted(snapshot.failed), "fresh": _all_runs(snapshot.fresh),
         "unsure": _all_runs(snapshot.unsure),
-        "still": {name: {str(at): seconds for at, seconds in one.items()} for name, one in snapshot.still.items()},
+        "still": {name: {str(at): seconds for at, seconds in still.items()} for name, still in snapshot.still.items()},
         "failures": [(source, cpu, text) for (source, cpu), text in snapshot.failures.items()],
         "interrupted": [(source, cpu, ns) for (source, cpu), ns in snapshot.interrupted.items()],
         "no_rows": {kind: reason_facts(why) for kind, why in snapshot.no_rows.items()},
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in extras.items() if value}
 
 
 def _all_runs(positions: Mapping[SignalId, frozenset[int]]) -> dict[SignalId, list[list[int]]]:
@@ -306,8 +307,8 @@ def _numbers(stored: JsonValue, key: str) -> tuple[int, ...]:
 
 def _triples(stored: JsonValue, key: str) -> Iterator[Sequence[JsonValue]]:
     value = stored.get(key)
-    for one in () if value is None else value.items():
-        parts = one.items()
+    for triple in () if value is None else value.items():
+        parts = triple.items()
         if len(parts) != 3:
-            raise DamagedError(f"{one.where} of the recording is no triple")
+            raise DamagedError(f"{triple.where} of the recording is no triple")
         yield parts

@@ -95,12 +95,13 @@ def _place_from(stored: JsonValue) -> Place:
 def _events_facts(counted: CountedEvents) -> dict[str, object]:
     request = counted.request
     columns = [{
-        "name": one.name, "event": one.event, "formula": None if one.formula is None else one.formula.text,
-        "rate": one.rate, "unit": one.unit, "decimals": one.decimals, "help": one.help, "document": one.document,
-        **_metric_facts(one),
-    } for one in request.columns]
-    traits = {event: {"scope": one.scope.value, "unit": one.unit, "level": one.level, "scaled": one.scaled}
-              for event, one in counted.traits.items()}
+        "name": column.name, "event": column.event, "formula": None if column.formula is None else column.formula.text,
+        "rate": column.rate, "unit": column.unit, "decimals": column.decimals, "help": column.help,
+                "document": column.document,
+        **_metric_facts(column),
+    } for column in request.columns]
+    traits = {event: {"scope": trait.scope.value, "unit": trait.unit, "level": trait.level, "scaled": trait.scaled}
+              for event, trait in counted.traits.items()}
     return {"text": request.text, "items": request.items, "events": request.events, "others": request.others,
             "together": request.together, "columns": columns, "traits": traits,
             **({"raw": True} if request.raw else {})}
@@ -123,11 +124,11 @@ def _events_from(stored: JsonValue) -> CountedEvents:
     request = EventRequest(stored["text"].text(), stored["items"].texts(), stored["events"].texts(), columns,
                            stored["others"].texts(), stored["together"].flag(), raw is not None and raw.flag())
     names = {name for column in columns if column.formula is not None for name in (*column.names, *column.rule_names)}
-    plain = {one.event for one in columns if one.formula is None}
+    plain = {column.event for column in columns if column.formula is None}
     if not columns or not plain <= {*request.events} or not names <= {*request.events, *request.others, "dt"}:
         raise DamagedError(f"{stored.where} of the recording is no request for events")
-    traits = {event: EventTraits(one["scope"].one_of(Scope), one["unit"].text(), one["level"].flag(),
-                                 one["scaled"].flag()) for event, one in stored["traits"].entries().items()}
+    traits = {event: EventTraits(trait["scope"].one_of(Scope), trait["unit"].text(), trait["level"].flag(),
+                                 trait["scaled"].flag()) for event, trait in stored["traits"].entries().items()}
     return CountedEvents(request, traits)
 
 
@@ -150,7 +151,7 @@ def _parts_from(stored: JsonValue | None) -> Parts:
 def _units_from(stored: JsonValue) -> CountedUnits:
     settings = tuple((name, _hexadecimal(value)) for name, value in stored["settings"].entries().items())
     return CountedUnits(stored["pmu"].text(), stored["number"].integer(), stored["units"].texts(),
-                        tuple(one.texts() for one in stored["bundles"].items()), settings)
+                        tuple(bundle.texts() for bundle in stored["bundles"].items()), settings)
 
 
 def _spies_from(stored: JsonValue) -> SpyPlan:

@@ -78,14 +78,14 @@ def _with(tick: RowTick, ended: Sequence[_EndedRow], omitted: int) -> RowTick:
     stamps = {clock: array("Q", [*column, *[0] * (capacity - len(column))]) for clock, column in tick.stamps.items()}
     absent = {name: dict(without) for name, without in tick.absent.items()}
     rows = dict(roster.rows)
-    for slot, one in zip(slots, ended, strict=False):
-        rows[slot] = one.row
+    for slot, ended_row in zip(slots, ended, strict=False):
+        rows[slot] = ended_row.row
         for name, column in values.items():
-            if name in one.values:
-                column[slot] = one.values[name]  # type: ignore[call-overload,assignment]  # of the same quantity
-        for clock, at in one.stamps.items():
+            if name in ended_row.values:
+                column[slot] = ended_row.values[name]  # type: ignore[call-overload,assignment]  # of the same quantity
+        for clock, at in ended_row.stamps.items():
             stamps[clock][slot] = at
-        for name, why in one.absent.items():
+        for name, why in ended_row.absent.items():
             absent.setdefault(name, {})[slot] = why
     return replace(
         tick, roster=Roster(rows, capacity), stamps=stamps, absent=absent, died=tick.died.union(slots),
@@ -98,6 +98,6 @@ def _longer(column: RawColumn, capacity: int) -> array[int] | array[float] | lis
     more = capacity - len(column)
     if isinstance(column, tuple):
         return [*column, *[""] * more]
-    found = column[:]
-    found.frombytes(bytes(more * found.itemsize))
-    return found
+    longer = column[:]
+    longer.frombytes(bytes(more * longer.itemsize))
+    return longer

@@ -71,8 +71,8 @@ class Spikes:
         """Return sentences about the spikes of the interval that a snapshot ends."""
         before, started = self._totals, self._started_ns
         names = (*_STATES, *(kind.counter for kind in _KINDS if kind.counter))
-        found = ((name, _total(snapshot.values.get(name))) for name in names)
-        self._totals = {name: total for name, total in found if total is not None}
+        totals = ((name, _total(snapshot.values.get(name))) for name in names)
+        self._totals = {name: total for name, total in totals if total is not None}
         self._started_ns = snapshot.started_ns
         same, self._topology = self._topology is snapshot.topology, snapshot.topology
         seconds = (snapshot.started_ns - started) / 1e9
@@ -110,7 +110,7 @@ def _spike_sentence(kind: _Kind, past: _Past, value: float) -> Iterator[str]:
     past.quiet = max(0, past.quiet - 1)
     if len(values) >= _LEAST and not past.quiet:
         usual = statistics.median(values)
-        spread = statistics.median(abs(one - usual) for one in values)
+        spread = statistics.median(abs(value - usual) for value in values)
         if value > max(kind.times * usual, usual + kind.more, usual + _SPREADS * spread) and value > 0:
             past.quiet = _QUIET
             often = f"{value / usual:.1f} times the median of before" if usual > 0 else "none before"
@@ -197,22 +197,22 @@ class Changes:
         if before is None:
             return ()
         wall, started = snapshot.wall_ns, snapshot.started_ns
-        found: list[Gap | Event] = []
+        changes: list[Gap | Event] = []
         slept = self._suspended_ns()
         asleep, self._suspended = (slept - self._suspended) / 1e9, slept
         passed = (started - before.started_ns) / 1e9
         if asleep > _ASLEEP_SECONDS:
-            found.append(Gap(wall, started, "suspend", asleep))
+            changes.append(Gap(wall, started, "suspend", asleep))
         step = clock_step(before, snapshot)
         if step:
-            found.append(Gap(wall, started, "clock", step))
+            changes.append(Gap(wall, started, "clock", step))
         if snapshot.overruns > before.overruns:
-            found.append(Gap(wall, started, "missed", passed, snapshot.overruns - before.overruns))
+            changes.append(Gap(wall, started, "missed", passed, snapshot.overruns - before.overruns))
         if snapshot.topology is not before.topology:
-            found.append(Event(wall, started, "topology", _came_or_went(before, snapshot)))
+            changes.append(Event(wall, started, "topology", _came_or_went(before, snapshot)))
         texts = (*self._alerts.between(before, snapshot), *spikes)
-        found += [Event(wall, started, "alert", text) for text in texts]
-        return found
+        changes += [Event(wall, started, "alert", text) for text in texts]
+        return changes
 
 
 def _came_or_went(before: Snapshot, now: Snapshot) -> str:

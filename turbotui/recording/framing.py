@@ -203,10 +203,10 @@ class RecordParser:
         position = 0
         try:
             while True:
-                found, position = self._next(position)
-                if found is None:
+                step, position = self._next(position)
+                if step is None:
                     return
-                yield from found
+                yield from step
         finally:
             del self._buffer[:position]
             self._start += position
@@ -230,8 +230,8 @@ class RecordParser:
         if not whole or size > MOST_PAYLOAD:
             if self._damaged_from < 0:
                 self._damaged_from = self._start + position
-            found = buffer.find(MARKER, position + 1)
-            return (), found if found >= 0 else len(buffer) - len(MARKER) + 1
+            at = buffer.find(MARKER, position + 1)
+            return (), at if at >= 0 else len(buffer) - len(MARKER) + 1
         begin, end = position + HEAD_SIZE, position + HEAD_SIZE + size
         if end > len(buffer):
             return None, position

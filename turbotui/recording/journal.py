@@ -148,13 +148,13 @@ class Journal:
 
     def definitions(self) -> tuple[Definition, ...]:
         """The first thousand definitions that were counted beside the catalog, each once, in the order of the files."""
-        found: list[Definition] = []
-        for one in chain.from_iterable(part.definitions() for part in self._parts):
-            if len(found) >= _MOST_DEFINITIONS:
+        definitions: list[Definition] = []
+        for definition in chain.from_iterable(part.definitions() for part in self._parts):
+            if len(definitions) >= _MOST_DEFINITIONS:
                 break
-            if one not in found:
-                found.append(one)
-        return tuple(found)
+            if definition not in definitions:
+                definitions.append(definition)
+        return tuple(definitions)
 
     @property
     def signals(self) -> frozenset[SignalId]:
@@ -185,11 +185,11 @@ class Journal:
 
     def events(self) -> tuple[Event, ...]:
         """All events, in order of time."""
-        return tuple(sorted(dict.fromkeys(self._noted(Event)), key=lambda one: one.wall_ns))
+        return tuple(sorted(dict.fromkeys(self._noted(Event)), key=lambda event: event.wall_ns))
 
     def gaps(self) -> tuple[Gap, ...]:
         """All times without ticks and jumps of the clock, in order of time."""
-        return tuple(sorted(dict.fromkeys(self._noted(Gap)), key=lambda one: one.wall_ns))
+        return tuple(sorted(dict.fromkeys(self._noted(Gap)), key=lambda gap: gap.wall_ns))
 
     def check(self) -> tuple[Missing, ...]:
         """Read everything, and return the parts that cannot be read."""
@@ -200,20 +200,20 @@ class Journal:
 
     def covered(self) -> tuple[CoveredTime, ...]:
         """Return the times covered, each with its resolution, in order of time."""
-        found: list[CoveredTime] = []
-        for part in sorted(self._parts, key=lambda one: one.seconds):
+        times: list[CoveredTime] = []
+        for part in sorted(self._parts, key=lambda part: part.seconds):
             whole = part.span()
             if whole is None:
                 continue
             spans = [whole]
-            for known in found:
+            for known in times:
                 if known.seconds == part.seconds and (part.clock_was_set or known.part.clock_was_set):
                     continue  # other ticks of the same time
                 spans = [rest for span in spans for rest in _without(span, (known.first_ns, known.last_ns))]
             least = round(part.seconds * 1e9)  # this tier has no tick between two files of a finer tier
-            found += [CoveredTime(part, begin, end, part.seconds, (begin, end) == whole) for begin, end in spans
+            times += [CoveredTime(part, begin, end, part.seconds, (begin, end) == whole) for begin, end in spans
                       if end - begin >= least or (begin, end) == whole]
-        return tuple(sorted(found, key=lambda one: one.first_ns))
+        return tuple(sorted(times, key=lambda time: time.first_ns))
 
     def frames(self, start_ns: int | None = None, end_ns: int | None = None, every: float = 0.0, *,
                within: bool = False) -> Iterator[Frame]:
@@ -262,21 +262,21 @@ class Journal:
         return frame
 
     def _last_frame(self, start_ns: int, end_ns: int) -> Frame | None:
-        maker, found = FrameMaker(), None
+        maker, newest = FrameMaker(), None
         for tick, follows in _following(self._ticks(start_ns, end_ns, all_of_them=False)):
             if not follows:
                 maker = FrameMaker()
             frame = maker.frame(tick.snapshot, tick.capabilities)
-            if found is None or frame.newer.wall_ns >= found.newer.wall_ns:  # else the clock was set back
-                found = frame
-        return found
+            if newest is None or frame.newer.wall_ns >= newest.newer.wall_ns:  # else the clock was set back
+                newest = frame
+        return newest
 
     def clocks(self) -> Sequence[int]:
         """Return the wall clock of every recorded tick, in ns since 1970, ascending."""
-        found: set[int] = set()
+        clocks: set[int] = set()
         for covered in self.covered():
-            found.update(clock for clock in covered.part.clocks() if covered.first_ns <= clock <= covered.last_ns)
-        return sorted(found)
+            clocks.update(clock for clock in covered.part.clocks() if covered.first_ns <= clock <= covered.last_ns)
+        return sorted(clocks)
 
     def rows(self, stream: int, start_ns: int, end_ns: int) -> Iterator[RecordedRows]:
         """Yield the rows of another table than the CPUs', for the intervals that ended after start and not after end.
@@ -306,16 +306,16 @@ class Journal:
         covered = self.covered()
         first = 0
         if start_ns is not None:
-            first = max((at for at, one in enumerate(covered) if one.first_ns < start_ns), default=0)
-        for number, one in enumerate(covered[first:]):
-            if end_ns is not None and one.first_ns > end_ns:
+            first = max((at for at, span in enumerate(covered) if span.first_ns < start_ns), default=0)
+        for number, span in enumerate(covered[first:]):
+            if end_ns is not None and span.first_ns > end_ns:
                 return
             begin: KeyEntry | int = 0
             if number == 0 and start_ns is not None:
-                begin = one.part.before(start_ns, all_of_them=all_of_them)
-            elif not one.whole:
-                begin = one.part.before(one.first_ns)
-            yield from one.ticks(begin, end_ns)
+                begin = span.part.before(start_ns, all_of_them=all_of_them)
+            elif not span.whole:
+                begin = span.part.before(span.first_ns)
+            yield from span.ticks(begin, end_ns)
 
     def _newest(self) -> RecordedTick:
         latest = sorted(self._parts, key=lambda part: (part.span() or (0, 0))[1], reverse=True)

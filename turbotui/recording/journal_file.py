@@ -62,7 +62,7 @@ class JournalFile:
         self._seen = 0
         try:
             begun = os.pread(self._descriptor, len(MARKER), 0)
-            first = next((one for one in self.records(0, _FIRST_LOOK) if isinstance(one, Record)), None)
+            first = next((record for record in self.records(0, _FIRST_LOOK) if isinstance(record, Record)), None)
         except OSError as error:
             self.close()
             raise RecordingError(f"{path} cannot be read: {error.strerror}") from error
@@ -102,10 +102,10 @@ class JournalFile:
                     break
                 continue
             offset += len(data)
-            for found in parser.feed(data):
-                if end is not None and found.offset >= end:
+            for entry in parser.feed(data):
+                if end is not None and entry.offset >= end:
                     return
-                yield found
+                yield entry
             if end is not None and parser.offset >= end:
                 return
         torn = parser.finish()
@@ -116,11 +116,11 @@ class JournalFile:
         """Return the record that begins at an offset, or None."""
         data = os.pread(self._descriptor, _CHUNK if offset == 0 else HEAD_SIZE, offset)
         parser = RecordParser(offset)
-        found = next(iter(parser.feed(data)), None)
-        if found is None and len(data) >= HEAD_SIZE:
+        entry = next(iter(parser.feed(data)), None)
+        if entry is None and len(data) >= HEAD_SIZE:
             size = parser.wanted
-            found = next(iter(parser.feed(os.pread(self._descriptor, size, offset + len(data)))), None)
-        return found if isinstance(found, Record) and found.offset == offset else None
+            entry = next(iter(parser.feed(os.pread(self._descriptor, size, offset + len(data)))), None)
+        return entry if isinstance(entry, Record) and entry.offset == offset else None
 
     def records_at(self, offsets: Iterable[int]) -> Iterator[Record]:
         """Yield the records at ascending offsets; one that begins within the record before is none of the file's."""
@@ -137,7 +137,7 @@ class JournalFile:
         Raises:
             RecordingError: the file has a later format.
         """
-        first = next((one for one in self.records() if isinstance(one, Record)), None)
+        first = next((record for record in self.records() if isinstance(record, Record)), None)
         if first is None or first.kind != RecordKind.HEADER:
             return None
         try:
@@ -159,23 +159,23 @@ class JournalFile:
     def tail(self) -> tuple[int, tuple[int, ...]]:
         """Return the offset of the last index record (0: none), and those of gaps and events behind it."""
         last = self._last_index(self.size)[0]
-        behind = (one for one in self.records(last) if isinstance(one, Record))
+        behind = (record for record in self.records(last) if isinstance(record, Record))
         return last, tuple(record.offset for record in behind if record.kind in NOTED)
 
     def _from_the_end(self, size: int) -> list[KeyEntry]:
         """Return the entries of the chain of index records; where the chain is broken, read all records before."""
         at, self._seen = self._last_index(size)
-        found: list[KeyEntry] = []
+        entries: list[KeyEntry] = []
         end = size
         while at:
             record = self.record_at(at)
             entry, before = (None, 0) if record is None or record.end > end else _entry(record)
             if entry is None or before >= at:
-                found += reversed(self._forward(0, at))
+                entries += reversed(self._forward(0, at))
                 break
-            found.append(entry)
+            entries.append(entry)
             at, end = before, at
-        return found[::-1]
+        return entries[::-1]
 
     def _last_index(self, size: int) -> tuple[int, int]:
         """Return the offset of the last index record, and the offset up to which records are whole."""
@@ -183,24 +183,24 @@ class JournalFile:
         while True:
             begin = max(0, size - window)
             last, seen = 0, begin
-            for one in self.records(begin, size):
-                if isinstance(one, Record):
-                    seen = one.end
-                    if one.kind == RecordKind.INDEX:
-                        last = one.offset
+            for record in self.records(begin, size):
+                if isinstance(record, Record):
+                    seen = record.end
+                    if record.kind == RecordKind.INDEX:
+                        last = record.offset
             if last or not begin:
                 return last, seen
             window *= 4
 
     def _forward(self, begin: int, end: int) -> list[KeyEntry]:
-        found = []
-        for one in self.records(begin, end):
-            if isinstance(one, Record):
-                self._seen = max(self._seen, one.end)
-                entry, _before = _entry(one)
+        keys = []
+        for record in self.records(begin, end):
+            if isinstance(record, Record):
+                self._seen = max(self._seen, record.end)
+                entry, _before = _entry(record)
                 if entry is not None:
-                    found.append(entry)
-        return found
+                    keys.append(entry)
+        return keys
 
 
 def _entry(record: Record) -> tuple[KeyEntry | None, int]:

@@ -119,21 +119,21 @@ class JsonValue:
 
     def lines(self) -> list[str]:
         """Return the value as a list of texts of one line each; faster than `texts`."""
-        return [in_cell(one) for one in self.values(str)]
+        return [in_cell(text) for text in self.values(str)]
 
     def values(self, kind: type[T]) -> list[T]:
         """Return the value as a list of values of exactly one type, texts as the document has them."""
-        found: list[T] = self._of(list)
-        if any(type(one) is not kind for one in found):
+        items: list[T] = self._of(list)
+        if any(type(item) is not kind for item in items):
             raise DamagedError(f"{self.where} of the recording is no list of {kind.__name__} alone")
-        return found
+        return items
 
     def values_or_none(self, kind: type[T]) -> list[T | None]:
         """Return the value as a list of values of exactly one type or null."""
-        found: list[T | None] = self._of(list)
-        if any(one is not None and type(one) is not kind for one in found):
+        items: list[T | None] = self._of(list)
+        if any(item is not None and type(item) is not kind for item in items):
             raise DamagedError(f"{self.where} of the recording is no list of {kind.__name__} or null")
-        return found
+        return items
 
     def rows(self, many: int, read: Callable[[JsonValue], T]) -> list[dict[str, T]]:
         """Return `many` rows from an object of columns, each row's values by name; null values are left out."""

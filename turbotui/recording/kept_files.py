@@ -11,7 +11,7 @@ from turbotui.untrusted import decoded
 
 def kept_of(gathered: Gathered) -> KeptAnswers:
     """Return the answers that a `NotingHost` noted, without attempts to open counters."""
-    words = {(path, offset): answer for path, found in gathered.words.items() for offset, answer in found.items()
+    words = {(path, offset): answer for path, answers in gathered.words.items() for offset, answer in answers.items()
         if isinstance(answer, bytes)}
     # firmware writes bytes, not text; made visible, they could not be parsed again
     words |= {(path, 0): data for path, data in gathered.files.items() if b"\0" in data}

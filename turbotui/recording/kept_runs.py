@@ -80,8 +80,8 @@ def kept_runs(environment: Mapping[str, str]) -> list[RecordedRun]:
         names = os.listdir(folder)
     except OSError:
         return []
-    found = {name.partition(_SUFFIX)[0] for name in names if _SUFFIX in name}
-    return [RecordedRun(name, os.path.join(folder, name + _SUFFIX)) for name in sorted(found, reverse=True)
+    stems = {name.partition(_SUFFIX)[0] for name in names if _SUFFIX in name}
+    return [RecordedRun(name, os.path.join(folder, name + _SUFFIX)) for name in sorted(stems, reverse=True)
             if _NAME.match(name)]
 
 

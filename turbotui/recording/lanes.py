@@ -53,9 +53,9 @@ class Lanes:
         """Undo `planes`."""
         data, zeros = bytearray(self.size), bytes(self.count)
         for plane in range(SIZE):
-            one = planes[plane * self.count : (plane + 1) * self.count]
-            if one != zeros:  # half of the planes are zero if little changed
-                data[plane::SIZE] = one
+            plane_bytes = planes[plane * self.count : (plane + 1) * self.count]
+            if plane_bytes != zeros:  # half of the planes are zero if little changed
+                data[plane::SIZE] = plane_bytes
         return int.from_bytes(data, "little")
 
 

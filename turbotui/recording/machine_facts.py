@@ -122,9 +122,10 @@ def _privileges_from(stored: JsonValue) -> Privileges:
     return Privileges(
         stored["uid"].integer(), stored["capabilities"].integer(), None if paranoid is None else paranoid.integer(),
         (limits[0], limits[-1]) if limits else None,
-        {} if spaces is None else {kind: one.integer() for kind in NAMESPACES if (one := spaces.get(kind)) is not None},
+        {} if spaces is None else {kind: space.integer()
+                                   for kind in NAMESPACES if (space := spaces.get(kind)) is not None},
         None if outer is None else outer.integer(),
-        *((one := stored.get(name)) is not None and one.flag() for name in ("seccomp", "no_new_privs", "renumbered")),
+        *((flag := stored.get(name)) is not None and flag.flag() for name in ("seccomp", "no_new_privs", "renumbered")),
     )
 
 

@@ -21,26 +21,26 @@ def part_path(path: str, tier: Tier, wall_ns: int) -> str:
 
 def part_time_ns(path: str) -> int:
     """Return the beginning of a part in ns since 1970; 0 for a path that is no part."""
-    found = _PART.search(path)
-    if found is None:
+    match = _PART.search(path)
+    if match is None:
         return 0
-    return round(datetime.fromisoformat(found["time"]).timestamp() * 1e6) * 1000
+    return round(datetime.fromisoformat(match["time"]).timestamp() * 1e6) * 1000
 
 
 def parts_of(path: str) -> dict[str, list[str]]:
     """Return the parts beside a recording by the names of their tiers, oldest first."""
     folder, name = os.path.split(path)
-    found: dict[str, list[str]] = {tier.name: [] for tier in TIERS}
+    by_tier: dict[str, list[str]] = {tier.name: [] for tier in TIERS}
     try:
         names = sorted(os.listdir(folder or "."))
     except OSError:
-        return found
-    for one in names:
-        if one.startswith(f"{name}."):
-            part = _PART.match(one.removeprefix(f"{name}."))
+        return by_tier
+    for file_name in names:
+        if file_name.startswith(f"{name}."):
+            part = _PART.match(file_name.removeprefix(f"{name}."))
             if part is not None:
-                found[part["tier"]].append(os.path.join(folder, one))
-    return found
+                by_tier[part["tier"]].append(os.path.join(folder, file_name))
+    return by_tier
 
 
 def paths_of(path: str) -> tuple[str, ...]:

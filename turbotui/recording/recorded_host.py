@@ -76,10 +76,10 @@ class RecordedHost:
         if not 0 <= descriptor < len(self._open):
             raise HostError(errno.EBADF, "read")
         name = self._open[descriptor]
-        found = self._kept.words.get((name, offset))
-        if found is None:
+        data = self._kept.words.get((name, offset))
+        if data is None:
             raise self._refusal(f"{name} at {offset:#x}", errno.EIO)
-        return found[:size]
+        return data[:size]
 
     def open_msr(self, cpu: int) -> int:
         return self._opened(f"/dev/cpu/{cpu}/msr")

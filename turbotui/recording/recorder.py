@@ -84,10 +84,10 @@ class RecordingFile:
             RecordingError: the disk is full, or the file was removed, cut or cannot be written; none of the records was
                 added.
         """
-        found = os.fstat(self._descriptor)
-        if not found.st_nlink or found.st_size < self.size:  # what is written would be lost, or could not be read
+        status = os.fstat(self._descriptor)
+        if not status.st_nlink or status.st_size < self.size:  # what is written would be lost, or could not be read
             self.failed = True
-            gone = "another program cut it" if found.st_nlink else "the file was removed, and what it held is gone"
+            gone = "another program cut it" if status.st_nlink else "the file was removed, and what it held is gone"
             raise RecordingError(f"the recording to {self.path} ends here: {gone}")
         try:
             done = os.write(self._descriptor, data)
@@ -274,11 +274,11 @@ class Recorder:
 
     def _take(self, frame: Frame) -> None:
         snapshot = self._last = frame.newer
-        for found in self._changes.take(snapshot):
-            if isinstance(found, Gap):
-                self._stream.gap(found)
+        for change in self._changes.take(snapshot):
+            if isinstance(change, Gap):
+                self._stream.gap(change)
             else:
-                self._stream.event(found)
+                self._stream.event(change)
         encoded = self._encoder.encode(snapshot, frame.capabilities)
         if encoded is not None:
             self._stream.tick(encoded)

@@ -179,7 +179,7 @@ class RecordingPart:
     def first(self) -> RecordedTick | None:
         """Return the first tick that can be read."""
         if self._first is None:
-            self._first = next((one for one in self.items(0) if isinstance(one, RecordedTick)), None)
+            self._first = next((item for item in self.items(0) if isinstance(item, RecordedTick)), None)
         return self._first
 
     def last(self) -> RecordedTick | None:
@@ -232,12 +232,12 @@ class RecordingPart:
         if not self.clock_was_set:
             return next((entry for entry in reversed(index) if entry.wall_ns < wall_ns), 0)
         if all_of_them:
-            within = next((at for at, (one, following) in enumerate(pairwise(index))
-                           if one.wall_ns + following.started_ns - one.started_ns >= wall_ns), len(index) - 1)
+            within = next((at for at, (entry, following) in enumerate(pairwise(index))
+                           if entry.wall_ns + following.started_ns - entry.started_ns >= wall_ns), len(index) - 1)
             at = within if within >= 0 and index[within].wall_ns < wall_ns else within - 1
             return index[at] if at >= 0 else 0
-        earlier = [one for one in index if one.wall_ns < wall_ns]
-        return max(earlier, key=lambda one: (one.wall_ns, one.key)) if earlier else 0
+        earlier = [entry for entry in index if entry.wall_ns < wall_ns]
+        return max(earlier, key=lambda entry: (entry.wall_ns, entry.key)) if earlier else 0
 
     def behind(self, wall_ns: int) -> int:
         """Return an offset behind which no tick is of a time or earlier."""
@@ -284,10 +284,11 @@ class RecordingPart:
         record = self.file.record_at(entry.layout)
         if record is not None and record.kind == RecordKind.LAYOUT:
             return record
-        near = [one for one in self.file.records(max(0, entry.layout - _NEAR), entry.key) if isinstance(one, Record)]
-        others = sorted({one.layout for one in self.file.index() if one.layout < entry.layout}, reverse=True)
+        near = [record for record in self.file.records(max(0, entry.layout - _NEAR), entry.key)
+                if isinstance(record, Record)]
+        others = sorted({other.layout for other in self.file.index() if other.layout < entry.layout}, reverse=True)
         known = chain(reversed(near), filter(None, map(self.file.record_at, others)))
-        return next((one for one in known if one.kind == RecordKind.LAYOUT), None)
+        return next((record for record in known if record.kind == RecordKind.LAYOUT), None)
 
     def _noted(self, item: Item) -> Item:
         if isinstance(item, Missing):

@@ -106,7 +106,7 @@ class _Track:
 
     def leave_rows_out(self) -> bool:
         """Drop the rows of the oldest group that has any, but for the last group; false if there is none."""
-        group = next((one for one in list(self.groups)[:-1] if one.rows_size), None)
+        group = next((group for group in list(self.groups)[:-1] if group.rows_size), None)
         if group is not None:
             freed = group.leave_rows_out()
             self._records -= freed
@@ -221,10 +221,10 @@ class PastRing:
                 return None
             if times[at] < self._split:
                 return self._frame(self._coarse, times[at])
-            found = self._frame(self._full, times[at])
-            left_out = found is not None and _NOT_KEPT in found.newer.no_rows.values()
+            frame = self._frame(self._full, times[at])
+            left_out = frame is not None and _NOT_KEPT in frame.newer.no_rows.values()
             coarse = self._frame(self._coarse, times[at]) if left_out else None
-            return found if found is None or coarse is None else found.with_rows_of(coarse)
+            return frame if frame is None or coarse is None else frame.with_rows_of(coarse)
 
     def frames(self) -> Iterator[Frame]:
         """Yield every frame that can be shown, oldest first."""
@@ -268,9 +268,9 @@ class PastRing:
 
     def _decoded_of(self, group: _Group) -> _DecodedGroup:
         """Return a group's frames, which stay decoded for the next step."""
-        known = next((one for one in self._decoded if one.group is group), None) or _DecodedGroup(group)
-        others = [one for one in self._decoded if one is not known][1 - _MOST_DECODED:]
-        while others and sum(one.group.decoded_size for one in (*others, known)) > _MOST_DECODED_BYTES:
+        known = next((decoded for decoded in self._decoded if decoded.group is group), None) or _DecodedGroup(group)
+        others = [decoded for decoded in self._decoded if decoded is not known][1 - _MOST_DECODED:]
+        while others and sum(decoded.group.decoded_size for decoded in (*others, known)) > _MOST_DECODED_BYTES:
             del others[0]
         self._decoded = [*others, known]
         return known

@@ -75,7 +75,7 @@ class RotatingRecorder:
     @property
     def size(self) -> int:
         """The bytes of all files."""
-        parts = (part for found in parts_of(self.path).values() for part in found)
+        parts = (part for names in parts_of(self.path).values() for part in names)
         return sum(_size(part) for part in (self.path, *parts))
 
     def take(self, frame: Frame) -> None:
@@ -174,7 +174,7 @@ class RotatingRecorder:
     def _remove_surplus(self) -> None:
         most = self._retention.most_bytes
         open_now = {recorder.path for recorder in self._recorders.values()}
-        for part in [one for parts in parts_of(self.path).values() for one in parts if one not in open_now]:
+        for part in [name for parts in parts_of(self.path).values() for name in parts if name not in open_now]:
             if not most or self.size <= most:
                 return
             _remove(part)

@@ -216,11 +216,13 @@ class RowDecoder:
             raise DamagedError(f"{stored.where} of the recording ended without having been there")
         self._take_absent(stored)
         values = self._values(tick)
-        found = RowTick(self.layout.kind, self.layout.quantities, tick.head.wall_ns, tick.head.started_ns, self._roster,
-                        values, _Words(tick, self._clock_columns), self._absent | self._not_finite(values), self._died,
-                        tick.counts[0])
+        row_tick = RowTick(self.layout.kind, self.layout.quantities, tick.head.wall_ns, tick.head.started_ns,
+                           self._roster,
+                           values, _Words(tick, self._clock_columns), self._absent | self._not_finite(values),
+                           self._died,
+                           tick.counts[0])
         self._decoder = decoder
-        return found
+        return row_tick
 
     def _take_rows(self, stored: JsonValue) -> None:
         """Take the rows that came and went; the roster stays the same object if none did."""
@@ -250,26 +252,27 @@ class RowDecoder:
         if changed is None:
             return
         absent, shared = dict(self._absent), dict[str, dict[RowSlot, Unavailable]]()
-        for name, one in changed.entries().items():
-            text = str(one.value)
+        for name, stored_reasons in changed.entries().items():
+            text = str(stored_reasons.value)
             if text not in shared:
-                shared[text] = self._absent_from(one)
+                shared[text] = self._absent_from(stored_reasons)
             absent.pop(name, None)
             if shared[text] and name in self._columns:
                 absent[name] = shared[text]
-        if sum(len(one) for one in {id(one): one for one in absent.values()}.values()) > _MOST_ABSENT:
+        if sum(len(reasons) for reasons in {id(reasons): reasons
+                                            for reasons in absent.values()}.values()) > _MOST_ABSENT:
             raise DamagedError(f"{stored.where} of the recording lack more than {_MOST_ABSENT:,} values")
         self._absent = absent
 
     def _absent_from(self, stored: JsonValue) -> dict[RowSlot, Unavailable]:
-        found: dict[RowSlot, Unavailable] = {}
+        absent: dict[RowSlot, Unavailable] = {}
         for value in stored.items():
             number, *runs = value.items() or (value,)
             at = number.integer()
             if len(runs) != 1 or not 0 <= at < len(self._reasons):
                 raise DamagedError(f"{value.where} of the recording is no reason with its rows")
-            found |= dict.fromkeys(runs[0].runs(self._capacity), self._reasons[at])
-        return found
+            absent |= dict.fromkeys(runs[0].runs(self._capacity), self._reasons[at])
+        return absent
 
     def _values(self, tick: DecodedTick) -> Mapping[QuantityId, RawColumn]:
         """The values of a tick; words are decoded when they are needed, and texts that stay are the same object."""
@@ -289,12 +292,13 @@ class RowDecoder:
 
     def _not_finite(self, values: Mapping[QuantityId, RawColumn]) -> dict[QuantityId, dict[RowSlot, Unavailable]]:
         """What is absent because a damaged or hostile recording has a number there that is none."""
-        found = {}
-        for one in self.layout.quantities.values():
-            if one.form is Form.DOUBLE and not all(map(math.isfinite, cast("array[float]", values[one.id]))):
-                bad = [slot for slot, value in enumerate(values[one.id]) if not math.isfinite(cast("float", value))]
-                found[one.id] = {**self._absent.get(one.id, {}), **dict.fromkeys(bad, _NOT_FINITE)}
-        return found
+        wrong = {}
+        for quantity in self.layout.quantities.values():
+            if quantity.form is Form.DOUBLE and not all(map(math.isfinite, cast("array[float]", values[quantity.id]))):
+                bad = [slot for slot, value in enumerate(values[quantity.id])
+                       if not math.isfinite(cast("float", value))]
+                wrong[quantity.id] = {**self._absent.get(quantity.id, {}), **dict.fromkeys(bad, _NOT_FINITE)}
+        return wrong
 
 
 def _row_from(stored: JsonValue) -> tuple[RowSlot, Row]:

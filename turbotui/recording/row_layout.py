@@ -52,9 +52,10 @@ class RowLayout:
         first = len(self.clocks)
         columns = [ColumnLayout(capacity, clock - 1 if clock else CLOCK_OF_TICK) for clock in range(first)]
         numbers = {quantity.id: first + at for at, quantity in enumerate(self.quantities.values())}
-        enabled = {one.running: one.enabled for one in self.quantities.values() if one.running}  # nearly always equal
-        for at, one in enumerate(self.quantities.values()):
-            partner = numbers.get(enabled.get(one.id, ""), NO_COLUMN)
+        # Both are nearly always equal.
+        enabled = {quantity.running: quantity.enabled for quantity in self.quantities.values() if quantity.running}
+        for at, quantity in enumerate(self.quantities.values()):
+            partner = numbers.get(enabled.get(quantity.id, ""), NO_COLUMN)
             columns.append(ColumnLayout(capacity, partner if partner < first + at else NO_COLUMN))
         return LaneLayout(columns)
 
@@ -81,17 +82,18 @@ def row_layout_from(stored: JsonValue) -> tuple[int, RowLayout]:
         kind = RowKind(**_fields(stored["kind"], _KIND_FIELDS))
     except (TypeError, ValueError) as error:
         raise DamagedError(f"{stored['kind'].where} of the recording is no kind of row: {error}") from error
-    found = stored["quantities"].items()
+    items = stored["quantities"].items()
     clocks = tuple(dict.fromkeys(stored["clocks"].texts()))
-    if len(found) + len(clocks) > MOST_QUANTITIES:
-        raise DamagedError(f"{kind.title} of the recording have {len(found):,} quantities, which cannot be")
-    read = [_quantity_from(value, kind.id) for value in found]
+    if len(items) + len(clocks) > MOST_QUANTITIES:
+        raise DamagedError(f"{kind.title} of the recording have {len(items):,} quantities, which cannot be")
+    read = [_quantity_from(value, kind.id) for value in items]
     quantities = {quantity.id: quantity for quantity in read}
-    for one in read:
-        if one.clock not in clocks or not {one.enabled, one.running, one.gaps, one.lacks} <= quantities.keys() | {""}:
-            raise DamagedError(f"{one.id!r} of {kind.title} in the recording refers to what is not there")
-        if set("{}") & set(one.origin.replace("{row}", "")):  # the row is filled in when the origin is shown
-            raise DamagedError(f"the origin of {one.id!r} in the recording cannot be: {one.origin[:80]!r}")
+    for quantity in read:
+        if quantity.clock not in clocks or not {quantity.enabled, quantity.running, quantity.gaps,
+                                                quantity.lacks} <= quantities.keys() | {""}:
+            raise DamagedError(f"{quantity.id!r} of {kind.title} in the recording refers to what is not there")
+        if set("{}") & set(quantity.origin.replace("{row}", "")):  # the row is filled in when the origin is shown
+            raise DamagedError(f"the origin of {quantity.id!r} in the recording cannot be: {quantity.origin[:80]!r}")
     if len(read) != len(quantities):
         raise DamagedError(f"{kind.title} of the recording have a quantity twice")
     return stored["number"].integer(), RowLayout(kind, quantities, clocks)
@@ -104,11 +106,11 @@ def _quantity_from(stored: JsonValue, kind: KindId) -> Quantity:
         raise DamagedError(f"{stored.where} of the recording is no quantity: {error}") from error
 
 
-def _facts(one: RowKind | Quantity) -> dict[str, object]:
+def _facts(described: RowKind | Quantity) -> dict[str, object]:
     """Convert the fields of a kind or a quantity that differ from their defaults."""
     facts = {}
-    for item in fields(one):
-        value = getattr(one, item.name)
+    for item in fields(described):
+        value = getattr(described, item.name)
         if item.default is MISSING or value != item.default:
             facts[item.name] = getattr(value, "value", value)
     facts.pop("kind", None)  # of a quantity: that of the layout
@@ -124,9 +126,10 @@ _KIND_FIELDS: Final[Mapping[str, Callable[[JsonValue], Any]]] = {
     "most": JsonValue.integer,
 }
 _QUANTITY_FIELDS: Final[Mapping[str, Callable[[JsonValue], Any]]] = {
-    "id": JsonValue.text, "unit": lambda one: one.one_of(Unit, Unit.COUNT),
-    "behavior": lambda one: one.one_of(Behavior), "reduce": lambda one: one.one_of(Reduce),
+    "id": JsonValue.text, "unit": lambda word: word.one_of(Unit, Unit.COUNT),
+    "behavior": lambda word: word.one_of(Behavior), "reduce": lambda word: word.one_of(Reduce),
     "origin": JsonValue.text, "document": JsonValue.text, "scale": JsonValue.number, "clock": JsonValue.text,
-    "form": lambda one: one.one_of(Form), "cost": lambda one: one.one_of(Cost, Cost.TICK), "enabled": JsonValue.text,
+    "form": lambda word: word.one_of(Form), "cost": lambda word: word.one_of(Cost, Cost.TICK),
+                                                                     "enabled": JsonValue.text,
     "running": JsonValue.text, "gaps": JsonValue.text, "lacks": JsonValue.text,
 }

@@ -48,7 +48,7 @@ class RowsEncoder:
                 self.failures[tick.kind.title] = f"a recording has room for {MOST_KINDS} kinds of rows"
                 return None
             encoder = self._encoders[kind] = RowEncoder(FIRST_STREAM + len(self._encoders))
-        others = sum(one.cells for one in self._encoders.values() if one is not encoder)
+        others = sum(row_encoder.cells for row_encoder in self._encoders.values() if row_encoder is not encoder)
         try:
             rows = encoder.encode(tick, key=kind in self._due, most_cells=MOST_CELLS - others)
         except RecordingError as error:
@@ -106,10 +106,10 @@ class RowStreams:
 
     def taken(self, missing: Collection[KindId] = ()) -> RowTicks:
         """Return the rows that came since the last tick, and the last ones of kinds that were not read at this tick."""
-        found, self._waiting = self._waiting, {}
-        self._latest |= found
-        found |= {kind: self._latest[kind] for kind in missing if kind in self._latest and kind not in found}
-        return found
+        taken, self._waiting = self._waiting, {}
+        self._latest |= taken
+        taken |= {kind: self._latest[kind] for kind in missing if kind in self._latest and kind not in taken}
+        return taken
 
     def forget(self, streams: Collection[int] | None = None) -> None:
         """Note that records of some streams, or of all, are missing."""
@@ -146,7 +146,7 @@ class RowStreams:
             stream.skipped += 1
             return
         yield from _skipped(stream)
-        others = sum(one.decoder.cells for one in self._streams.values() if one is not stream)
+        others = sum(kind_stream.decoder.cells for kind_stream in self._streams.values() if kind_stream is not stream)
         tick = stream.decoder.decode(record.payload, key=key, most_cells=MOST_CELLS - others)
         self._waiting[tick.kind.id] = tick
 

@@ -118,8 +118,8 @@ def joined_rows(rows: FindRows, frame: Frame, kind: type[R], read: Callable[[Jso
     Raises:
         DamagedError: the records hold other rows.
     """
-    found: R | None = None
-    for one in rows_of_interval(rows, kind.stream, frame):
-        later = one.restored(read)
-        found = later if found is None else found.plus(later)
-    return found
+    joined: R | None = None
+    for record in rows_of_interval(rows, kind.stream, frame):
+        later = record.restored(read)
+        joined = later if joined is None else joined.plus(later)
+    return joined

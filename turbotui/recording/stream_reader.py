@@ -135,44 +135,44 @@ class StreamReader:
         self._read(layout)
         self._layout_payload, self._expected = layout.payload, None
 
-    def take(self, found: Record | Damage) -> Iterator[Item]:
+    def take(self, record: Record | Damage) -> Iterator[Item]:
         """Decode one record, or report what a damaged part of the stream leaves out.
 
         Raises:
             RecordingError: the record has a later format.
         """
-        if isinstance(found, Damage):
-            self._damage = found
+        if isinstance(record, Damage):
+            self._damage = record
             return
         damage, self._damage = self._damage, None
-        expected, self._expected = self._expected, found.sequence + 1
-        again = found.kind == RecordKind.HEADER and not found.sequence  # another session was appended
-        if damage is not None or (expected is not None and expected != found.sequence and not again):
-            lost = 0 if expected is None or again else found.sequence - expected
+        expected, self._expected = self._expected, record.sequence + 1
+        again = record.kind == RecordKind.HEADER and not record.sequence  # another session was appended
+        if damage is not None or (expected is not None and expected != record.sequence and not again):
+            lost = 0 if expected is None or again else record.sequence - expected
             if damage is None or not all(damage.streams) or len(damage.streams) != lost:
                 self._forget()  # ticks may be among the damaged records; ticks do not need records of other streams
             else:
                 self._rows.forget(damage.streams)
-            yield _missing(damage, found, lost)
-        if 0 < found.stream < FIRST_STREAM:  # a table of rows as JSON, which `rows` reads
+            yield _missing(damage, record, lost)
+        if 0 < record.stream < FIRST_STREAM:  # a table of rows as JSON, which `rows` reads
             return
         try:
             with damage_of("it"):
-                if found.stream:
+                if record.stream:
                     yield from self._read_layout(None)  # of another session, whose rows these are
-                    yield from self._rows.take(found)
-                elif found.kind in (RecordKind.KEY, RecordKind.DELTA):
-                    yield from self._take_tick(found)
-                elif found.kind == RecordKind.LAYOUT:
-                    if found.payload != self._layout_payload:  # else a copy of the layout
-                        self._layout_payload, self._unread = found.payload, found
-                elif found.kind == RecordKind.HEADER:
+                    yield from self._rows.take(record)
+                elif record.kind in (RecordKind.KEY, RecordKind.DELTA):
+                    yield from self._take_tick(record)
+                elif record.kind == RecordKind.LAYOUT:
+                    if record.payload != self._layout_payload:  # else a copy of the layout
+                        self._layout_payload, self._unread = record.payload, record
+                elif record.kind == RecordKind.HEADER:
                     yield from self._skipped_ticks()
-                    self._enter(header_from(unpacked(found.payload, "the header", _MOST_OF_HEADER)))
+                    self._enter(header_from(unpacked(record.payload, "the header", _MOST_OF_HEADER)))
                 else:
-                    yield from self._others(found)
+                    yield from self._others(record)
         except DamagedError as error:
-            yield missing_of(found, error)
+            yield missing_of(record, error)
 
     def one(self, record: Record) -> Iterator[Item]:
         """Decode a record other than a tick or layout, which needs no earlier record."""
@@ -273,12 +273,12 @@ class StreamReader:
         self._rows.forget()
 
 
-def _missing(damage: Damage | None, found: Record, lost: int) -> Missing:
+def _missing(damage: Damage | None, record: Record, lost: int) -> Missing:
     many = f"{lost:,}" if lost > 0 else "an unknown number of"
     records = f"{many} record{'' if lost == 1 else 's'}"
     if damage is None:
         are = "is" if lost == 1 else "are"
-        return Missing(found.offset, 0, 0, f"{records} before byte {found.offset:,} {are} not there")
+        return Missing(record.offset, 0, 0, f"{records} before byte {record.offset:,} {are} not there")
     return Missing(damage.offset, damage.length, 0, f"{damage.length:,} bytes from byte {damage.offset:,} on are "
                    f"damaged: they held {records}")
 

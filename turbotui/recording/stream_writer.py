@@ -98,7 +98,7 @@ class StreamWriter:
         self._keys += 1
         index = INDEX.pack(encoded.snapshot.wall_ns, encoded.snapshot.started_ns, at, self._layout_at,
                            self._last_index, len(self._noted))
-        index += b"".join(OFFSET.pack(one) for one in self._noted)
+        index += b"".join(OFFSET.pack(offset) for offset in self._noted)
         self._noted.clear()
         self._last_index = self._put([(RecordKind.INDEX, 0, index)])
 

@@ -100,18 +100,18 @@ class DecodedTick:
         return [word + other & MASK for word, other in zip(words, self.words(against), strict=True)]
 
     def _cell(self, tag: int, word: int) -> Cell:
-        found: Cell = None
+        cell: Cell = None
         if tag == Tag.WORD:
-            found = word
+            cell = word
         elif tag == Tag.TEXT and word < len(self._texts):
-            found = self._texts[word]
+            cell = self._texts[word]
         elif tag == Tag.DOUBLE:
-            (found,) = DOUBLE.unpack(WORD.pack(word))
+            (cell,) = DOUBLE.unpack(WORD.pack(word))
         elif tag == Tag.NEGATIVE:
-            found = word - LONG
+            cell = word - LONG
         elif tag == Tag.LONG and word < len(self._texts) and _HEX.fullmatch(self._texts[word]):
-            found = int(self._texts[word], 16)
-        return found
+            cell = int(self._texts[word], 16)
+        return cell
 
 
 class LazyColumns(Mapping[str, T], Generic[T]):
@@ -131,10 +131,10 @@ class LazyColumns(Mapping[str, T], Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         number = self._numbers[name]
-        found = self._made.get(number)
-        if found is None:
-            found = self._made[number] = self._column(number)
-        return found
+        value = self._made.get(number)
+        if value is None:
+            value = self._made[number] = self._column(number)
+        return value
 
     def forget(self) -> None:
         """Let go of the decoded columns, which are decoded again if they are needed."""
@@ -216,18 +216,18 @@ class TickDecoder:
     def _tags(self, body: bytes, position: int) -> tuple[Sequence[bytes | int], int]:
         """Return each column's tag or its cells' tags, and the position behind them."""
         columns = self._lane_layout.columns
-        found: list[bytes | int] = list(body[position : position + len(columns)])
+        tags: list[bytes | int] = list(body[position : position + len(columns)])
         position += len(columns)
-        if len(found) < len(columns):
+        if len(tags) < len(columns):
             raise DamagedError("a tick has fewer columns than its layout")
-        for number, tag in enumerate(found):
+        for number, tag in enumerate(tags):
             if tag == Tag.MIXED:
                 rows = columns[number].rows
-                found[number] = body[position : position + rows]
+                tags[number] = body[position : position + rows]
                 position += rows
                 if position > len(body):
                     raise DamagedError("a tick has fewer cells than its layout")
-        return found, position
+        return tags, position
 
 
 def _extras(data: bytes, most: int) -> dict[str, object]:

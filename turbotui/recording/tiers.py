@@ -147,7 +147,7 @@ class SnapshotEncoder:
                 return layout
         layout = layout_of(snapshot, capabilities, rounded=bool(self.tier.significant))
         self._layouts.append(layout)
-        while len(self._layouts) > 1 and sum(one.size for one in self._layouts) > _MOST_LAYOUT_BYTES:
+        while len(self._layouts) > 1 and sum(layout.size for layout in self._layouts) > _MOST_LAYOUT_BYTES:
             self._layouts.popleft()
         return layout
 
@@ -198,8 +198,8 @@ class Thinning:
                        rows=self._ended.added_to(snapshot))
 
 
-def _union(one: Mapping[SignalId, frozenset[int]],
+def _union(first: Mapping[SignalId, frozenset[int]],
            other: Mapping[SignalId, frozenset[int]]) -> dict[SignalId, frozenset[int]]:
     if not other:
-        return dict(one)
-    return {name: one.get(name, frozenset()) | other.get(name, frozenset()) for name in (*one, *other)}
+        return dict(first)
+    return {name: first.get(name, frozenset()) | other.get(name, frozenset()) for name in (*first, *other)}

@@ -89,18 +89,18 @@ class Backlog:
 def _joined(before: list[Snapshot], snapshot: Snapshot) -> Snapshot:
     """A snapshot that also reports the counters that were restarted in earlier ones."""
     fresh, unsure = snapshot.fresh, snapshot.unsure
-    for one in before:
-        if one.topology is snapshot.topology:
-            fresh, unsure = _union(one.fresh, fresh, snapshot), _union(one.unsure, unsure, snapshot)
+    for earlier in before:
+        if earlier.topology is snapshot.topology:
+            fresh, unsure = _union(earlier.fresh, fresh, snapshot), _union(earlier.unsure, unsure, snapshot)
     return replace(snapshot, fresh=fresh, unsure=unsure)
 
 
 def _union(before: _Places, now: _Places, snapshot: Snapshot) -> _Places:
-    found = dict(now)
+    union = dict(now)
     for name, places in before.items():
         if name in snapshot.values:
-            found[name] = places | found.get(name, frozenset())
-    return found
+            union[name] = places | union.get(name, frozenset())
+    return union
 
 
 class Outgoing:

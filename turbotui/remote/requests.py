@@ -59,10 +59,10 @@ class RequestParser:
 
 def _parsed(line: bytes) -> frozenset[SignalId]:
     try:
-        found = parse_json(line)
+        request = parse_json(line)
     except DocumentError as error:
         raise RequestError(f"a request cannot be understood: {error}") from error
-    wanted = found.get(_WORD) if isinstance(found, dict) and len(found) == 1 else None
+    wanted = request.get(_WORD) if isinstance(request, dict) and len(request) == 1 else None
     if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
         raise RequestError(f'a request is no {{"{_WORD}": [signals]}}')
     return frozenset(wanted)
@@ -98,7 +98,7 @@ class WantedSignals:
         Late CPUs are waited for unless all readers are screens.
         """
         requests = tuple(requests)
-        self._session.waits = not requests or not all(SCREEN in one for one in requests)
+        self._session.waits = not requests or not all(SCREEN in request for request in requests)
         wanted = frozenset(itertools.chain(*requests))
         known, now = self._session.capabilities.signals, time.monotonic()
         self._last |= {name: now for name in wanted if name in known or name in self._beside}

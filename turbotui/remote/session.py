@@ -135,9 +135,9 @@ class RemoteSession(FixedColumns):
         self._present: Callable[[CounterColumn], CounterColumn] | None = None
         self.catalog: Catalog = recorded_catalog(self.capabilities)
         self._before_start: list[Frame] = []
-        for one in (first, *more):
-            self._take_frame(one)
-            self._before_start.append(one.frame)
+        for snapshot in (first, *more):
+            self._take_frame(snapshot)
+            self._before_start.append(snapshot.frame)
 
     # What the dashboard asks of every session
 
@@ -165,8 +165,8 @@ class RemoteSession(FixedColumns):
     def want(self, columns: Iterable[ColumnId]) -> None:
         """Ask the collector to read what these columns need."""
         self._columns = tuple(columns)
-        found = (self.catalog.get(name) for name in self._columns)
-        self._wanted = signals_of((column for column in found if column is not None), self.capabilities)
+        wanted_columns = (self.catalog.get(name) for name in self._columns)
+        self._wanted = signals_of((column for column in wanted_columns if column is not None), self.capabilities)
 
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
         """Do nothing, because sources of this process cannot read another machine."""
@@ -239,13 +239,13 @@ class RemoteSession(FixedColumns):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Notes on readings: losses, and a clock that differs."""
-        found = [f"{self.lost:,} FRAMES LOST: THIS SCREEN IS TOO SLOW"] if self.lost else []
+        remarks = [f"{self.lost:,} FRAMES LOST: THIS SCREEN IS TOO SLOW"] if self.lost else []
         if self.missing:
-            found.append(f"{len(self.missing)} DAMAGED")
+            remarks.append(f"{len(self.missing)} DAMAGED")
         if abs(self._behind) > _OTHER_CLOCK:
             word = "BEHIND" if self._behind > 0 else "AHEAD"
-            found.append(f"ITS CLOCK IS {_ago(abs(self._behind))} {word}")
-        return tuple(found)
+            remarks.append(f"ITS CLOCK IS {_ago(abs(self._behind))} {word}")
+        return tuple(remarks)
 
     # Listening
 
@@ -265,15 +265,15 @@ class RemoteSession(FixedColumns):
                 received = received or bool(data)
                 if data == b"":
                     why = self._why(link, received=received)
-                found = []
+                first = []
                 for item in self._incoming.take(data or b""):
                     if isinstance(item, Received):
-                        found.append(item)
+                        first.append(item)
                     else:
                         self._note(item)
-                if found:
+                if first:
                     opened.pop_all()
-                    return found
+                    return first
         answer = "a collector answered and sent no reading" if self._incoming.begun else "no collector's stream came"
         raise LinkError(why or f"{self._way.name}: {answer} in {FIRST_SECONDS:.0f} s")
 

@@ -78,9 +78,9 @@ def open_request(
     coarse = any(signal.scope is not Scope.CPU and signal.behavior is Behavior.COUNTER for signal in others.values())
     source = EventSource(request, coarse=coarse)
     source.check(machine, [events.source.filters for events in beside])
-    found = capabilities.plus(machine, source)
+    opened = capabilities.plus(machine, source)
     columns = tuple(event_column(column, request, source.traits, others) for column in request.columns)
-    return AddedEvents(request, source, columns), found
+    return AddedEvents(request, source, columns), opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +113,11 @@ def open_set(
     Raises:
         UsageError: a formula is malformed, or a title is taken.
     """
-    found: list[ChosenColumn] = []
+    chosen_columns: list[ChosenColumn] = []
     for column in wanted.columns:
         chosen, capabilities = _open_column(machine, capabilities, wanted, column, taken)
-        found.append(chosen)
-    return tuple(found), capabilities
+        chosen_columns.append(chosen)
+    return tuple(chosen_columns), capabilities
 
 
 def _open_column(
@@ -160,7 +160,7 @@ def _closest(
 ) -> tuple[Alternative, Unavailable]:
     """The most telling refusal: of an alternative for this processor, or else for any, with the reasons of all such."""
     suited = [(alternative, why) for alternative, why in refused if alternative.suits(machine.model)]
-    made = next(((one, why) for one, why in suited if one.models), None)
+    made = next(((alternative, why) for alternative, why in suited if alternative.models), None)
     if made is not None or not suited:
         return made or refused[0]
     details = list(dict.fromkeys(why.detail for _one, why in suited))

@@ -68,19 +68,19 @@ def metric_requests(machine: Machine, tables: VendorTables, text: str, *, taken:
     constants = constants or constants_of(machine)
     wanted: list[TitledMetric] = []
     refused: list[MetricRequest] = []
-    for one in _numbered(_named(constants, tables, text), constants):
-        title = _title(one, constants, taken)
+    for named in _numbered(_named(constants, tables, text), constants):
+        title = _title(named, constants, taken)
         if title in without or any(title == each.title for each in wanted):
             continue
         try:
-            expanded = expand(one.metric, tables, constants, one.runtime)
-            titled = TitledMetric(expanded, title, one.group, one.modifiers, tables.source)
+            expanded = expand(named.metric, tables, constants, named.runtime)
+            titled = TitledMetric(expanded, title, named.group, named.modifiers, tables.source)
             _check(titled, constants)
             requests((titled,), constants, text)
         except MetricError as error:
-            if not one.group:
+            if not named.group:
                 raise AddError(f'--add "{text}": {error}') from error
-            refused.append(_refused(one.metric, title, text, str(error)))
+            refused.append(_refused(named.metric, title, text, str(error)))
             continue
         wanted.append(titled)
     return (*map(MetricRequest, requests(wanted, constants, text)), *refused)
@@ -106,17 +106,17 @@ def open_metrics(
     Raises:
         AddError: an event is malformed, or its filters exclude another column's.
     """
-    found: list[AddedEvents] = []
+    added_events: list[AddedEvents] = []
     for request in planned:
         if request.refused is None:
-            added, capabilities = open_request(machine, capabilities, request.request, taken, (*beside, *found))
+            added, capabilities = open_request(machine, capabilities, request.request, taken, (*beside, *added_events))
         else:
             source = EventSource(request.request, refused=request.refused)
             capabilities = capabilities.plus(machine, source)
             added = AddedEvents(request.request, source, tuple(
                 event_column(column, request.request, {}, {}) for column in request.request.columns))
-        found.append(added)
-    return tuple(found), capabilities
+        added_events.append(added)
+    return tuple(added_events), capabilities
 
 
 def share_counters(
@@ -129,17 +129,17 @@ def share_counters(
     Returns:
         The counted events with the columns of these metrics, and the remaining requests.
     """
-    found = list(known)
+    shared = list(known)
     left: list[MetricRequest] = []
-    for one in planned:
-        request = one.request
-        at = next((at for at, other in enumerate(found) if request.events and one.refused is None
+    for metric_request in planned:
+        request = metric_request.request
+        at = next((at for at, other in enumerate(shared) if request.events and metric_request.refused is None
                    and other.counts_for(request)), None)
         if at is None:
-            left.append(one)
+            left.append(metric_request)
         else:
-            found[at] = found[at].plus(request.columns)
-    return tuple(found), tuple(left)
+            shared[at] = shared[at].plus(request.columns)
+    return tuple(shared), tuple(left)
 
 
 def _named(constants: MachineConstants, tables: VendorTables, text: str) -> Iterator[_Named]:
@@ -154,16 +154,16 @@ def _named(constants: MachineConstants, tables: VendorTables, text: str) -> Iter
             raise AddError(f'--add "{text}": {_unknown(name, tables)}')
         here = [metric for metric in (single or group) if constants.is_here(metric)]
         if not here:
-            others = dict.fromkeys(one.compat or core_of(one) for one in single or group)
+            others = dict.fromkeys(metric.compat or core_of(metric) for metric in single or group)
             raise AddError(f'--add "{text}": {name} is of another machine: of {", ".join(others)}')
-        for one in here:
-            yield _Named(one, "" if single else name.lower(), modifiers)
+        for core_metric in here:
+            yield _Named(core_metric, "" if single else name.lower(), modifiers)
 
 
 def _unknown(name: str, tables: VendorTables) -> str:
-    known = {one: one for one in (*(metric.name for metric in tables.metrics()), *tables.group_names())}
-    lower = {one.lower(): one for one in known}
-    near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
+    known = {name: name for name in (*(metric.name for metric in tables.metrics()), *tables.group_names())}
+    lower = {name.lower(): name for name in known}
+    near = [lower[near_name] for near_name in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
     hint = f"did you mean {', '.join(near)}?" if near else "turbotui events metrics lists them."
     sentence = f"{tables.source} has no metric and no group of metrics called {name}; {hint} {tables.lacks_metrics}"
     return sentence.rstrip(". ")
@@ -171,24 +171,24 @@ def _unknown(name: str, tables: VendorTables) -> str:
 
 def _numbered(named: Iterable[_Named], constants: MachineConstants) -> Iterator[_Named]:
     """Yield each metric, and a metric with a `?` once for each of its numbers."""
-    for one in named:
-        if "?" not in one.metric.expression:
-            yield one
+    for metric in named:
+        if "?" not in metric.metric.expression:
+            yield metric
             continue
-        for number in range(constants.parameters(per_chip=one.metric.aggregation == _PER_CHIP)):
-            yield replace(one, runtime=number)
+        for number in range(constants.parameters(per_chip=metric.metric.aggregation == _PER_CHIP)):
+            yield replace(metric, runtime=number)
 
 
-def _title(one: _Named, constants: MachineConstants, taken: Collection[ColumnId]) -> str:
+def _title(metric: _Named, constants: MachineConstants, taken: Collection[ColumnId]) -> str:
     """The name of a metric, with the kind of core if there are several, and with "metric:" if the name is taken."""
-    title = one.metric.name
-    core = core_of(one.metric)
+    title = metric.metric.name
+    core = core_of(metric.metric)
     if core in constants.kinds:
         title += f".{kind_word(core)}"
-    if "?" in one.metric.expression:
-        title += f"_{one.runtime}"
-    if one.modifiers:
-        title += f":{one.modifiers}"
+    if "?" in metric.metric.expression:
+        title += f"_{metric.runtime}"
+    if metric.modifiers:
+        title += f":{metric.modifiers}"
     return f"{METRIC}{title}" if title in taken else title
 
 

@@ -136,12 +136,12 @@ class AlertWatch:
     @property
     def columns(self) -> Sequence[Column[Any]]:
         """Columns that the alerts read."""
-        return [column for one in self._watched for column in one.rule.filter.columns]
+        return [column for watched in self._watched for column in watched.rule.filter.columns]
 
     @property
     def active(self) -> Sequence[Alert]:
         """Alerts that last, in the order of their rules."""
-        return [one.alert for one in self._watched if one.alert is not None]
+        return [watched.alert for watched in self._watched if watched.alert is not None]
 
     def take(self, frame: Frame, *, joined: bool = False) -> tuple[Sequence[Alert], Sequence[Alert]]:
         """Check an interval; returns the alerts that begin with it, and those that end.
@@ -163,69 +163,70 @@ class AlertWatch:
         if last_ns is not None and not joined and begin_ns != last_ns:
             ended += [self._end(alert, last_ns) for alert in self.active]
             self.forget()
-        for one in self._watched:
-            before = one.alert
-            self._judge(one, moment)
-            if before is None and one.alert is not None:
-                begun.append(one.alert)
-            elif before is not None and one.alert is None:
+        for watched in self._watched:
+            before = watched.alert
+            self._judge(watched, moment)
+            if before is None and watched.alert is not None:
+                begun.append(watched.alert)
+            elif before is not None and watched.alert is None:
                 ended.append(self._end(before, now_ns))
         return begun, ended
 
     def forget(self) -> None:
         """Start again with the next interval: current alerts have not ended, but what comes between is unknown."""
-        for one in self._watched:
-            one.since, one.alert = {}, None
+        for watched in self._watched:
+            watched.since, watched.alert = {}, None
 
     def _end(self, alert: Alert, now_ns: int) -> Alert:
         alert = replace(alert, ended_ns=now_ns)
         self.ended = [*self.ended[-KEPT + 1 :], alert]
         return alert
 
-    def _judge(self, one: _Watched, moment: AlertMoment) -> None:
+    def _judge(self, watched: _Watched, moment: AlertMoment) -> None:
         begin_ns, now_ns = moment.begin_ns, moment.end_ns
-        rule, rows = one.rule, moment.rows(one.rule)
+        rule, rows = watched.rule, moment.rows(watched.rule)
         passing = self._passing(rule.filter.condition, moment, rows)
-        one.since = {row: one.since.get(row, begin_ns) for row, passes in zip(rows, passing, strict=True) if passes}
-        long = tuple(row for row, since in one.since.items() if now_ns - since >= rule.seconds * _NS)
+        watched.since = {row: watched.since.get(row, begin_ns) for row,
+                         passes in zip(rows, passing, strict=True) if passes}
+        long = tuple(row for row, since in watched.since.items() if now_ns - since >= rule.seconds * _NS)
         if not long:
-            one.alert = None
+            watched.alert = None
             return
         better = min if rule.least else max
         values = [(value, row) for value, row in zip(
             moment.cells(rule.column, long, at_least=not rule.least), long, strict=True)
                   if isinstance(value, int | float)]
         extreme, where = better(values, key=operator.itemgetter(0), default=(None, long[0]))
-        before, name = one.alert, moment.name(where)
+        before, name = watched.alert, moment.name(where)
         names = tuple(moment.name(row) for row in long[:NAMED])
         if before is None:
-            since = min(one.since[row] for row in long)
-            one.alert = Alert(rule, since, now_ns, long, len(long), extreme, name, names)
+            since = min(watched.since[row] for row in long)
+            watched.alert = Alert(rule, since, now_ns, long, len(long), extreme, name, names)
             return
         known = before.extreme
         if known is not None and (extreme is None or better(known, extreme) == known):
             extreme, name = known, before.extreme_name
-        one.alert = replace(before, rows=long, most=max(before.most, len(long)), extreme=extreme, extreme_name=name,
-                            names=names)
+        watched.alert = replace(before, rows=long, most=max(before.most, len(long)), extreme=extreme, extreme_name=name,
+                                names=names)
 
     def _passing(self, condition: Condition[Column[Any]], moment: AlertMoment,
                  rows: Sequence[Hashable]) -> Sequence[bool | None]:
         """Whether rows meet a condition; None where that is unknown."""
         if isinstance(condition, JoinedConditions):
             parts = [self._passing(part, moment, rows) for part in condition.parts]
-            return [condition.joined(found) for found in zip(*parts, strict=True)] if parts else (
+            return [condition.joined(row_parts) for row_parts in zip(*parts, strict=True)] if parts else (
                 [condition.joined(())] * len(rows))
         simple = _simple(condition) if isinstance(condition, Comparison) else None
         if simple is not None:
             column, holds, limit = simple
             limit = limit if column.shown is None else column.shown.back(limit)
             values = moment.cells(column, rows)
-            found = [holds(value, limit) if isinstance(value, int | float) else None for value in values]
-            if None in found and holds in (operator.gt, operator.ge):
+            flags = [holds(value, limit) if isinstance(value, int | float) else None for value in values]
+            if None in flags and holds in (operator.gt, operator.ge):
                 least = moment.cells(column, rows, at_least=True)
                 return [True if known is None and isinstance(value, int | float) and holds(value, limit) else known
-                        for known, value in zip(found, least, strict=True)]
-            return found
+                        for known, value in zip(flags, least, strict=True)]
+            return flags
         return [condition.holds(_filter_row(moment, row)) for row in rows]
 
 
@@ -233,10 +234,11 @@ def _filter_row(moment: AlertMoment, row: Hashable) -> FilterRow[Column[Any]]:
     return FilterRow(moment.words(row), lambda column: column.as_shown(moment.cells(column, (row,))[0]))
 
 
-def _simple(one: Comparison[Column[Any]]) -> tuple[Column[Any], Callable[[float, float], bool], float] | None:
+def _simple(comparison: Comparison[Column[Any]]) -> tuple[Column[Any], Callable[[float, float], bool], float] | None:
     """The column, sign and number of a comparison that consists of just these."""
-    if (isinstance(one.right, str) or one.right.names or not one.left.names or len(one.left.steps) != 1
-            or one.sign not in _SIGNS):
+    if (isinstance(comparison.right, str) or comparison.right.names or not comparison.left.names
+        or len(comparison.left.steps) != 1
+            or comparison.sign not in _SIGNS):
         return None
-    limit = one.right.evaluate({})
-    return None if limit is None else (one.columns[one.left.names[0]], _SIGNS[one.sign], limit)
+    limit = comparison.right.evaluate({})
+    return None if limit is None else (comparison.columns[comparison.left.names[0]], _SIGNS[comparison.sign], limit)

@@ -82,8 +82,8 @@ class Readings:
     def known(self) -> Readings:
         """A copy without failed reads."""
         readings = Readings()
-        for one in self.each():
-            readings.add(*one)
+        for answer in self.each():
+            readings.add(*answer)
         return readings
 
     def kind(self) -> Readings:

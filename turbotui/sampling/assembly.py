@@ -64,14 +64,14 @@ class Assembler:
 
     def assemble(self, answers: Iterable[Answer], tick: Tick) -> Snapshot:
         """Assemble the snapshot of all answers to a tick."""
-        found = TickColumns(self._column_sizes, self._clock_sizes)
+        columns_now = TickColumns(self._column_sizes, self._clock_sizes)
         fresh: dict[SignalId, set[int]] = {}
         gone: set[int] = set()
         failures: dict[tuple[str, int], str] = {}
         interrupted: dict[tuple[str, int], int] = {}
         spans: list[tuple[int, int]] = []
         ordered = sorted(answers, key=_first_cpu)  # in the same order at every tick, whichever worker was quicker
-        self._put(ordered, found)
+        self._put(ordered, columns_now)
         for answer in ordered:
             gone |= answer.gone
             failures.update(answer.failures)
@@ -88,14 +88,15 @@ class Assembler:
                     spans.append((shared.started_ns, shared.ended_ns))
                 if shared.raw is None:
                     continue
-                self._put_shared(shared, found)
+                self._put_shared(shared, columns_now)
                 if (shared.source, SHARED) in began:
                     fresh.update((name, set(range(len(row))))
                                  for name, row in zip(shared.signals, shared.raw, strict=True)
                                  if len(row) == self._column_sizes.get(name))
-        clocks = [_later(clock, tick.slept_ns) for clock in found.clocks]
+        clocks = [_later(clock, tick.slept_ns) for clock in columns_now.clocks]
         stamps = {name: clocks[self._clocks[name]] for name in self._signals}
-        columns: dict[SignalId, Sequence[Raw]] = {name: packed(column) if (column := found.values.get(name)) is not None
+        columns: dict[SignalId, Sequence[Raw]] = {name: packed(column)
+                                                  if (column := columns_now.values.get(name)) is not None
             else [None] * size for name, size in self._column_sizes.items()}
         fresh |= {name: set(range(self._column_sizes[name])) for name in tick.anew if name in self._column_sizes}
         wraps, unsure = self._wrapped(columns, stamps, tick.slept_ns)
@@ -117,14 +118,14 @@ class Assembler:
         still = None if instant is None else instant.seconds({name: values[name] for name in self._counters}, now_ns)
         if still is not None:
             return {name: dict.fromkeys(range(self._column_sizes[name]), still) for name in self._counters}
-        found: dict[SignalId, Mapping[int, float]] = {}
+        still_times: dict[SignalId, Mapping[int, float]] = {}
         for name in self._must_move:
             rows = [instance.row for instance in self._topology.instances(self._capabilities.signals[name].scope)]
             began = frozenset(fresh.get(name, ()))
             dead = self._liveness.see(name, rows, values[name], stamps[name], began)
             if dead:
-                found[name] = dead
-        return found
+                still_times[name] = dead
+        return still_times
 
     def _put(self, answers: Sequence[Answer], columns: TickColumns) -> None:
         """Put values and time stamps into their columns; a failed reading leaves its places empty."""

@@ -166,13 +166,13 @@ class Capabilities:
                         known.pop(name, None)
         for source in come:
             probe = probes[source.id] = HiddenSources(machine).unhidden(source.id, _probe(source, machine))
-            for name, found in probe.signals.items():
+            for name, signal in probe.signals.items():
                 for known in (signals, provider, missing):
                     known.pop(name, None)
-                if isinstance(found, Signal):
-                    signals[name], provider[name] = found, source
+                if isinstance(signal, Signal):
+                    signals[name], provider[name] = signal, source
                 else:
-                    missing[name] = found
+                    missing[name] = signal
         away |= {source.id for source in come}
         others = tuple(other for other in self.sources if other.id not in away)
         return replace(self, sources=(*others, *come), probes=probes, signals=signals, provider=provider,
@@ -205,31 +205,31 @@ def probe_sources(machine: Machine, sources: Sequence[Source]) -> Capabilities:
     signals: dict[SignalId, Signal] = {}
     provider: dict[SignalId, Source] = {}
     missing: dict[SignalId, Unavailable] = {}
-    ranked = [(source, name, found) for source in sources for name, found in probes[source.id].signals.items()]
+    ranked = [(source, name, signal) for source in sources for name, signal in probes[source.id].signals.items()]
     if any(probe.doubtful for probe in probes.values()):
-        ranked.sort(key=lambda one: one[1] in probes[one[0].id].doubtful)
-    for source, name, found in ranked:
+        ranked.sort(key=lambda offer: offer[1] in probes[offer[0].id].doubtful)
+    for source, name, signal in ranked:
         if name in signals:
             continue
-        if isinstance(found, Signal):
-            signals[name] = found
+        if isinstance(signal, Signal):
+            signals[name] = signal
             provider[name] = source
             missing.pop(name, None)
         else:
-            missing[name] = _better(missing.get(name), found)
+            missing[name] = _better(missing.get(name), signal)
     capabilities = Capabilities(tuple(sources), probes, signals, provider, missing, refused, remarks(machine))
     return _with_compared(machine, capabilities)
 
 
-def _with_compared(machine: Machine, found: Capabilities) -> Capabilities:
+def _with_compared(machine: Machine, capabilities: Capabilities) -> Capabilities:
     """Add the second sources of signals that are compared with each other."""
-    signals, provider, probes = dict(found.signals), dict(found.provider), dict(found.probes)
+    signals, provider, probes = dict(capabilities.signals), dict(capabilities.provider), dict(capabilities.probes)
     beside: dict[SignalId, tuple[SignalId, ...]] = {}
     sources: list[Source] = []
-    for source in found.sources:
-        known = found.probes[source.id].signals
+    for source in capabilities.sources:
+        known = capabilities.probes[source.id].signals
         others = {name: other for name in COMPARED if isinstance(other := known.get(name), Signal)
-                  and found.provider[name] is not source}
+                  and capabilities.provider[name] is not source}
         if not others or source.shared:
             continue
         second = SecondSource(source, others)
@@ -239,8 +239,9 @@ def _with_compared(machine: Machine, found: Capabilities) -> Capabilities:
             alias = second_id(name, source)
             beside[name] = (*beside.get(name, ()), alias)
             provider[alias] = second
-        signals |= {alias: one for alias, one in probes[second.id].signals.items() if isinstance(one, Signal)}
-    return replace(found, sources=(*found.sources, *sources), probes=probes, signals=signals, provider=provider,
+        signals |= {alias: signal for alias, signal in probes[second.id].signals.items() if isinstance(signal, Signal)}
+    return replace(capabilities, sources=(*capabilities.sources, *sources), probes=probes, signals=signals,
+                   provider=provider,
                    beside=beside)
 
 

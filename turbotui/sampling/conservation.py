@@ -100,9 +100,9 @@ def times_of_kernel(interval: Differences) -> Mapping[SignalId, Mapping[int, Una
     if None not in wholes:
         return {}
     times, spans = interval.measured(BOOKED), interval.spans(BOOKED)
-    found = {at: why for at, (one, time, span) in enumerate(zip(wholes, times, spans, strict=True))
-             if one is None and (why := _why_not(interval, at, time, span))}
-    return dict.fromkeys((*interval.capabilities.signals[BOOKED].made_of, *GUEST_TIMES, BOOKED, WHOLE), found)
+    unbooked_at = {at: why for at, (whole, time, span) in enumerate(zip(wholes, times, spans, strict=True))
+                   if whole is None and (why := _why_not(interval, at, time, span))}
+    return dict.fromkeys((*interval.capabilities.signals[BOOKED].made_of, *GUEST_TIMES, BOOKED, WHOLE), unbooked_at)
 
 
 def _why_not(interval: Differences, at: int, time: float | None, span: float | None) -> Unavailable | None:
@@ -137,13 +137,13 @@ def unbooked(interval: Differences) -> dict[SignalId, dict[int, str]]:
     times, wholes = interval.measured(BOOKED), interval.measured(WHOLE)
     if wholes is times:
         return {}
-    found = {
-        at: f"cpu {interval.topology.cpus[at]}: /proc/stat booked {time:.2f} s of {one:.3g} s; nobody knows what ran in"
-            " the rest (a guest without steal accounting, nohz_full, a suspension), which is in no state's share"
-        for at, (time, one) in enumerate(zip(times, wholes, strict=True))
-        if time is not None and one is not None and time < one
+    lost = {
+        at: f"cpu {interval.topology.cpus[at]}: /proc/stat booked {time:.2f} s of {whole:.3g} s; nobody knows what ran"
+            " in the rest (a guest without steal accounting, nohz_full, a suspension), which is in no state's share"
+        for at, (time, whole) in enumerate(zip(times, wholes, strict=True))
+        if time is not None and whole is not None and time < whole
     }
-    return dict.fromkeys((*interval.capabilities.signals[BOOKED].made_of, WHOLE), found) if found else {}
+    return dict.fromkeys((*interval.capabilities.signals[BOOKED].made_of, WHOLE), lost) if lost else {}
 
 
 def times_of_idle_states(interval: Differences) -> Mapping[SignalId, Mapping[int, Unavailable]]:
@@ -159,13 +159,13 @@ def times_of_idle_states(interval: Differences) -> Mapping[SignalId, Mapping[int
         return {}  # the usual case; kinds of core may have unequal states
     spans = interval.spans(names[0])
     columns = [interval.measured(name) for name in names]
-    found: dict[int, Unavailable] = {}
+    unavailables: dict[int, Unavailable] = {}
     for at, (span, items) in enumerate(zip(spans, zip(*columns, strict=True), strict=True)):
         total = math.fsum(item for item in items if item is not None)
         if span is not None and total > span * _IDLE_SHARE + _IDLE_SECONDS:
-            found[at] = Unavailable(
+            unavailables[at] = Unavailable(
                 Reason.CONTRADICTED,
                 f"cpuidle booked {total:.3g} s of idle states on cpu {interval.topology.cpus[at]} in {span:.3g} s: it"
                 " books a sleep when it ends, and this holds time before the interval, or a counter was set",
             )
-    return dict.fromkeys(names, found) if found else {}
+    return dict.fromkeys(names, unavailables) if unavailables else {}

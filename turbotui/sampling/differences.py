@@ -55,16 +55,16 @@ class Differences(ABC):
 
     def measured(self, name: SignalId) -> Numbers:
         """`deltas` before plausibility rules: everything that was read, believed or not."""
-        found = self._measured.get(name)
-        if found is None:
+        values = self._measured.get(name)
+        if values is None:
             signal, rose = self.capabilities.signals[name], self.rose(name)
             factor = factor_of(signal)
             if rose is None:
-                found = self._difference(signal)
+                values = self._difference(signal)
             else:
-                found = rose if factor is None else [item * factor for item in rose]
-            self._measured[name] = found
-        return found
+                values = rose if factor is None else [item * factor for item in rose]
+            self._measured[name] = values
+        return values
 
     def measured_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
         """`measured` of these instances."""
@@ -81,37 +81,37 @@ class Differences(ABC):
 
     def spans(self, name: SignalId) -> Numbers:
         """Seconds between the two readings per instance of the signal's scope."""
-        found = self._spans.get(name)
-        if found is None:
+        spans = self._spans.get(name)
+        if spans is None:
             name = self.capabilities.signals[name].read_as
-            found = self._spans.get(name)
-        if found is None:
+            spans = self._spans.get(name)
+        if spans is None:
             older, newer = self.stamps(name)
             if newer is None or older is None:
-                found = [None] * len(self.topology.instances(self.capabilities.signals[name].scope))
+                spans = [None] * len(self.topology.instances(self.capabilities.signals[name].scope))
             else:
                 # signals that are read together share their stamps and therefore these spans; stamps that were
                 # assembled here live too short to be recognised by identity
                 key = (id(older), id(newer))
                 lasting = self.older is not None and older is self.older.stamps.get(name)
                 shared = self._shared_spans.get(key) if lasting else None
-                found = seconds(older, newer) if shared is None else shared
+                spans = seconds(older, newer) if shared is None else shared
                 if lasting:
-                    self._shared_spans[key] = found
-            self._spans[name] = found
-        return found
+                    self._shared_spans[key] = spans
+            self._spans[name] = spans
+        return spans
 
     def shortest(self, name: SignalId) -> float:
         """The shortest known of the `spans`; 0 if none is known."""
         spans = self.spans(name)
-        found = self._shortest.get(id(spans))
-        if found is None:
+        value = self._shortest.get(id(spans))
+        if value is None:
             try:
-                found = min(cast("Sequence[float]", spans), default=0.0) or 0.0  # a single one may be unknown
+                value = min(cast("Sequence[float]", spans), default=0.0) or 0.0  # a single one may be unknown
             except TypeError:  # one is unknown
-                found = min(filter(None, spans), default=0.0)
-            self._shortest[id(spans)] = found
-        return found
+                value = min(filter(None, spans), default=0.0)
+            self._shortest[id(spans)] = value
+        return value
 
     def spans_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
         """`spans` of these instances."""
@@ -126,17 +126,17 @@ class Differences(ABC):
 
     def levels_read(self, name: SignalId) -> Numbers:
         """`levels` before plausibility rules."""
-        found = self._levels_read.get(name)
-        if found is None:
+        values = self._levels_read.get(name)
+        if values is None:
             signal = self.capabilities.signals[name]
             size = len(self.topology.instances(signal.scope))
             if signal.behavior is Behavior.CONSTANT:
-                found = [signal.value(signal.constant)] * size
+                values = [signal.value(signal.constant)] * size
             else:
                 raw = self.newer.values.get(name)
-                found = [None] * size if raw is None else _values(signal, raw)
-            self._levels_read[name] = found
-        return found
+                values = [None] * size if raw is None else _values(signal, raw)
+            self._levels_read[name] = values
+        return values
 
     def was_read(self, name: SignalId) -> bool:
         """Whether a signal was read at both ends of the interval."""
@@ -164,15 +164,15 @@ class Differences(ABC):
         if self.older.topology is self.topology:
             if not fresh:
                 return items
-            found: list[T | None] = list(items)
+            befores: list[T | None] = list(items)
         else:
             scope = self.capabilities.signals[name].scope
             rows = (instance.row for instance in self.older.topology.instances(scope))
             place = dict(zip(rows, items, strict=True))
-            found = [place.get(instance.row) for instance in self.topology.instances(scope)]
+            befores = [place.get(instance.row) for instance in self.topology.instances(scope)]
         for position in fresh:
-            found[position] = None
-        return found
+            befores[position] = None
+        return befores
 
     def older_values(self, name: SignalId) -> Sequence[Raw] | None:
         """The raw values at the start of the interval, in the newer snapshot's order."""
@@ -185,14 +185,14 @@ class Differences(ABC):
         """The increases of a counter, whether plausible or not."""
         if name in self._rises:
             return self._rises[name]
-        signal, found = self.capabilities.signals[name], None
+        signal, rising = self.capabilities.signals[name], None
         if signal.width_bits >= 64 and signal.low_bit == 0 and (not signal.running or self._ran_throughout(signal)):
             newer = self.newer.values.get(name)
             older = self.older_values(name)
             if newer is not None and older is not None:
-                found = rises(older, newer)
-        self._rises[name] = found
-        return found
+                rising = rises(older, newer)
+        self._rises[name] = rising
+        return rising
 
     def _ran_throughout(self, signal: Signal) -> bool:
         """Whether a counter that can be multiplexed was not, on any instance, so that nothing has to be scaled."""

@@ -44,17 +44,17 @@ _STATES: tuple[tuple[SignalId, str], ...] = (
 
 def disagreements(interval: Interval) -> Marks:
     """Every contradiction in an interval; empty if there is none."""
-    found: Marks = {}
+    marks: Marks = {}
     for rule in RULES:
         for name, at in rule(interval).items():
-            texts = found.setdefault(name, {})
+            texts = marks.setdefault(name, {})
             for position, text in at.items():
                 texts[position] = f"{texts[position]}; {text}" if position in texts else text
-    return found
+    return marks
 
 
 def _parts_over_wholes(interval: Interval) -> Marks:
-    found: Marks = {}
+    marks: Marks = {}
     for part, whole in PARTS:
         if not (interval.was_read(part) and interval.was_read(whole)):
             continue
@@ -71,9 +71,9 @@ def _parts_over_wholes(interval: Interval) -> Marks:
             used = math.fsum(item for item in items if item is not None)
             if used > limit * (1 + _OVER_SHARE) + _OVER_WATTS:
                 text = f"{part} {used:.2f} W is more than {whole} {limit:.2f} W, which contains it"
-                found.setdefault(part, {}).update(dict.fromkeys(places, text))
-                found.setdefault(whole, {})[position] = text
-    return found
+                marks.setdefault(part, {}).update(dict.fromkeys(places, text))
+                marks.setdefault(whole, {})[position] = text
+    return marks
 
 
 def _states_beyond_the_interval(interval: Interval) -> Marks:
@@ -82,7 +82,7 @@ def _states_beyond_the_interval(interval: Interval) -> Marks:
         return {}
     topology, signals = interval.topology, interval.capabilities.signals
     ticks, columns = reference_ticks(interval), [_by_cpu(interval, name) for name, _word in read]
-    found: Marks = {}
+    marks: Marks = {}
     for at in _beyond(columns, ticks):
         whole, span = ticks[at] or 0.0, interval.spans_at("tsc", (at,))[0]
         shares = [100.0 * (column[at] or 0.0) / whole for column in columns]
@@ -91,8 +91,8 @@ def _states_beyond_the_interval(interval: Interval) -> Marks:
         terms = " + ".join(f"{word} {share:.1f} %" for (_name, word), share in zip(read, shares, strict=True))
         text = f"cpu {topology.cpus[at]}: {terms} is {math.fsum(shares):.1f} % of the interval"
         for name, _word in read:
-            found.setdefault(name, {})[topology.index(signals[name].scope, topology.cpus[at])] = text
-    return found
+            marks.setdefault(name, {})[topology.index(signals[name].scope, topology.cpus[at])] = text
+    return marks
 
 
 def _beyond(columns: Sequence[Numbers], ticks: Numbers) -> Sequence[int]:
@@ -118,26 +118,26 @@ def _by_cpu(interval: Interval, name: SignalId) -> Numbers:
 
 def _sources_apart(interval: Interval) -> Marks:
     """Domains for which two sources report different power over the same time."""
-    found: Marks = {}
+    marks: Marks = {}
     for name, others in interval.capabilities.beside.items():
         for other in others:
             if interval.was_read(name) and interval.was_read(other):
                 for position, text in _apart(interval, name, other):
-                    found.setdefault(name, {})[position] = text
-    return found
+                    marks.setdefault(name, {})[position] = text
+    return marks
 
 
 def _apart(interval: Interval, name: SignalId, other: SignalId) -> Iterator[tuple[int, str]]:
     """The positions of a signal at which another source reports something else."""
     capabilities, topology = interval.capabilities, interval.topology
-    scope = max((capabilities.signals[one].scope for one in (name, other)), key=lambda one: one.rank)
+    scope = max((capabilities.signals[scope].scope for scope in (name, other)), key=lambda scope: scope.rank)
     for instance in topology.instances(scope):
-        ours, theirs = (_watts_in(interval, one, instance) for one in (name, other))
+        ours, theirs = (_watts_in(interval, power, instance) for power in (name, other))
         if ours is None or theirs is None or not _same_time(interval, name, other, instance.cpus[0]):
             continue
         if abs(ours - theirs) > max(ours, theirs) * _OVER_SHARE + _OVER_WATTS:
             place = "" if scope is Scope.SYSTEM else f" of {scope.value} {instance.label}"
-            here, there = (capabilities.provider[one].title for one in (name, other))
+            here, there = (capabilities.provider[power].title for power in (name, other))
             text = f"{name}{place}: {ours:.2f} W by {here}, {theirs:.2f} W by {there}"
             for position in topology.parts(instance.row, capabilities.signals[name].scope):
                 yield position, text
@@ -154,10 +154,10 @@ def _watts_in(interval: Interval, name: SignalId, instance: Instance) -> float |
 def _same_time(interval: Interval, name: SignalId, other: SignalId, cpu: int) -> bool:
     """Whether two readings cover nearly the same time, so that they should agree."""
     moments, spans = [], []
-    for one in (name, other):
-        at = interval.topology.index(interval.capabilities.signals[one].scope, cpu)
-        moments.append(interval.newer.stamps[one][at] * 1e-9)
-        spans.append(interval.spans(one)[at] or 0.0)
+    for power in (name, other):
+        at = interval.topology.index(interval.capabilities.signals[power].scope, cpu)
+        moments.append(interval.newer.stamps[power][at] * 1e-9)
+        spans.append(interval.spans(power)[at] or 0.0)
     shortest = min(spans)
     ends, begins = abs(moments[0] - moments[1]), abs((moments[0] - spans[0]) - (moments[1] - spans[1]))
     return shortest >= 0.9 * COMPARED_SECONDS and max(ends, begins) <= _APART_SHARE * shortest

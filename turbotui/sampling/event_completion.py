@@ -29,11 +29,11 @@ def complete_added(host: Host, text: str, limit: int = 50) -> tuple[str, ...]:
     before, comma, token = text.rpartition(",")
     head = before + comma
     if before.startswith("pmt"):
-        found = [word for word in _TELEMETRY if word.startswith(token)]
+        completions = [word for word in _TELEMETRY if word.startswith(token)]
     else:
         words = (*_WORDS, "perf/", "pmt,", "/sys/", "msr0x") if token else ("perf/", "msr0x", "/sys/", "pmt,")
-        found = _places(host, token) or [word for word in words if word.startswith(token)]
-    return tuple(head + word for word in found[:limit] if head + word != text)
+        completions = _places(host, token) or [word for word in words if word.startswith(token)]
+    return tuple(head + word for word in completions[:limit] if head + word != text)
 
 
 def _places(host: Host, token: str) -> list[str]:
@@ -97,18 +97,20 @@ def complete_events(
         return () if search is None else tuple(_metrics(search, text))[:limit]
     if text.startswith(SET) or (text and SET.startswith(text)):
         names = [Completion(f"{SET}{name}", sets[name].title) for name in sorted(sets)]
-        return tuple(one for one in names if one.text.startswith(text) and one.text != text)[:limit]
+        return tuple(completion for completion in names
+                     if completion.text.startswith(text) and completion.text != text)[:limit]
     if _SEVERAL_WORDS.fullmatch(text):
         return tuple(_vendors(search, text, limit))
     devices = Devices.of(host)
     before, word, pmu = _last_word(text, devices)
     if pmu:
-        found = [*_terms(devices, pmu, word), *_vendors_of(search, devices, pmu, word, limit)]
+        completions = [*_terms(devices, pmu, word), *_vendors_of(search, devices, pmu, word, limit)]
     else:
-        found = list(_words(devices, word, after_event=before.endswith(",")))
-        known = {completion.text for completion in found}
-        found += (one for one in _vendors(search, word, limit) if one.text not in known)
-    return tuple(Completion(before + one.text, one.note) for one in found if before + one.text != text)[:limit]
+        completions = list(_words(devices, word, after_event=before.endswith(",")))
+        known = {completion.text for completion in completions}
+        completions += (completion for completion in _vendors(search, word, limit) if completion.text not in known)
+    return tuple(Completion(before + completion.text, completion.note)
+                 for completion in completions if before + completion.text != text)[:limit]
 
 
 def _vendors(search: EventSearch | None, text: str, limit: int) -> Iterator[Completion]:
@@ -118,10 +120,10 @@ def _vendors(search: EventSearch | None, text: str, limit: int) -> Iterator[Comp
 
 
 def _vendors_of(search: EventSearch | None, devices: Devices, pmu: str, word: str, limit: int) -> Iterator[Completion]:
-    for one in devices.matching(pmu)[:1]:
-        rows = () if search is None or "=" in word else search.find(word, limit, one.name)
+    for device in devices.matching(pmu)[:1]:
+        rows = () if search is None or "=" in word else search.find(word, limit, device.name)
         yield from (Completion(f"{row.name}/", row.brief or row.description)
-                    for row in rows if row.name not in one.events)
+                    for row in rows if row.name not in device.events)
 
 
 def _metrics(search: EventSearch, text: str) -> Iterator[Completion]:
@@ -163,14 +165,14 @@ def _named(devices: Devices, word: str) -> list[str]:
 
 def _terms(devices: Devices, pmu: str, word: str) -> Iterator[Completion]:
     seen = set()
-    for one in devices.matching(pmu):
-        for name, event in one.events.items():
+    for device in devices.matching(pmu):
+        for name, event in device.events.items():
             if name.startswith(word) and name not in seen:
                 seen.add(name)
                 unit = f"in {event.unit}" if event.unit else ""
                 yield Completion(f"{name}/", unit or event.text)
-    for one in devices.matching(pmu)[:1]:
-        for name, form in one.formats.items():
+    for device in devices.matching(pmu)[:1]:
+        for name, form in device.formats.items():
             if name.startswith(word) and name not in seen:
                 width = len(form.bits)
                 yield Completion(f"{name}=", f"a term of {width} bit{'s' if width > 1 else ''}")
@@ -186,7 +188,7 @@ def _words(devices: Devices, word: str, *, after_event: bool) -> Iterator[Comple
         generic = [(name, note) for names, note in ((HARDWARE_NAMES, "cores"), (SOFTWARE_NAMES, "kernel"))
                    for name in names]
     else:
-        generic = [one for one in _COMMON if hardware or one[0] in SOFTWARE_NAMES]
+        generic = [common for common in _COMMON if hardware or common[0] in SOFTWARE_NAMES]
     yield from (Completion(name, note) for name, note in generic if name.startswith(word))
     if not word:
         yield Completion(SET, "a set of columns: ipc, memory, topdown ...")

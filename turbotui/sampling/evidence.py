@@ -172,17 +172,17 @@ def _evidence(frame: Frame, column: CounterColumn, signal: Signal, row: RowId, m
     others = []
     for source in frame.capabilities.sources:
         probe = frame.capabilities.probes.get(source.id)
-        found = None if probe is None else probe.signals.get(signal.id)
-        if source is not chosen and isinstance(found, Signal):
-            others.append((source.title, found.origin))
+        entry = None if probe is None else probe.signals.get(signal.id)
+        if source is not chosen and isinstance(entry, Signal):
+            others.append((source.title, entry.origin))
     return Evidence(signal=signal, label=label, source=chosen.title, others=tuple(others),
         value=inputs.delta(signal.id) if counter else inputs.value(signal.id), count=len(places),
         parts=tuple(_parts(frame, signal, places[:most])))
 
 
 def _places(frame: Frame, inputs: RowInputs, signal: Signal) -> Sequence[int]:
-    found = inputs.positions(signal)
-    return range(len(frame.topology.instances(signal.scope))) if found is None else found
+    places = inputs.positions(signal)
+    return range(len(frame.topology.instances(signal.scope))) if places is None else places
 
 
 def _parts(frame: Frame, signal: Signal, places: Sequence[int]) -> Iterator[EvidencePart]:

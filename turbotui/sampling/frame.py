@@ -99,8 +99,8 @@ class Frame(Interval):
         known = self._stale.get(id(stamps))
         if known is None:
             began = self.newer.started_ns
-            found = frozenset(at for at, stamp in enumerate(stamps) if 0 < stamp < began)
-            known = self._stale[id(stamps)] = stamps, found
+            before = frozenset(at for at, stamp in enumerate(stamps) if 0 < stamp < began)
+            known = self._stale[id(stamps)] = stamps, before
         return known[1]
 
     def cell(self, column: CounterColumn, row: RowId) -> Value:
@@ -215,8 +215,8 @@ class Frame(Interval):
 
     def _cpus_without(self, names: tuple[SignalId, ...]) -> frozenset[int]:
         """The CPUs of all instances for which one of these signals is unknown although it is known for others."""
-        found = self._without.get(names)
-        if found is None:
+        without = self._without.get(names)
+        if without is None:
             cpus: set[int] = set()
             for name in names:
                 signal = self.capabilities.signals[name]
@@ -225,8 +225,8 @@ class Frame(Interval):
                 if items.count(None) < len(items):
                     cpus.update(*(instance.cpus for instance, item, cpu in zip(instances, items, reading, strict=True)
                         if item is None and cpu not in signal.absent))
-            found = self._without[names] = frozenset(cpus)
-        return found
+            without = self._without[names] = frozenset(cpus)
+        return without
 
     def why(self, column: CounterColumn, row: RowId) -> Unavailable | None:
         """Why a cell is None; None if it has a value."""
@@ -301,13 +301,13 @@ class Frame(Interval):
         if home is None:
             return ()
         inputs = self.inputs(home)
-        found: dict[str, None] = {}
+        whys: dict[str, None] = {}
         for name in (*column.needs, *column.wants):
             at = marks.get(name)
             if at:
                 inside = inputs.positions(self.capabilities.signals[name])
-                found |= dict.fromkeys(text for position, text in at.items() if inside is None or position in inside)
-        return tuple(found)
+                whys |= dict.fromkeys(text for position, text in at.items() if inside is None or position in inside)
+        return tuple(whys)
 
     def disputes(self, column: CounterColumn) -> bool:
         """Whether some cell of a column may be `disputed`."""
@@ -347,12 +347,12 @@ class Frame(Interval):
 
     def gaps_behind(self, column: CounterColumn) -> Sequence[SignalId]:
         """The signals of a column without a number on some instance of the machine."""
-        found = self._lacks.get(column.id)
-        if found is None:
+        gaps = self._lacks.get(column.id)
+        if gaps is None:
             signals = self.capabilities.signals
-            found = self._lacks[column.id] = [
+            gaps = self._lacks[column.id] = [
                 name for name in (*column.needs, *column.wants) if name in signals and self.has_gaps(name)]
-        return found
+        return gaps
 
     def estimated(self, column: CounterColumn, row: RowId) -> bool:
         """Whether the cell was measured in a part of the interval only: sampled, or counted in turns and scaled."""

@@ -57,11 +57,11 @@ class Interval(Differences):
     # Counters that are made of others
 
     def measured(self, name: SignalId) -> Numbers:
-        found = self._measured.get(name)
-        if found is None:
+        values = self._measured.get(name)
+        if values is None:
             made = DERIVED.get(name)
-            found = self._measured[name] = super().measured(name) if made is None else made(self)
-        return found
+            values = self._measured[name] = super().measured(name) if made is None else made(self)
+        return values
 
     # Columns of rows
 
@@ -90,55 +90,55 @@ class Interval(Differences):
 
     def deltas(self, name: SignalId) -> Numbers:
         """Increase of a counter per instance of its scope; None if unknown or not believed."""
-        found = self._deltas.get(name)
-        if found is None:
-            found, doubted = self.measured(name), self.unbelieved(name)
+        deltas = self._deltas.get(name)
+        if deltas is None:
+            deltas, doubted = self.measured(name), self.unbelieved(name)
             if doubted:
-                found = [None if position in doubted else item for position, item in enumerate(found)]
-            self._deltas[name] = found
-        return found
+                deltas = [None if position in doubted else item for position, item in enumerate(deltas)]
+            self._deltas[name] = deltas
+        return deltas
 
     def unbelieved(self, name: SignalId) -> Mapping[int, Unavailable]:
         """The positions at which a counter's increase or a gauge's value is not believed, with reasons."""
-        found = self._unbelieved.get(name)
-        if found is None:
-            found = self._unbelieved[name] = unbelieved(self, name, self.findings)
-        return found
+        whys = self._unbelieved.get(name)
+        if whys is None:
+            whys = self._unbelieved[name] = unbelieved(self, name, self.findings)
+        return whys
 
     def findings(self, rule: Rule) -> Unbelieved:
         """The result of a plausibility rule on this interval, computed once."""
-        found = self._findings.get(rule)
-        if found is None:
-            found = self._findings[rule] = rule.find(self)
-        return found
+        findings = self._findings.get(rule)
+        if findings is None:
+            findings = self._findings[rule] = rule.find(self)
+        return findings
 
     def rates(self, name: SignalId) -> Numbers:
         """Increase per second per instance of the signal's scope."""
-        found = self._rates.get(name)
-        if found is None:
-            found = self._rates[name] = quotients(self.deltas(name), self.spans(name))
-        return found
+        rates = self._rates.get(name)
+        if rates is None:
+            rates = self._rates[name] = quotients(self.deltas(name), self.spans(name))
+        return rates
 
     def levels(self, name: SignalId) -> Numbers:
         """A gauge at the newer snapshot (or a constant) per instance of the signal's scope; None if not believed."""
-        found = self._levels.get(name)
-        if found is None:
-            found, doubted = self.levels_read(name), self.unbelieved(name)
+        levels = self._levels.get(name)
+        if levels is None:
+            levels, doubted = self.levels_read(name), self.unbelieved(name)
             if doubted:
-                found = [None if position in doubted else item for position, item in enumerate(found)]
-            self._levels[name] = found
-        return found
+                levels = [None if position in doubted else item for position, item in enumerate(levels)]
+            self._levels[name] = levels
+        return levels
 
     def texts(self, name: SignalId) -> Sequence[str | None]:
         """A text gauge per instance of the signal's scope."""
-        found = self._texts.get(name)
-        if found is None:
+        texts = self._texts.get(name)
+        if texts is None:
             signal = self.capabilities.signals[name]
             raw: Sequence[Raw] = self.newer.values.get(name, ())
             if signal.behavior is Behavior.CONSTANT:
                 raw = [signal.constant] * len(self.topology.instances(signal.scope))
-            found = self._texts[name] = [item if isinstance(item, str) else None for item in raw]
-        return found
+            texts = self._texts[name] = [item if isinstance(item, str) else None for item in raw]
+        return texts
 
     # Some instances
 
@@ -172,10 +172,10 @@ class Interval(Differences):
             if rose and signal.reduce in {Reduce.SUM, Reduce.MEAN}:
                 factor, total = factor_of(signal), sum(rose)
                 whole = total if factor is None else total * factor
-                found: float | None = whole if signal.reduce is Reduce.SUM else whole / len(rose)
+                mean: float | None = whole if signal.reduce is Reduce.SUM else whole / len(rose)
             else:
-                found = reduced(self.deltas(name), signal.reduce)
-            self._whole_deltas[name] = found
+                mean = reduced(self.deltas(name), signal.reduce)
+            self._whole_deltas[name] = mean
         return self._whole_deltas[name]
 
     def whole_rate(self, name: SignalId) -> float | None:
@@ -186,10 +186,10 @@ class Interval(Differences):
             if rose is not None and signal.reduce in {Reduce.SUM, Reduce.MEAN}:
                 total = risen_rate(rose, self.spans(name), factor_of(signal))
             if total is None:
-                found = reduced(self.rates(name), signal.reduce)
+                value = reduced(self.rates(name), signal.reduce)
             else:
-                found = total if signal.reduce is Reduce.SUM else total / len(self.spans(name))
-            self._whole_rates[name] = found
+                value = total if signal.reduce is Reduce.SUM else total / len(self.spans(name))
+            self._whole_rates[name] = value
         return self._whole_rates[name]
 
     def whole_window(self, name: SignalId) -> float | None:
@@ -200,14 +200,14 @@ class Interval(Differences):
 
     def one_clock(self, names: tuple[SignalId, ...]) -> SignalId:
         """The first known of these counters if all known ones were read together everywhere; otherwise ""."""
-        found = self._one_clock.get(names)
-        if found is None:
+        why = self._one_clock.get(names)
+        if why is None:
             known = [name for name in names if name in self.capabilities.signals]
             spans = [self.spans(name) for name in known]
             same = bool(known) and len({self.capabilities.signals[name].scope for name in known}) == 1
             alike = same and all(span is spans[0] or span == spans[0] for span in spans)
-            found = self._one_clock[names] = known[0] if alike else ""
-        return found
+            why = self._one_clock[names] = known[0] if alike else ""
+        return why
 
     def whole_level(self, name: SignalId) -> float | None:
         """`levels` of all instances, reduced by the signal's rule."""
@@ -217,12 +217,12 @@ class Interval(Differences):
 
     def has_gaps(self, name: SignalId) -> bool:
         """Whether a signal has no number on some instance of the machine."""
-        found = self._gaps.get(name)
-        if found is None:
+        gaps = self._gaps.get(name)
+        if gaps is None:
             counter = self.capabilities.signals[name].behavior is Behavior.COUNTER
-            found = self._gaps[name] = ((self._risen(name) is None and None in self.deltas(name)) if counter
+            gaps = self._gaps[name] = ((self._risen(name) is None and None in self.deltas(name)) if counter
                 else None in self.levels(name))
-        return found
+        return gaps
 
     def _risen(self, name: SignalId) -> Rises | None:
         """Of a counter that is known and believed everywhere, never went back and was never multiplexed.

@@ -20,7 +20,7 @@ from turbotui.sampling.snapshot import Snapshot
 
 def empty_places(snapshot: Snapshot, capabilities: Capabilities) -> Mapping[SignalId, Sequence[int]]:
     """The positions, by signal, that late readers left empty in a snapshot."""
-    found: dict[SignalId, Sequence[int]] = {}
+    places: dict[SignalId, Sequence[int]] = {}
     shared = SHARED in snapshot.late
     for name in snapshot.values:  # not their columns: those of a recorded tick are decoded when they are asked for
         late: Sequence[int] = ()
@@ -32,8 +32,8 @@ def empty_places(snapshot: Snapshot, capabilities: Capabilities) -> Mapping[Sign
         values = snapshot.values[name] if late else ()
         empty = [position for position in late if values[position] is None]
         if empty:
-            found[name] = empty
-    return found
+            places[name] = empty
+    return places
 
 
 def filled(snapshot: Snapshot, before: Snapshot | None, places: Mapping[SignalId, Sequence[int]]) -> Snapshot:

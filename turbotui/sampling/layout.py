@@ -46,10 +46,10 @@ class TickColumns:
 
     def any(self, name: SignalId) -> MutableSequence[Raw]:
         """The column of a signal, able to hold values of any kind."""
-        found = self.values.get(name)
-        if found is None or isinstance(found, array):
-            found = self.values[name] = [None] * self.sizes[name] if found is None else list(found)
-        return found
+        column = self.values.get(name)
+        if column is None or isinstance(column, array):
+            column = self.values[name] = [None] * self.sizes[name] if column is None else list(column)
+        return column
 
     def stamp(self, clock: int, moment: int) -> None:
         """Give every position of a clock one time stamp."""
@@ -82,13 +82,13 @@ def _target(pairs: Sequence[tuple[int, int]], size: int, column: int, filled: in
         filled: positions of the column that this group and others fill.
     """
     whole = len(pairs) == size == column and all(index == place for index, place in pairs)
-    found: list[list[tuple[int, int]]] = []
+    runs: list[list[tuple[int, int]]] = []
     for pair in pairs:
-        if found and _goes_on(found[-1], pair):
-            found[-1].append(pair)
+        if runs and _goes_on(runs[-1], pair):
+            runs[-1].append(pair)
         else:
-            found.append([pair])
-    return _Target(whole, filled == column, tuple((_slice(one, 0), _slice(one, 1)) for one in found))
+            runs.append([pair])
+    return _Target(whole, filled == column, tuple((_slice(run, 0), _slice(run, 1)) for run in runs))
 
 
 def _goes_on(stretch: Sequence[tuple[int, int]], pair: tuple[int, int]) -> bool:
@@ -156,14 +156,14 @@ class ReadingLayout:
             places = place(source, readings.cpus[number], names)
             members.setdefault((source, names), []).append((number, places))
         filled: dict[SignalId, set[int]] = {}
-        for found in members.values():
-            found.sort(key=_first_place)
-            for _number, (values, _moments) in found:
+        for group_places in members.values():
+            group_places.sort(key=_first_place)
+            for _number, (values, _moments) in group_places:
                 for _index, name, position in values:
                     filled.setdefault(name, set()).add(position)
         counts = {name: len(positions) for name, positions in filled.items()}
-        self._groups = tuple(_group(len(names), found, columns, counts)
-                             for (_source, names), found in members.items())
+        self._groups = tuple(_group(len(names), places, columns, counts)
+                             for (_source, names), places in members.items())
 
     def fits(self, readings: Readings) -> bool:
         """Whether this layout fits readings."""
@@ -217,13 +217,13 @@ class Layouts:
         Returns:
             Whether a layout was used.
         """
-        found = next((layout for layout in self._layouts if layout.fits(readings)), None)
-        if found is None and self._before is not None and readings.alike(self._before):
-            found = ReadingLayout(readings, self._place, columns)
-            self._layouts = [found, *self._layouts[:_KEPT]]
-        if found is not None:
+        fitting_layout = next((layout for layout in self._layouts if layout.fits(readings)), None)
+        if fitting_layout is None and self._before is not None and readings.alike(self._before):
+            fitting_layout = ReadingLayout(readings, self._place, columns)
+            self._layouts = [fitting_layout, *self._layouts[:_KEPT]]
+        if fitting_layout is not None:
             self._before = None
-            found.put(readings, columns)
+            fitting_layout.put(readings, columns)
             return True
         self._before = readings.kind()
         clocks = columns.clocks

@@ -67,9 +67,9 @@ class Usage:
 
 def usage_now() -> Usage:
     """Read the CPU time and the wake-ups of this process."""
-    found = resource.getrusage(resource.RUSAGE_SELF)
+    usage = resource.getrusage(resource.RUSAGE_SELF)
     # a thread that waits yields its CPU voluntarily, and is woken once for it (getrusage(2), ru_nvcsw)
-    return Usage(time.monotonic(), found.ru_utime + found.ru_stime, found.ru_nvcsw)
+    return Usage(time.monotonic(), usage.ru_utime + usage.ru_stime, usage.ru_nvcsw)
 
 
 @dataclass(frozen=True, slots=True)

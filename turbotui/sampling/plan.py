@@ -41,11 +41,11 @@ class Plan:
 
     def signals(self) -> frozenset[SignalId]:
         """Every signal that is read."""
-        found = {name for _source, wanted in self.shared for name in wanted}
+        signals = {name for _source, wanted in self.shared for name in wanted}
         for tasks in self.tasks.values():
             for task in tasks:
-                found |= task.wanted
-        return frozenset(found)
+                signals |= task.wanted
+        return frozenset(signals)
 
 
 def reading_cpus(signal: Signal, topology: Topology) -> tuple[int, ...]:

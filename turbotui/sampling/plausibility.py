@@ -73,16 +73,16 @@ def unbelieved(interval: Differences, name: SignalId,
     signal = interval.capabilities.signals[name]
     if signal.behavior is not Behavior.COUNTER:
         return values_beyond(interval, signal)
-    found = {} if is_conserved(interval, name) else increases_beyond(interval, signal)
+    whys = {} if is_conserved(interval, name) else increases_beyond(interval, signal)
     still = interval.newer.still.get(name)
     if still:
-        found |= {at: _stands(interval, name, at, seconds) for at, seconds in still.items()}
+        whys |= {at: _stands(interval, name, at, seconds) for at, seconds in still.items()}
     for snapshot in (interval.older, interval.newer):
         if snapshot is not None and snapshot.interrupted:
-            found |= _read_too_slowly(interval, name, snapshot.interrupted)
+            whys |= _read_too_slowly(interval, name, snapshot.interrupted)
     for rule in _rules_of(name):
-        found |= findings(rule).get(name, {})
-    return found
+        whys |= findings(rule).get(name, {})
+    return whys
 
 
 def _read_too_slowly(interval: Differences, name: SignalId,
@@ -97,7 +97,7 @@ def _read_too_slowly(interval: Differences, name: SignalId,
     if max(slow.values()) <= INTERRUPTED_SHARE * min(filter(None, spans), default=math.inf):
         return {}  # nearly always true, and asked for each counter
     readers = reading_cpus(capabilities.signals[name], topology)
-    found: dict[int, Unavailable] = {}
+    whys: dict[int, Unavailable] = {}
     every = slow.get(SHARED, 0.0)
     for at, (reader, span) in enumerate(zip(readers, spans, strict=True)):
         took = slow.get(reader, every)
@@ -105,8 +105,8 @@ def _read_too_slowly(interval: Differences, name: SignalId,
             whose = f"cpu {reader}" if reader in slow else "every cpu"
             why = (f"the reader of {whose} lost its CPU for {took * 1e3:.3g} ms of an interval of"
                    f" {span * 1e3:.3g} ms, so that its counters are not of one moment")
-            found[at] = Unavailable(Reason.INTERRUPTED, why, "use a longer interval (-i), in which it matters less")
-    return found
+            whys[at] = Unavailable(Reason.INTERRUPTED, why, "use a longer interval (-i), in which it matters less")
+    return whys
 
 
 def _stands(interval: Differences, name: SignalId, at: int, seconds: float) -> Unavailable:
@@ -128,7 +128,7 @@ def _package_c0(interval: Differences) -> Unbelieved:
     cores = [interval.measured(name) for name in read if name in _PACKAGE_C0[:2]]
     if not cores or 0 not in cores[0]:
         return {}
-    found: dict[SignalId, dict[int, Unavailable]] = {name: {} for name in read}
+    whys: dict[SignalId, dict[int, Unavailable]] = {name: {} for name in read}
     instances = interval.topology.instances(interval.capabilities.signals[read[0]].scope)
     for position, items in enumerate(zip(*cores, strict=True)):
         if any(items) or None in items:
@@ -137,8 +137,8 @@ def _package_c0(interval: Differences) -> Unbelieved:
         if evidence:
             for name in read:
                 why = f"{interval.capabilities.signals[name].origin}: cores in C0 stood at 0, but {evidence}"
-                found[name][position] = Unavailable(Reason.CONTRADICTED, why)
-    return found
+                whys[name][position] = Unavailable(Reason.CONTRADICTED, why)
+    return whys
 
 
 def _work_in(interval: Differences, cpus: Sequence[int]) -> str:
@@ -197,7 +197,7 @@ def _core_states(interval: Differences) -> Unbelieved:
     silent = _never_in_c1(interval, derived=not shallow)
     if not silent:
         return {}
-    found: dict[SignalId, dict[int, Unavailable]] = {name: {} for name in (*deep, *shallow)}
+    whys: dict[SignalId, dict[int, Unavailable]] = {name: {} for name in (*deep, *shallow)}
     topology, cpus = interval.topology, interval.topology.cpus
     times, counted_by = _idle_times(interval)
     awake = _awake(interval, sorted(silent), times)
@@ -217,12 +217,12 @@ def _core_states(interval: Differences) -> Unbelieved:
             " the interval",
         )
         for name in deep:
-            found[name][at] = why
+            whys[name][at] = why
         for name in shallow:
-            found[name] |= dict.fromkeys(places, why)
+            whys[name] |= dict.fromkeys(places, why)
         gone.update(core)
-    _spread_to_packages(interval, found, gone)
-    return found
+    _spread_to_packages(interval, whys, gone)
+    return whys
 
 
 def _never_in_c1(interval: Differences, *, derived: bool) -> frozenset[int]:
@@ -236,7 +236,7 @@ def _never_in_c1(interval: Differences, *, derived: bool) -> frozenset[int]:
     )
 
 
-def _spread_to_packages(interval: Differences, found: dict[SignalId, dict[int, Unavailable]], cpus: set[int]) -> None:
+def _spread_to_packages(interval: Differences, whys: dict[SignalId, dict[int, Unavailable]], cpus: set[int]) -> None:
     """Package states of 0 are not believed if no core's states in the package are believed."""
     if not cpus:
         return
@@ -249,8 +249,9 @@ def _spread_to_packages(interval: Differences, found: dict[SignalId, dict[int, U
             f"{interval.capabilities.signals[name].origin} stood at 0, as did the C-state"
             " counters of all cores of the package, which were idle for a part of the interval",
         )
-        found[name] = {at: why for at, (one, grown) in enumerate(zip(instances, interval.measured(name), strict=True))
-            if grown == 0 and cpus.issuperset(one.cpus)}
+        whys[name] = {at: why for at, (instance,
+                                       grown) in enumerate(zip(instances, interval.measured(name), strict=True))
+            if grown == 0 and cpus.issuperset(instance.cpus)}
 
 
 def reference_ticks(interval: Differences) -> Numbers:
@@ -277,10 +278,10 @@ def _idle_times(interval: Differences) -> tuple[list[SignalId], str]:
     """The idle times of each CPU and who reports them: cpuidle without its polling state, or /proc/stat."""
     signals = interval.capabilities.signals
     titles = ((name, signals.get(f"{name.removesuffix('.time')}.name")) for name in interval.capabilities.idle_times)
-    found = [name for name, title in titles
+    names = [name for name, title in titles
              if title is not None and title.constant != _POLL and interval.was_read(name)]
-    if found:
-        return found, "cpuidle"
+    if names:
+        return names, "cpuidle"
     return [name for name in ("stat.idle", "stat.iowait") if interval.was_read(name)], "/proc/stat"
 
 

@@ -90,15 +90,15 @@ class RowDifferences:
         if before.roster is self.newer.roster:
             return older
         size = len(newer)
-        found = array("Q", older[:size])
-        found.extend(newer[len(found):])
+        aligned = array("Q", older[:size])
+        aligned.extend(newer[len(aligned):])
         for slot in (*self._empty, *self._new):
-            found[slot] = newer[slot]
+            aligned[slot] = newer[slot]
         for slot, place in self._before.items():
-            found[slot] = older[place]
+            aligned[slot] = older[place]
         for slot in self._born:
-            found[slot] = born_at
-        return found
+            aligned[slot] = born_at
+        return aligned
 
     def stamps(self, clock: ClockId) -> tuple[Sequence[int], Sequence[int]]:
         """The time stamps of both readings; a born row's counters began with the interval, at the latest."""
@@ -106,26 +106,26 @@ class RowDifferences:
         older = self.older
         if older is None or clock not in older.stamps:
             return newer, newer
-        found = self._clocks.get(clock)
-        if found is None:
-            found = self._clocks[clock] = self._aligned(older, older.stamps[clock], newer, older.started_ns)
-        return found, newer
+        stamps = self._clocks.get(clock)
+        if stamps is None:
+            stamps = self._clocks[clock] = self._aligned(older, older.stamps[clock], newer, older.started_ns)
+        return stamps, newer
 
     def spans(self, clock: ClockId) -> Numbers:
         """Seconds between the two readings of each row; None where the newer tick did not read it."""
-        found = self._spans.get(clock)
-        if found is None:
-            found = self._spans[clock] = seconds(*self.stamps(clock))
-        return found
+        spans = self._spans.get(clock)
+        if spans is None:
+            spans = self._spans[clock] = seconds(*self.stamps(clock))
+        return spans
 
     def unread(self, clock: ClockId) -> frozenset[RowSlot]:
         """The slots of rows without a span."""
-        found = self._unread.get(clock)
-        if found is None:
+        unread = self._unread.get(clock)
+        if unread is None:
             spans = self.spans(clock)
-            found = self._unread[clock] = frozenset(
+            unread = self._unread[clock] = frozenset(
                 slot for slot in self.newer.roster.rows if spans[slot] is None) if None in spans else frozenset()
-        return found
+        return unread
 
     def rose(self, name: QuantityId) -> list[int] | None:
         """The raw increases of a counter of which no row's went back; None if one did."""
@@ -149,12 +149,12 @@ class RowDifferences:
 
     def absent(self, name: QuantityId) -> set[RowSlot]:
         """The slots of a counter of which one of the two values is missing."""
-        found = set(self.newer.absent.get(name, ()))
+        absent = set(self.newer.absent.get(name, ()))
         missed = {} if self.older is None else self.older.absent.get(name, {})
         if missed:
-            found.update(slot for slot in self.newer.roster.rows
-                         if self._before.get(slot, slot) in missed and slot not in self._born)
-        return found
+            absent.update(slot for slot in self.newer.roster.rows
+                          if self._before.get(slot, slot) in missed and slot not in self._born)
+        return absent
 
     def _find_rises(self, name: QuantityId) -> list[int] | None:
         columns = self._columns(name)
@@ -162,11 +162,11 @@ class RowDifferences:
 
     def deltas(self, name: QuantityId) -> Numbers:
         """The increase of a counter in each row, in SI units; None where it is unknown (`why`)."""
-        found = self._deltas.get(name)
-        if found is None:
+        deltas = self._deltas.get(name)
+        if deltas is None:
             quantity = self._counter(name)
-            found = self._deltas[name] = self._nothing if quantity is None else self._find_deltas(quantity)
-        return found
+            deltas = self._deltas[name] = self._nothing if quantity is None else self._find_deltas(quantity)
+        return deltas
 
     def _counter(self, name: QuantityId) -> Quantity | None:
         """A counter; None for other quantities, and for one that an older recording does not have."""
@@ -182,36 +182,36 @@ class RowDifferences:
         if columns is None:
             return self._nothing
         rose, scale = self.rose(quantity.id), quantity.scale
-        found: list[float | None]
+        deltas: list[float | None]
         if rose is None:
-            found = list(increases(*columns, scale))
+            deltas = list(increases(*columns, scale))
         elif scale == 1.0:
-            found = list(rose)
+            deltas = list(rose)
         else:
-            found = [item * scale for item in rose]
+            deltas = [item * scale for item in rose]
         for slot in (*self.unread(quantity.clock), *self.absent(quantity.id)):
-            found[slot] = None
+            deltas[slot] = None
         if quantity.running:
-            found = scaled_columns(found, self.deltas(quantity.enabled), self.deltas(quantity.running))
+            deltas = scaled_columns(deltas, self.deltas(quantity.enabled), self.deltas(quantity.running))
         if quantity.gaps:
-            found = [item if missed == 0 else None
-                     for item, missed in zip(found, self.deltas(quantity.gaps), strict=True)]
-        if max(filter(None, found), default=0) > _bounds(quantity).most * _SHORTEST:
-            found = [None if item is not None and self._is_impossible(quantity, item, slot) else item
-                     for slot, item in enumerate(found)]
-        return found
+            deltas = [item if missed == 0 else None
+                      for item, missed in zip(deltas, self.deltas(quantity.gaps), strict=True)]
+        if max(filter(None, deltas), default=0) > _bounds(quantity).most * _SHORTEST:
+            deltas = [None if item is not None and self._is_impossible(quantity, item, slot) else item
+                      for slot, item in enumerate(deltas)]
+        return deltas
 
     def _is_impossible(self, quantity: Quantity, increase: float, slot: RowSlot) -> bool:
         return increase > _bounds(quantity).most * ((self.spans(quantity.clock)[slot] or 0.0) + _SHORTEST)
 
     def rates(self, name: QuantityId) -> Numbers:
         """The increase per second of a counter in each row."""
-        found = self._rates.get(name)
-        if found is None:
+        rates = self._rates.get(name)
+        if rates is None:
             quantity = self._counter(name)
-            found = self._rates[name] = (
+            rates = self._rates[name] = (
                 self._nothing if quantity is None else quotients(self.deltas(name), self.spans(quantity.clock)))
-        return found
+        return rates
 
     def raw(self, name: QuantityId, slot: RowSlot) -> Raw | float:
         """A raw reading of the newer tick; None if it is absent."""

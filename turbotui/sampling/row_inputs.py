@@ -46,8 +46,8 @@ class RowInputs:
     def delta(self, signal: SignalId) -> float | None:
         if signal in self._increases:
             return self._increases[signal]
-        found = self._increases[signal] = self._reduced(signal, self._frame.whole_delta, self._frame.deltas_at)
-        return found
+        value = self._increases[signal] = self._reduced(signal, self._frame.whole_delta, self._frame.deltas_at)
+        return value
 
     def total(self, signal: SignalId) -> float | None:
         known = self._known(signal)
@@ -176,8 +176,8 @@ class RowInputs:
         if known is None or known.reduce is not Reduce.SAME or known.behavior is not Behavior.GAUGE:
             return False
         positions, texts = self.positions(known), self._frame.texts(signal)
-        found = texts if any(texts) else self._frame.levels(signal)
-        return len(set(found if positions is None else [found[position] for position in positions])) > 1
+        values = texts if any(texts) else self._frame.levels(signal)
+        return len(set(values if positions is None else [values[position] for position in positions])) > 1
 
     def unknown_part(self, signal: SignalId) -> int | None:
         """The position of the unknown part that makes a sum unknown; None for other signals.
@@ -253,7 +253,7 @@ class WatchedTotals(RowInputs):
     def total_rate(self, signal: SignalId) -> float | None:
         return self._noted(signal, super().total_rate(signal))
 
-    def _noted(self, signal: SignalId, found: float | None) -> float | None:
-        if found is None:
+    def _noted(self, signal: SignalId, value: float | None) -> float | None:
+        if value is None:
             self.lacking.append(signal)
-        return found
+        return value

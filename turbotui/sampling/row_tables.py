@@ -139,11 +139,11 @@ class KindDefinition:
 @functools.cache
 def known_kinds() -> Mapping[KindId, KindDefinition]:
     """The kinds of all features by their ids; of two with one id, the first."""
-    found: dict[KindId, KindDefinition] = {}
+    kinds: dict[KindId, KindDefinition] = {}
     for feature in FEATURES:
         for definition in parts_of(feature, "rows", KindDefinition):
-            found.setdefault(definition.source.kind.id, definition)
-    return found
+            kinds.setdefault(definition.source.kind.id, definition)
+    return kinds
 
 
 def kind_sources(kinds: Iterable[KindId]) -> Sequence[RowSource]:
@@ -181,8 +181,8 @@ def _evidence(column: RowColumn, row: KindRow) -> CellEvidence:
     if column.formula:
         arithmetic = (f"= {column.formula}",)
     elif isinstance(value, Traced) and isinstance(value.term, TracedOperation):
-        arithmetic = (f"= {written(value.term, lambda one: one.label)}",
-                      f"= {written(value.term, lambda one: number_text(traced.numbers[one]))}")
+        arithmetic = (f"= {written(value.term, lambda label: label.label)}",
+                      f"= {written(value.term, lambda label: number_text(traced.numbers[label]))}")
     newer = row.differences.newer
     remarks = [] if row.slot not in newer.died else ["The row ended in this interval."]
     if row.slot in newer.born:
@@ -238,13 +238,13 @@ def _tree(rows: Sequence[KindRow]) -> list[KindRow]:
     inside: dict[str, list[KindRow]] = {}
     for row in rows:
         inside.setdefault(row.row.parent, []).append(row)
-    found: list[KindRow] = []
+    tree: list[KindRow] = []
     left = inside.get("", [])[::-1]
     while left:
         row = left.pop()
-        found.append(row)
+        tree.append(row)
         left += inside.pop(row.row.key, [])[::-1]
-    return [*found, *(row for key, parts in inside.items() if key for row in parts)]
+    return [*tree, *(row for key, parts in inside.items() if key for row in parts)]
 
 
 def _number(value: Value) -> float:
@@ -259,13 +259,13 @@ def omitted_rows(differences: RowDifferences) -> str:
 
 def unknown_columns(table: RowTable[KindRow]) -> tuple[str, ...]:
     """A sentence for each reason for which columns of the table are unknown in all of its rows."""
-    found: dict[str, list[ColumnId]] = {}
+    unknown: dict[str, list[ColumnId]] = {}
     for column in table.columns:
         cells = [table.cell(column, row) for row in table.rows] if column.needs else []
         why = next((cell.why for cell in cells), None)
         if why is not None and why.reason is not Reason.FIRST_TICK and all(cell.value is None for cell in cells):
-            found.setdefault(why.sentence(), []).append(column.id)
-    return tuple(f"{', '.join(columns)}: {why}" for why, columns in found.items())
+            unknown.setdefault(why.sentence(), []).append(column.id)
+    return tuple(f"{', '.join(columns)}: {why}" for why, columns in unknown.items())
 
 
 def words_of(row: KindRow) -> str:

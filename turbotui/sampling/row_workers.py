@@ -116,11 +116,11 @@ class LatestRows:
             answers: those of any workers.
             torn: whether the machine slept while they read, so that the stamps of readings are of neither time.
         """
-        found = {} if torn else {kind: rows for answer in answers for kind, rows in answer.rows.items()}
+        ticks = {} if torn else {kind: rows for answer in answers for kind, rows in answer.rows.items()}
         missing: dict[KindId, Unavailable] = {}
         kept: dict[KindId, RowTick] = {}
         for kind in kinds:
-            rows = found.get(kind, _TORN if torn else _LATE)
+            rows = ticks.get(kind, _TORN if torn else _LATE)
             if isinstance(rows, Unavailable):
                 missing[kind] = rows
                 if kind in self.ticks:

@@ -110,7 +110,7 @@ class Columns:
     def __init__(self, kind: RowKind, quantities: Iterable[Quantity]) -> None:
         self.kind = kind
         self.quantities: Mapping[QuantityId, Quantity] = {quantity.id: quantity for quantity in quantities}
-        strangers = [one.id for one in self.quantities.values() if one.kind != kind.id]
+        strangers = [quantity.id for quantity in self.quantities.values() if quantity.kind != kind.id]
         if strangers:
             raise ValueError(f"{kind.id}: quantities of another kind: {', '.join(strangers)}")
         self._roster = Roster()
@@ -119,10 +119,11 @@ class Columns:
         self._free: list[RowSlot] = []
         self._capacity = 0
         self._values: dict[QuantityId, array[int] | array[float] | list[str]] = {
-            one.id: [] if one.form is Form.TEXT else array(_CODES[one.form]) for one in self.quantities.values()}
+            quantity.id: [] if quantity.form is Form.TEXT else array(_CODES[quantity.form])
+            for quantity in self.quantities.values()}
         self._texts: dict[QuantityId, tuple[str, ...]] = {}
         self._stamps: dict[ClockId, array[int]] = {
-            clock: array("Q") for clock in dict.fromkeys(one.clock for one in self.quantities.values())}
+            clock: array("Q") for clock in dict.fromkeys(quantity.clock for quantity in self.quantities.values())}
         self._absent: dict[QuantityId, dict[RowSlot, Unavailable]] = {name: {} for name in self.quantities}
         self._reasons: dict[QuantityId, Mapping[RowSlot, Unavailable]] = {}
         self._died: set[RowSlot] = set()

@@ -276,11 +276,11 @@ class Sampler:
         # a tick cut between two of its readings counts as not read
         ends = [max(answer.ticks, default=-1) + 1 for answer in answers]
         read = min(ends, default=sum(tick <= now() for tick in ticks))
-        by_worker = {one.worker: one.ticks for one in answers}
+        by_worker = {answer.worker: answer.ticks for answer in answers}
         by_cpu = {cpu: by_worker[worker] for cpu, worker in self._pool.by_cpu.items() if worker in by_worker}
         published = 0
         for number in range(read):
-            found = [ticks_of[number] for ticks_of in by_cpu.values() if number in ticks_of]
+            read_answers = [ticks_of[number] for ticks_of in by_cpu.values() if number in ticks_of]
             late = away.union(cpu for cpu, ticks_of in by_cpu.items() if number not in ticks_of)
             if self.waits and late and self._incomplete * self.interval < self._patience():
                 self._incomplete += 1
@@ -290,7 +290,7 @@ class Sampler:
             published += 1
             at = round(ticks[number] * 1e9)
             self._seq += 1
-            self._publish(found, late, at + wall, at + clock, behind=read - 1 - number, torn=torn)
+            self._publish(read_answers, late, at + wall, at + clock, behind=read - 1 - number, torn=torn)
         self._check(host.now_ns())
         return read, published
 

@@ -113,9 +113,9 @@ def signals_of(columns: Iterable[CounterColumn], capabilities: Capabilities,
         signal = capabilities.signals[name]
         wanted.update(time for time in (signal.enabled, signal.running) if time)
         wanted.update(signal.made_of)
-    for one in capabilities.signals.values():  # what was read of them is held against the others
-        if not wanted.isdisjoint(one.made_of):
-            wanted.update(one.made_of)
+    for level_signal in capabilities.signals.values():  # what was read of them is held against the others
+        if not wanted.isdisjoint(level_signal.made_of):
+            wanted.update(level_signal.made_of)
     return frozenset(name for name in wanted if (signal := capabilities.signals[name]).behavior is not
                      Behavior.CONSTANT and not signal.made_of)
 

@@ -118,8 +118,8 @@ class Session:
 
     def want(self, columns: Iterable[ColumnId], signals: Iterable[SignalId] = ()) -> None:
         """Read exactly what these columns need, and these signals, from the next tick on."""
-        found = [self.catalog.get(name) for name in columns]
-        self._columns = tuple(column for column in found if column is not None)
+        wanted_columns = [self.catalog.get(name) for name in columns]
+        self._columns = tuple(column for column in wanted_columns if column is not None)
         self._signals = frozenset(signals)
         self._want()
 
@@ -147,9 +147,9 @@ class Session:
         Kinds that several owners ask for are read once.
         """
         self._row_sources.pop(owner, None)
-        found = {source.kind.id: source for source in sources}
-        if found:
-            self._row_sources[owner] = found
+        by_kind = {source.kind.id: source for source in sources}
+        if by_kind:
+            self._row_sources[owner] = by_kind
         self._sampler.read_rows({source.kind.id: source for kinds in self._row_sources.values()
                                  for source in kinds.values()})
 
@@ -335,7 +335,7 @@ class Session:
         for column in columns:
             if "added" in column.groups:
                 known = self._typed.get(column.id, ())
-                self._typed[column.id] = (*(one for one in known if one != text), text)
+                self._typed[column.id] = (*(typed for typed in known if typed != text), text)
         return columns
 
     def typed(self) -> tuple[str, ...]:
@@ -356,7 +356,8 @@ class Session:
         columns: list[CounterColumn] = []
         try:
             for request in parse_requests(text):
-                known = next((one for one in self.events if one.request.text == request.text and one.columns), None)
+                known = next((events for events in self.events
+                              if events.request.text == request.text and events.columns), None)
                 if known is None:
                     known, self.capabilities = open_request(
                         self.machine, self.capabilities, request, self.catalog.by_id, self.events)
@@ -377,11 +378,11 @@ class Session:
         known = [events for events in self.events if events.request.text.startswith(f"{SET}{name}/")]
         if not known:
             chosen, self.capabilities = open_set(self.machine, self.capabilities, wanted, self.catalog.by_id)
-            known = [one.added for one in chosen if one.added is not None]
+            known = [column.added for column in chosen if column.added is not None]
             self._keep(self.added, (*self.events, *known))
-            for one in known:
-                self._sampler.add(one.source)
-        shown = {column.id for one in known for column in one.columns}
+            for added_events in known:
+                self._sampler.add(added_events.source)
+        shown = {column.id for events in known for column in events.columns}
         return tuple(self.catalog.by_id[column.name] for column in wanted.columns
                      if column.name in shown or not column.alternatives)
 
@@ -394,7 +395,7 @@ class Session:
         )
 
 
-        known = [column for one in self.events if one.request.raw for column in one.columns]
+        known = [column for events in self.events if events.request.raw for column in events.columns]
         titles = {column.id for column in known}
         others = self.catalog.by_id.keys() - titles
         tables, constants = self.find_tables(), constants_of(self.machine)
@@ -406,12 +407,12 @@ class Session:
                   for column in now.columns[len(before.columns) :]]
         added, self.capabilities = open_metrics(self.machine, self.capabilities, planned, others, events)
         self._keep(self.added, (*events, *added))
-        for one in added:
-            self._sampler.add(one.source)
+        for added_events in added:
+            self._sampler.add(added_events.source)
         if shared:
             self._sampler.describe_again()
         there = [column for column in known if column.id in wanted]
-        return (*there, *shared, *(column for one in added for column in one.columns))
+        return (*there, *shared, *(column for events in added for column in events.columns))
 
     def _open_tables(self) -> VendorTables:
         from turbotui.events.event_tables.opening import open_vendor_tables  # noqa: PLC0415 - as above
@@ -419,11 +420,12 @@ class Session:
         return open_vendor_tables(self.machine.host)
 
     def _add_counter(self, counter: AddedCounter) -> CounterColumn:
-        previous = next((one for one in self.added if one.name == counter.name), None)
+        previous = next((known_counter for known_counter in self.added if known_counter.name == counter.name), None)
         if previous is not None:
             counter = previous if previous == counter else join_instances(previous, counter)
         known = (*self.added, counter) if previous is None else self.added
-        self._keep(tuple(counter if one is previous else one for one in known), self.events)
+        self._keep(tuple(counter if known_counter is previous else known_counter for known_counter in known),
+                   self.events)
         if counter is not previous:
             from turbotui.sources.added import added_source  # noqa: PLC0415 - as above
 
@@ -436,9 +438,9 @@ class Session:
         """Remove an added column; any other name changes nothing."""
         self._typed.pop(name, None)
         with self._changing:
-            events = (one.without(name) for one in self.events)
+            events = (events_left.without(name) for events_left in self.events)
             added = tuple(counter for counter in self.added if counter.name != name)
-            self._keep(added, tuple(one for one in events if one.columns))
+            self._keep(added, tuple(events_of for events_of in events if events_of.columns))
 
     @property
     def spies(self) -> SpyPlan:
@@ -486,7 +488,7 @@ class Session:
                   capabilities: Capabilities) -> tuple[CounterColumn, ...]:
         """The machine's columns with added ones in place and the spies' columns at the end."""
         columns = with_added(self._known.columns, counters)
-        columns = with_events(columns, [column for one in events for column in one.columns])
+        columns = with_events(columns, [column for events_of in events for column in events_of.columns])
         return with_spies(columns, plan, frozenset(capabilities.signals))
 
 

@@ -63,10 +63,10 @@ class Selection:
 
     def cells(self, frame: Interval, column: CounterColumn) -> Sequence[Value]:
         """The cells of a column, in the order of the rows."""
-        found = self._cells.get(column.id)
-        if found is None:
-            found = self._cells[column.id] = self._compute(frame, column)
-        return found
+        cells = self._cells.get(column.id)
+        if cells is None:
+            cells = self._cells[column.id] = self._compute(frame, column)
+        return cells
 
     def at_owners(self, frame: Interval, column: CounterColumn) -> tuple[Sequence[RowId], Sequence[Value]]:
         """The rows whose values the cells show, each once, with these values."""
@@ -108,11 +108,11 @@ class Selection:
         sweep, compute = Sweep(frame, owners), column.compute
         if len(owners.instances) >= _MANY:
             try:
-                found: object = compute(BulkInputs(sweep))
+                computed: object = compute(BulkInputs(sweep))
             except (RowsDifferError, TypeError, ZeroDivisionError):
                 pass  # row by row: mistakes in the formula itself show up there
             else:
-                every = found.items if isinstance(found, BulkNumbers) else [found] * len(owners.instances)
+                every = computed.items if isinstance(computed, BulkNumbers) else [computed] * len(owners.instances)
                 return cast("Sequence[Value]", every)
         values: list[Value] = []
         for at in range(len(owners.instances)):
@@ -125,14 +125,14 @@ class Selection:
         if self._whole and self.rows and self.rows[0].scope is scope:
             return _Owners(scope, everything, None, None)
         places: list[int] = []
-        found: dict[int, int] = {}
+        at: dict[int, int] = {}
         for row in self.rows:
             instance = topology.instance(row) if row.scope.rank <= scope.rank else None
             if instance is None or not instance.cpus:
                 places.append(-1)
                 continue
-            places.append(found.setdefault(topology.index(scope, instance.cpus[0]), len(found)))
-        positions = tuple(found)
+            places.append(at.setdefault(topology.index(scope, instance.cpus[0]), len(at)))
+        positions = tuple(at)
         return _Owners(scope, [everything[position] for position in positions], positions, places)
 
 

@@ -52,17 +52,17 @@ class LateAnswers:
         """The answers that came in time, with unused late ones unless they belong to several `ticks`."""
         if not self._answers:
             return list(answers)
-        found = []
+        with_late = []
         for worker in self._outdated & self._answers.keys():
             self._answers[worker] = Answer(worker, began=self._answers[worker].began, late=True)
             self._outdated.discard(worker)
         for answer in answers:
             missed = self._answers.pop(answer.worker, None)
-            found.append(answer if missed is None else _began_too(answer, missed.began))
+            with_late.append(answer if missed is None else _began_too(answer, missed.began))
         for worker, answer in list(self._answers.items()):
             if not ticks and (answer.readings.cpus or answer.shared or answer.rows):
-                found.append(self._answers.pop(worker))
-        return found
+                with_late.append(self._answers.pop(worker))
+        return with_late
 
 
 def _began_too(answer: Answer, began: frozenset[tuple[str, int]]) -> Answer:
@@ -203,7 +203,7 @@ class WorkerPool:
         self._semaphore.admit()  # not earlier: the first would compete for the interpreter's lock
         until, whole = now() + seconds, bool(ticks)
         while not (collector.complete() and not reading) and now() < until:
-            for cpu, worker, work in [one for one in reading if not one[1].busy]:
+            for cpu, worker, work in [asked for asked in reading if not asked[1].busy]:
                 reading.remove((cpu, worker, work))
                 asked[worker] = (cpu, work)
                 self._ask(collector, cpu, worker, work)
@@ -221,7 +221,7 @@ class WorkerPool:
         missed = [*reading, *((cpu, worker, work) for worker, (cpu, work) in asked.items() if worker not in answered)]
         late.update(*(work.cpus or {cpu} for cpu, _worker, work in missed))
         if waits:
-            self._in_vain = {worker for worker in self._in_vain if worker.busy}.union(one[1] for one in missed)
+            self._in_vain = {worker for worker in self._in_vain if worker.busy}.union(asked[1] for asked in missed)
         if not wrap_check:
             self._separate()
         return answers if wrap_check else self._late_answers.with_answers(answers, ticks=bool(ticks)), frozenset(late)

@@ -116,7 +116,8 @@ class Worker(threading.Thread):
     def _next(self) -> ReadRequest | None:
         """Wait for a request, and let readers look until it comes."""
         while self._momentary:
-            pause = min((pause for one, _cpu in self._momentary if (pause := one.pause) is not None), default=None)
+            pause = min((pause for reader, _cpu in self._momentary if (pause := reader.pause) is not None),
+                        default=None)
             try:
                 return self._inbox.get(timeout=pause)
             except queue.Empty:
@@ -135,7 +136,7 @@ class Worker(threading.Thread):
         Only the reading itself is done at the tick; if the readers allow it, everything else waits for the last tick,
         because all work of a thread takes several times as long after a rest.
         """
-        found: dict[int, Answer] = {}
+        answers: dict[int, Answer] = {}
         pending: dict[int, list[Taken]] = {}
         readers = self._deferrable(work)
         after = work.after
@@ -147,14 +148,14 @@ class Worker(threading.Thread):
                 continue
             if readers:
                 pending[number] = taken = self._take(readers, work.machine)
-                if not any(isinstance(one[2], Exception) for one in taken):
+                if not any(isinstance(reading[2], Exception) for reading in taken):
                     continue
-                self._decode_ticks(pending, found)
+                self._decode_ticks(pending, answers)
             else:
-                found[number] = self._serve(work)
+                answers[number] = self._serve(work)
             readers = self._deferrable(work)
-        self._decode_ticks(pending, found)
-        return Answer(self, ticks=found)
+        self._decode_ticks(pending, answers)
+        return Answer(self, ticks=answers)
 
     def _deferrable(self, work: ReadRequest) -> Sequence[HeldReader]:
         """The readers, if a tick consists of readings that can all be decoded later; otherwise none."""
@@ -167,11 +168,11 @@ class Worker(threading.Thread):
         keys = ((task.source.id, task.cpu) for task in work.tasks)
         return [self._readers[key] for key in keys if key in self._readers]
 
-    def _decode_ticks(self, pending: dict[int, list[Taken]], found: dict[int, Answer]) -> None:
+    def _decode_ticks(self, pending: dict[int, list[Taken]], answers: dict[int, Answer]) -> None:
         """Decode the readings of several ticks, in order."""
         while pending:
             number = next(iter(pending))
-            found[number] = self._decode(pending.pop(number), more=bool(pending))
+            answers[number] = self._decode(pending.pop(number), more=bool(pending))
 
     def _close_all(self) -> None:
         self._momentary = []
@@ -190,9 +191,9 @@ class Worker(threading.Thread):
             self._open_for = _NOTHING_OPEN if gone or failures else (work.tasks, work.shared, work.machine)
             self._in_order = self._held(work)
         held = self._held(work) if work.wrap_check else self._in_order
-        for one in held:
-            if one.lacking is not None:
-                one.retry(self._clock.now())
+        for reader in held:
+            if reader.lacking is not None:
+                reader.retry(self._clock.now())
         taken = self._take(held, work.machine)
         shared = self._read_shared(work, failures)
         return self._decode(taken, gone, failures, began, shared, rotate=not work.wrap_check)
@@ -231,7 +232,7 @@ class Worker(threading.Thread):
 
     def _is_open_for(self, work: ReadRequest) -> bool:
         """Whether the open readers are those of exactly these tasks."""
-        return all(one is other for one, other in zip((work.tasks, work.shared, work.machine), self._open_for,
+        return all(now is other for now, other in zip((work.tasks, work.shared, work.machine), self._open_for,
                                                       strict=True))
 
     def _decode(self, taken: Sequence[Taken], gone: set[int] | None = None,
@@ -246,20 +247,21 @@ class Worker(threading.Thread):
         gone = set() if gone is None else gone
         failures = {} if failures is None else failures
         readings = Readings()
-        interrupted = {(one.source, SHARED): one.ended_ns - one.started_ns for one in shared if one.lost}
-        for held, started, found, ended, lost in taken:
+        interrupted = {(reading.source, SHARED): reading.ended_ns - reading.started_ns
+                       for reading in shared if reading.lost}
+        for held, started, answer, ended, lost in taken:
             cpu, source = held.task.cpu, held.task.source.id
             key = (source, cpu)
             if cpu in gone:
                 continue
             raw: Sequence[Raw] | None = None
             try:
-                if isinstance(found, Exception):
-                    raise found  # noqa: TRY301 - the handlers are those of `decode`
+                if isinstance(answer, Exception):
+                    raise answer  # noqa: TRY301 - the handlers are those of `decode`
                 if self._readers.get(key) is not held:  # closed since, for the same reason
                     gone.add(cpu)
                     continue
-                raw = held.decode(found, started, ended)
+                raw = held.decode(answer, started, ended)
                 readings.add((cpu, source), held.reader.signals, started, ended, raw)
                 if lost:
                     interrupted[key] = ended - started

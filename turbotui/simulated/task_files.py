@@ -136,26 +136,27 @@ _MOVED: Final = 2_000
 """Pages that balancing moves for a second of CPU time of a thread whose memory is on another node."""
 
 
-def _sched(one: _Process, cpu: int, ran: float, node: int | None) -> str:
+def _sched(process: _Process, cpu: int, ran: float, node: int | None) -> str:
     """Return the lines of /proc/PID/task/TID/sched that tell of balancing (kernel/sched/debug.c)."""
-    return (f"{one.name} ({one.pid + cpu}, #threads: 1)\n{'-' * 67}\n{'se.sum_exec_runtime':45}:{1e3 * ran:21.6f}\n"
+    return (f"{process.name} ({process.pid + cpu}, #threads: 1)\n{'-' * 67}\n"
+            f"{'se.sum_exec_runtime':45}:{1e3 * ran:21.6f}\n"
             f"{'numa_pages_migrated':45}:{int(0 if node is None else _MOVED * ran):21d}\n"
             f"{'numa_preferred_nid':45}:{-1 if node is None else node:21d}\n")
 
 
-def _threads(one: _Process, ran: Callable[[float], Sequence[float]], moved: int | None) -> Mapping[str, Node]:
+def _threads(process: _Process, ran: Callable[[float], Sequence[float]], moved: int | None) -> Mapping[str, Node]:
     """Make a directory for each thread, by the CPU that it began on, with the process's CPU time there.
 
     Args:
         moved: the node to which balancing moves it; None if it does not.
     """
     return {
-        str(one.pid + cpu): folder({
-            "comm": fixed(one.name),
-            "stat": File(lambda now, cpu=cpu: _stat(replace(one, pid=one.pid + cpu), [ran(now)[cpu]], cpu,  # type: ignore[misc]
+        str(process.pid + cpu): folder({
+            "comm": fixed(process.name),
+            "stat": File(lambda now, cpu=cpu: _stat(replace(process, pid=process.pid + cpu), [ran(now)[cpu]], cpu,  # type: ignore[misc]
                                                         threads=len(ran(now)))),
             "schedstat": File(lambda now, cpu=cpu: f"{int(ran(now)[cpu] * 1e9)} 0 1\n"),  # type: ignore[misc]
-            "sched": File(lambda now, cpu=cpu: _sched(one, cpu, ran(now)[cpu], moved)),  # type: ignore[misc]
+            "sched": File(lambda now, cpu=cpu: _sched(process, cpu, ran(now)[cpu], moved)),  # type: ignore[misc]
         })
         for cpu in range(len(ran(0.0)))
     }
@@ -172,18 +173,18 @@ def _status_now(process: _Process, kind: int, waits: TaskWaits, now: float) -> s
     return f"{status}\nvoluntary_ctxt_switches:\t{waits.sleeps(kind, now)}\n"
 
 
-def _stat(one: _Process, ran: Sequence[float], cpu: int | None = None, faults: int = 0, delayed: float = 0.0,
+def _stat(process: _Process, ran: Sequence[float], cpu: int | None = None, faults: int = 0, delayed: float = 0.0,
           *, threads: int = 0) -> str:
     """Return the line of /proc/PID/stat, with one thread for each CPU, by default that of the longest run."""
     words = ["0"] * 50  # from the fourth of proc(5) on
-    words[0] = str(one.parent)
+    words[0] = str(process.parent)
     words[8], words[38] = str(faults), str(int(delayed * _TICKS))
     words[10] = str(int(sum(ran) * _TICKS))
-    words[14], words[15] = str(20 + one.nice), str(one.nice)
+    words[14], words[15] = str(20 + process.nice), str(process.nice)
     words[16] = str(threads or max(1, len(ran)))
     words[18], words[20] = str(_TICKS), str(_PAGES)
     words[35] = str(max(range(len(ran)), key=ran.__getitem__, default=0) if cpu is None else cpu)
-    return f"{one.pid} ({one.name}) {one.state} {' '.join(words[:49])}\n"
+    return f"{process.pid} ({process.name}) {process.state} {' '.join(words[:49])}\n"
 
 
 def _files(process: _Process) -> Mapping[str, Node]:
@@ -193,6 +194,6 @@ def _files(process: _Process) -> Mapping[str, Node]:
         "status": fixed(_status(process))}
 
 
-def _status(one: _Process) -> str:
-    uids = "\t".join([str(one.uid)] * 4)
-    return f"Name:\t{one.name}\nState:\t{one.state}\nPid:\t{one.pid}\nPPid:\t{one.parent}\nUid:\t{uids}"
+def _status(process: _Process) -> str:
+    uids = "\t".join([str(process.uid)] * 4)
+    return f"Name:\t{process.name}\nState:\t{process.state}\nPid:\t{process.pid}\nPPid:\t{process.parent}\nUid:\t{uids}"

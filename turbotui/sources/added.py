@@ -135,8 +135,8 @@ def find_region(host: Host, place: TelemetryAt) -> str | None:
     """The directory of a counter's region; None if there is none."""
     if place.path:
         return place.path if host.exists(f"{place.path}/telem") else None
-    found = [region.directory for region in find_regions(host) if region.guid == place.guid]
-    return found[place.sequence] if place.sequence < len(found) else None
+    folders = [region.directory for region in find_regions(host) if region.guid == place.guid]
+    return folders[place.sequence] if place.sequence < len(folders) else None
 
 
 _ALIAS_LENGTH = 5  # number of similar events that a message lists
@@ -210,8 +210,8 @@ class AddedRegister(AddedSource):
 
     def probe(self, machine: Machine) -> Probe:
         """Read the register once, on the first measured CPU."""
-        found = read_msr(machine, self._place.address, circumstances(machine))
-        return Probe({self._counter.signal: found if isinstance(found, Unavailable) else _signal(self._counter)})
+        number = read_msr(machine, self._place.address, circumstances(machine))
+        return Probe({self._counter.signal: number if isinstance(number, Unavailable) else _signal(self._counter)})
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - it has one signal
         return _RegisterReader(machine.host, cpu, self._place.address, self._counter)
@@ -291,8 +291,9 @@ class AddedEvent(PerfSource):
                 absent = {cpu: self._elsewhere(each) for cpu in every if cpu not in on}
                 if not readers:
                     refusals.append(Unavailable(Reason.OFFLINE, f"{self._place}: none of its CPUs is measured"))
-            offers = tuple(Offer(GroupEvent(signal if one is each else f"{signal}.leader", one.attr, str(self._place)),
-                on) for one in leader_first((each,)))
+            offers = tuple(Offer(GroupEvent(signal if event is each else f"{signal}.leader", event.attr,
+                                            str(self._place)),
+                on) for event in leader_first((each,)))
             usable, refused = try_offers(machine, offers[:1], facts)
             refusals += refused.values()
             if usable:
@@ -304,11 +305,11 @@ class AddedEvent(PerfSource):
             return Findings((), {signal: Unavailable(Reason.FAILED, f"{self._place}: its PMUs have different scales")})
         scale = scales.pop()
         raw = counter.shape is Shape.RAW
-        found = replace(_signal(counter), unit=Unit.COUNT, scale=scale, width_bits=64, readers=readers,
+        described = replace(_signal(counter), unit=Unit.COUNT, scale=scale, width_bits=64, readers=readers,
             reduce=Reduce.MEAN, behavior=Behavior.GAUGE if raw else Behavior.COUNTER,
             enabled="" if raw else times.enabled, running="" if raw else times.running, absent=absent)
         clocks = times.signals("the added event", counter.scope, readers=readers)
-        return Findings(tuple(groups), {signal: found, **clocks})
+        return Findings(tuple(groups), {signal: described, **clocks})
 
     def _encoded(self, machine: Machine) -> list[EncodedEvent]:
         """Encode the event for each PMU that counts it; with several types of core, for the measured ones.

@@ -43,16 +43,16 @@ class AmdEnergy(LocatedFiles):
                 f"{CLASS}: no chip is called {_DRIVER}; the driver was for AMD and left Linux in 5.13")
             return LocatedSignals(dict.fromkeys(_SCOPES, why))
         paths = _paths(machine, directory)
-        found: dict[SignalId, LocatedSignal | Unavailable] = {}
+        signals: dict[SignalId, LocatedSignal | Unavailable] = {}
         for name, scope in _SCOPES.items():
             row_paths = {row: path for row, path in paths.items() if row.scope is scope}
             if not row_paths:
-                found[name] = Unavailable(Reason.NO_HARDWARE, f"{directory}: no label is that of a {scope.value}")
+                signals[name] = Unavailable(Reason.NO_HARDWARE, f"{directory}: no label is that of a {scope.value}")
                 continue
             signal = Signal(name, scope, Unit.JOULE, Behavior.COUNTER, Reduce.SUM, origin=f"{directory}/energy*_input",
                 document=_DOCUMENT, scale=1e-6)
-            found[name] = LocatedSignal.at(signal, _in_row(machine, scope, row_paths))
-        return LocatedSignals(found)
+            signals[name] = LocatedSignal.at(signal, _in_row(machine, scope, row_paths))
+        return LocatedSignals(signals)
 
 
 def _directory(host: Host) -> str | None:

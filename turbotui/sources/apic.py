@@ -98,18 +98,18 @@ def _by_cpuid(machine: Machine, cpu: int) -> dict[SignalId, int]:
 
 def _ids(leaf: LeafReader, *, amd: bool, topoext: bool) -> dict[SignalId, int]:
     """Read the APIC ids from CPUID, from no leaf beyond the CPU's highest."""
-    found: dict[SignalId, int] = {"apic": leaf(_FIRST).ebx >> 24}
+    ids: dict[SignalId, int] = {"apic": leaf(_FIRST).ebx >> 24}
     if amd:
         if topoext and leaf(_EXTENDED).eax >= _AMD_IDS:  # 80000001H:ECX[22], which the kernel calls topoext
-            found["x2apic"] = leaf(_AMD_IDS).eax
+            ids["x2apic"] = leaf(_AMD_IDS).eax
     elif leaf(0).eax >= _TOPOLOGY and leaf(_TOPOLOGY).ebx:  # EBX 0: the leaf does not exist
-        found["x2apic"] = leaf(_TOPOLOGY).edx
-    return found
+        ids["x2apic"] = leaf(_TOPOLOGY).edx
+    return ids
 
 
 def _cpuinfo_ids(host: Host) -> dict[int, dict[SignalId, int]]:
     """The ids by CPU; the initial apicid is 32 bits wide if CPUs have x2APIC ids."""
-    found: dict[int, dict[SignalId, int]] = {}
+    by_cpu: dict[int, dict[SignalId, int]] = {}
     for block in text_of(host, _CPUINFO).split("\n\n"):
         keys = {}
         for line in block.splitlines():
@@ -118,9 +118,9 @@ def _cpuinfo_ids(host: Host) -> dict[int, dict[SignalId, int]]:
         cpu, initial, own = (whole_number(keys.get(key, "")) for key in ("processor", "initial apicid", "apicid"))
         if cpu is None:
             continue
-        ids = found[cpu] = {}
+        ids = by_cpu[cpu] = {}
         if initial is not None:
             ids["apic"] = initial & 0xFF
         if own is not None:
             ids["x2apic"] = own
-    return found
+    return by_cpu

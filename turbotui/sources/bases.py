@@ -83,10 +83,10 @@ class CachedSearch(Generic[T]):
 
     def look(self, machine: Machine) -> T:
         """Search again and keep the result."""
-        found = self._find(machine)
+        known = self._find(machine)
         # one object, so that threads see all of it or nothing
-        self._kept = machine.host, machine.topology, found
-        return found
+        self._kept = machine.host, machine.topology, known
+        return known
 
     def on(self, machine: Machine) -> T:
         """What was found on this machine; searches if it was not found before."""

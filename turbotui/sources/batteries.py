@@ -69,7 +69,7 @@ def _battery(host: Host, name: str) -> MeterDevice:
     left_out = {"voltage_now", "current_now"} if _POWER in files else set()
     if "energy_now" in files:
         left_out |= {"charge_now", "charge_full", "charge_full_design"}
-    found = tuple(MeterFile(quantity, f"{directory}/{file}", decode) for quantity, file, decode in _FILES
-                  if file in files and file not in left_out)
+    meter_files = tuple(MeterFile(quantity, f"{directory}/{file}", decode) for quantity, file, decode in _FILES
+                        if file in files and file not in left_out)
     maker, model = (line_of(host, f"{directory}/{file}") for file in ("manufacturer", "model_name"))
-    return MeterDevice("battery", " ".join(filter(None, (name, maker, model))), found, slow=True, settles=True)
+    return MeterDevice("battery", " ".join(filter(None, (name, maker, model))), meter_files, slow=True, settles=True)

@@ -110,7 +110,7 @@ def clock_now(machine: Machine, cpu: int) -> float | None:
 
     A thread of its own does it, because the caller's may run on other CPUs.
     """
-    host, found = machine.host, list[float]()
+    host, clocks = machine.host, list[float]()
     if not isinstance(host, ChainHost) or _why_not(machine) is not None:
         return None
 
@@ -119,14 +119,14 @@ def clock_now(machine: Machine, cpu: int) -> float | None:
             host.pin_this_thread((cpu,))
             for _ in range(KEPT):
                 moment = _timed(host, cpu, CHAINS[machine.model.architecture])
-                found.extend([] if moment.hertz is None else [moment.hertz])
+                clocks.extend([] if moment.hertz is None else [moment.hertz])
                 if host.pins:
                     time.sleep(_APART)
 
     thread = NamedThread(target=work, name=f"clock of cpu{cpu}")
     thread.start()
     thread.join()
-    return math.fsum(found) / len(found) if found else None
+    return math.fsum(clocks) / len(clocks) if clocks else None
 
 
 class _MomentReader(NothingToClose):

@@ -133,11 +133,11 @@ def _probed(host: Host, cpus: Sequence[int], fact: _Fact, doubtful: set[SignalId
                 break
             continue
         try:
-            found = decode(host.read_text(path).encode())
+            value = decode(host.read_text(path).encode())
         except HostError as error:
             refused = refused or (error.with_traceback(None), name)
             continue
-        if found is not None or not fact.once:
+        if value is not None or not fact.once:
             return _signal(fact, name)
         unsaid = unsaid or path
     if refused is not None:

@@ -71,7 +71,7 @@ class _State:
 
 def _states(host: Host, cpus: tuple[int, ...]) -> dict[int, _State]:
     """The states of all CPUs by index; hybrids have different lists for their kinds of core."""
-    found: dict[int, _State] = {}
+    states: dict[int, _State] = {}
     for cpu in cpus:
         directory = f"{CPU_DIR.format(cpu=cpu)}/cpuidle"
         for entry in names_in(host, directory):
@@ -79,7 +79,7 @@ def _states(host: Host, cpus: tuple[int, ...]) -> dict[int, _State]:
             if match is None:
                 continue
             index = integer(match[1])
-            known = found.get(index)
+            known = states.get(index)
             if known is not None and known.name != entry:
                 continue
             try:
@@ -88,8 +88,8 @@ def _states(host: Host, cpus: tuple[int, ...]) -> dict[int, _State]:
                 continue
             name = read_line(host, f"{directory}/{entry}/name")
             if known is None or name is not None:  # a name that could not be read may be read on another CPU
-                found[index] = _State(index, cpu, entry if name is None else short_name(name), files)
-    return dict(sorted(found.items()))
+                states[index] = _State(index, cpu, entry if name is None else short_name(name), files)
+    return dict(sorted(states.items()))
 
 
 class Cpuidle(PerCpuSource):

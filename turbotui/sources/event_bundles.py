@@ -63,15 +63,15 @@ def expanded(machine: Machine, request: EventRequest) -> EventRequest:
         return request  # opening it finds the same mistake and reports it
     if all(set(strings) == set(events) for (_item, strings), events in zip(named, request.by_item, strict=True)):
         return request
-    found = tuple(event for _item, strings in named for event in strings)
+    members = tuple(event for _item, strings in named for event in strings)
     several = next(((item, strings) for item, strings in named if len(strings) > 1), None)
     if several is not None and any(column.formula is not None for column in request.columns):
         raise AddError(f"{several[0]} stands for {len(several[1])} events ({_some(several[1])}), and a formula needs "
                        "one: write the events one by one")
-    if len(found) > MOST_EVENTS:
-        raise AddError(f"{request.text} stands for {len(found)} events, and at most {MOST_EVENTS} are added at once: "
+    if len(members) > MOST_EVENTS:
+        raise AddError(f"{request.text} stands for {len(members)} events, and at most {MOST_EVENTS} are added at once: "
                        "write a narrower pattern")
-    return request.with_events(found, tuple(each for item, strings in named
+    return request.with_events(members, tuple(each for item, strings in named
         for each in ((item,) if item.rstrip().endswith("}") or "{" in item else strings)))
 
 

@@ -98,7 +98,7 @@ def _family(topology: Topology, whole: Topology, events: tuple[str, ...], bundle
             once = scope is Scope.SYSTEM or bundle.first.per_package
             here += [Placed(bundle, cpu) for cpu in (cpus[:1] if once else cpus)]
         # the PMU's CPU reads the row, if that CPU is watched
-        reader = next((one.cpu for one in here if one.cpu in instance.cpus), instance.cpus[0])
+        reader = next((placed.cpu for placed in here if placed.cpu in instance.cpus), instance.cpus[0])
         if here:
             rows[reader] = tuple(here)
         else:
@@ -161,15 +161,15 @@ _CYCLES = 0x1_0000_0000
 def filters_of(host: Host, bundles: Iterable[Bundle]) -> Filters:
     """The terms of every event on PMUs with such rules."""
     devices = Devices.of(host)
-    found: dict[str, tuple[Mapping[str, int], ...]] = {}
+    filters: dict[str, tuple[Mapping[str, int], ...]] = {}
     for bundle in bundles:
         for _text, event in bundle.members:
             pmu = devices.exactly(event.pmu) if event.uncore else None
             if pmu is not None and not _RULES.keys().isdisjoint(pmu.formats):
                 terms = _terms(pmu, event.attr)
                 if terms.get("event") != _CYCLES:
-                    found[pmu.name] = (*found.get(pmu.name, ()), terms)
-    return found
+                    filters[pmu.name] = (*filters.get(pmu.name, ()), terms)
+    return filters
 
 
 def check_together(filters: Iterable[Filters]) -> None:
@@ -179,8 +179,8 @@ def check_together(filters: Iterable[Filters]) -> None:
         EventError: two filters on one PMU exclude each other.
     """
     on: dict[str, list[Mapping[str, int]]] = {}
-    for one in filters:
-        for name, events in one.items():
+    for placed in filters:
+        for name, events in placed.items():
             on.setdefault(name, []).extend(events)
     for together in on.values():
         for term, rule in _RULES.items():

@@ -97,27 +97,28 @@ class EventReader:
         Raises HostError if a pinned counter has lost its place.
         """
         words = [group.read() for group in self._groups]
-        found: list[Raw] = []
+        values: list[Raw] = []
         if self._alone is not None:
             for index, place in self._alone:
-                one = words[index]
-                found += (None, None, None) if one is None else (one[place], one[ENABLED], one[RUNNING])
-            return found
+                group_words = words[index]
+                values += (None, None, None) if group_words is None else (group_words[place], group_words[ENABLED],
+                                                                          group_words[RUNNING])
+            return values
         for number, instances in enumerate(self._instances):
             read = [(group[place], group[ENABLED], group[RUNNING]) for index, place in instances
                 if (group := words[index]) is not None]
             whole = len(read) == len(instances) and bool(read)
             if not self._timed[number]:
-                found.append(sum(value for value, _e, _r in read) if whole else None)
+                values.append(sum(value for value, _e, _r in read) if whole else None)
             elif not whole:
-                found += (None, None, None)
+                values += (None, None, None)
             elif len(read) == 1:
-                found += read[0]
+                values += read[0]
             else:
                 total = self._sums[number]
                 total.take(read)
-                found += (total.value, total.enabled, total.running)
-        return found
+                values += (total.value, total.enabled, total.running)
+        return values
 
     def close(self) -> None:
         """Close every descriptor."""

@@ -59,7 +59,7 @@ class _Found:
         rows: Counter[int] = Counter()
         for family in self.families:
             for cpu, placed in family.rows.items():
-                rows[cpu] += sum(sizes[id(one.bundle)] for one in placed)
+                rows[cpu] += sum(sizes[id(part.bundle)] for part in placed)
         return max(rows.values(), default=0)
 
     def holds(self, machine: Machine) -> bool:
@@ -123,15 +123,15 @@ class EventSource(PerCpuSource):
             bundles = bundles_of(machine, self.request)
         except (EventError, LibpfmAbsentError, PfmError) as error:
             return Probe(dict.fromkeys(names, self._unknown(error, facts)))
-        found = families(machine.topology, bundles, _whole(machine, bundles))
-        self.traits = {event: self._traits(family, event) for family in found for event in family.events}
+        known = families(machine.topology, bundles, _whole(machine, bundles))
+        self.traits = {event: self._traits(family, event) for family in known for event in family.events}
         mixed = self._whole_only(machine)
         if mixed is not None:
             return Probe(dict.fromkeys(names, mixed))
         signals: dict[SignalId, Signal | Unavailable] = {}
         usable: list[Family] = []
         groups: dict[int, tuple[tuple[GroupEvent, ...], ...]] = {}
-        for family in found:
+        for family in known:
             tried = self._try(machine, family, facts, groups)
             usable.append(tried)
             for event in family.events:
@@ -165,9 +165,9 @@ class EventSource(PerCpuSource):
         """The groups of counters of the row that this CPU reads, in the form that opened."""
         if self._found is None or not self._found.holds(machine):
             self.probe(machine)
-        found = self._found if self._found is not None else _Found(machine.host, machine.topology)
-        return [Part(one.cpu, group) for family in found.families for one in family.rows.get(cpu, ())
-                for group in found.groups[id(one.bundle)]]
+        known = self._found if self._found is not None else _Found(machine.host, machine.topology)
+        return [Part(part.cpu, group) for family in known.families for part in family.rows.get(cpu, ())
+                for group in known.groups[id(part.bundle)]]
 
     def _group(self, bundle: Bundle, texts: Sequence[str]) -> tuple[GroupEvent, ...]:
         """Some of a bundle's events as one group, with the leader that they need."""
@@ -180,17 +180,18 @@ class EventSource(PerCpuSource):
              groups: dict[int, tuple[tuple[GroupEvent, ...], ...]]) -> Family:
         """Open each bundle of a family once; returns the family with the rows that have any of its events."""
         tried: dict[int, AcceptedEvents] = {}
-        for placed in (one for row in family.rows.values() for one in row):
+        for placed in (part for row in family.rows.values() for part in row):
             key = id(placed.bundle)
             if key not in tried:
-                tried[key] = found = accepted_events(placed.bundle, facts, partial(self._refusal, machine.host, placed))
-                groups[key] = tuple(self._group(placed.bundle, texts) for texts in found.groups)
+                tried[key] = accepted = accepted_events(placed.bundle, facts,
+                                                        partial(self._refusal, machine.host, placed))
+                groups[key] = tuple(self._group(placed.bundle, texts) for texts in accepted.groups)
         absent = dict(family.absent)
         rows: dict[int, tuple[Placed, ...]] = {}
         refused: dict[str, dict[int, Unavailable]] = {}
         for cpu, row in family.rows.items():
             # a sum without the count of one PMU would be too small
-            whys = {event: why for one in row for event, why in tried[id(one.bundle)].refused.items()}
+            whys = {event: why for part in row for event, why in tried[id(part.bundle)].refused.items()}
             for event, why in whys.items():
                 refused.setdefault(event, {})[cpu] = why
             if len(whys) < len(family.events):
@@ -207,45 +208,45 @@ class EventSource(PerCpuSource):
         return None
 
     def _traits(self, family: Family, event: str) -> EventTraits:
-        one = next(found for text, found in _members(family) if text == event)
+        kernel = next(event_found for text, event_found in _members(family) if text == event)
         if self.request.raw:
-            return EventTraits(family.scope, level=one.snapshot)
-        return EventTraits(family.scope, one.unit, one.snapshot, one.scale != 1.0)
+            return EventTraits(family.scope, level=kernel.snapshot)
+        return EventTraits(family.scope, kernel.unit, kernel.snapshot, kernel.scale != 1.0)
 
     def _signals(self, family: Family, event: str,
                  absent: Mapping[int, Unavailable]) -> dict[SignalId, Signal | Unavailable]:
         name = self.request.signal(event)
-        kernels = [found for text, found in _members(family) if text == event]
-        encoded = [corrected(found, self._model) for found in kernels]
+        kernels = [member for text, member in _members(family) if text == event]
+        encoded = [corrected(kernel_event, self._model) for kernel_event in kernels]
         if self.request.raw:
-            encoded = [replace(found, scale=1.0, unit="") for found in encoded]
-        scales = {(found.scale, found.unit, found.snapshot) for found in encoded}
+            encoded = [replace(scaled, scale=1.0, unit="") for scaled in encoded]
+        scales = {(scaled.scale, scaled.unit, scaled.snapshot) for scaled in encoded}
         if len(scales) > 1 or not math.isfinite(encoded[0].scale):
             return {name: Unavailable(Reason.FAILED, f"{event}: its PMUs have different scales or units")}
-        one = encoded[0]
-        unit = known_unit(one.unit)
+        first = encoded[0]
+        unit = known_unit(first.unit)
         readers = () if family.scope is Scope.CPU else (*family.rows, *family.absent)
         times = Times.of(name)
-        pmus = list(dict.fromkeys(found.pmu for found in encoded if found.pmu))
-        wrong = not self.request.raw and one.scale != kernels[0].scale
-        scale_text = f", of {one.table}" if one.table else ""
-        scale_text += f", scale {one.scale:g} (this kernel says {kernels[0].scale:g}, wrongly)" if wrong else ""
-        summed = f", the sum of {len(pmus)} PMUs: {', '.join(pmus)}" if len(pmus) > 1 and one.uncore else ""
+        pmus = list(dict.fromkeys(scaled.pmu for scaled in encoded if scaled.pmu))
+        wrong = not self.request.raw and first.scale != kernels[0].scale
+        scale_text = f", of {first.table}" if first.table else ""
+        scale_text += f", scale {first.scale:g} (this kernel says {kernels[0].scale:g}, wrongly)" if wrong else ""
+        summed = f", the sum of {len(pmus)} PMUs: {', '.join(pmus)}" if len(pmus) > 1 and first.uncore else ""
         signal = Signal(
             id=name,
             scope=family.scope,
             unit=unit.si,
-            behavior=Behavior.GAUGE if one.snapshot else Behavior.COUNTER,
+            behavior=Behavior.GAUGE if first.snapshot else Behavior.COUNTER,
             reduce=Reduce.NONE if unit.si is Unit.CELSIUS else Reduce.SUM,  # temperatures have no sum
-            origin=f"perf {one.fstr if len(encoded) == 1 else event}{summed}{scale_text}",
-            document=one.description or "added by hand; perf_event_open(2)",
-            scale=one.scale * unit.factor,
+            origin=f"perf {first.fstr if len(encoded) == 1 else event}{summed}{scale_text}",
+            document=first.description or "added by hand; perf_event_open(2)",
+            scale=first.scale * unit.factor,
             readers=readers,
-            enabled="" if one.snapshot else times.enabled,
-            running="" if one.snapshot else times.running,
+            enabled="" if first.snapshot else times.enabled,
+            running="" if first.snapshot else times.running,
             absent=absent,
         )
-        if one.snapshot:
+        if first.snapshot:
             return {name: signal}
         clocks = times.signals(event, family.scope, readers=readers, absent=absent)
         return {name: signal, **clocks}

@@ -80,16 +80,16 @@ class HiddenSources:
         self._machine = machine
         self._broken: dict[str, str] = {}
 
-    def unhidden(self, source: str, found: Probe) -> Probe:
+    def unhidden(self, source: str, probe: Probe) -> Probe:
         """The findings of a source, in which what is hidden is not called missing."""
         renumbered = self._machine.view.renumbered
-        missing = [name for name, answer in found.signals.items() if isinstance(answer, Unavailable) and (
+        missing = [name for name, answer in probe.signals.items() if isinstance(answer, Unavailable) and (
             answer.reason in _NOT_FOUND or (renumbered and answer.reason is Reason.NOT_PERMITTED))]
         why = next(self._hidden(source), None) if missing else None
         if why is None:
-            return found
-        note = found.note if any(isinstance(answer, Signal) for answer in found.signals.values()) else ""
-        return replace(found, signals={**found.signals, **dict.fromkeys(missing, why)}, note=note)
+            return probe
+        note = probe.note if any(isinstance(answer, Signal) for answer in probe.signals.values()) else ""
+        return replace(probe, signals={**probe.signals, **dict.fromkeys(missing, why)}, note=note)
 
     def _hidden(self, source: str) -> Iterator[Unavailable]:
         view, cpus = self._machine.view, self._machine.topology.cpus

@@ -116,23 +116,23 @@ class HsmpMetrics(PerCpuSource):
             (metric.signal, fields[metric.field]) for metric in _METRICS if metric.signal in wanted])
 
 
-def _signal(one: _Metric, path: str) -> Signal:
-    field = metric_fields()[one.field]
-    return Signal(one.signal, Scope.PACKAGE, one.unit, Behavior.GAUGE, one.reduce,
-                  origin=f"{path} at byte {field.offset} ({one.field})", document=_DOCUMENT,
-                  scale=one.scale / (1 << field.fraction))
+def _signal(metric: _Metric, path: str) -> Signal:
+    field = metric_fields()[metric.field]
+    return Signal(metric.signal, Scope.PACKAGE, metric.unit, Behavior.GAUGE, metric.reduce,
+                  origin=f"{path} at byte {field.offset} ({metric.field})", document=_DOCUMENT,
+                  scale=metric.scale / (1 << field.fraction))
 
 
 def _paths(machine: Machine) -> list[str] | Unavailable:
     """The table of each package, by the sockets' numbers."""
-    found, packages = find_tables(machine.host), machine.topology.instances(Scope.PACKAGE)
-    if not found:
+    tables, packages = find_tables(machine.host), machine.topology.instances(Scope.PACKAGE)
+    if not tables:
         return _absent(machine)
-    if [socket for socket, _ in found] != list(range(len(packages))):
-        numbers = ", ".join(str(socket) for socket, _ in found)
-        return Unavailable(Reason.FAILED, f"{found[0][1]}: tables of sockets {numbers} for {len(packages)} packages: "
+    if [socket for socket, _ in tables] != list(range(len(packages))):
+        numbers = ", ".join(str(socket) for socket, _ in tables)
+        return Unavailable(Reason.FAILED, f"{tables[0][1]}: tables of sockets {numbers} for {len(packages)} packages: "
                            "which is whose is not known")
-    return [path for _, path in found]
+    return [path for _, path in tables]
 
 
 def _absent(machine: Machine) -> Unavailable:

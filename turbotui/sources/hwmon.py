@@ -114,12 +114,12 @@ def find_sensors(host: Host, topology: Topology) -> tuple[tuple[Sensor, ...], st
         if len(alike) > 1:
             notes.append(f"{' and '.join(alike)} (coretemp) are both of package {number}: the hotter one counts")
     for chip in intel:
-        found, note = _coretemp(chip, numbers, topology, ids)
-        sensors += found
+        package_sensors, note = _coretemp(chip, numbers, topology, ids)
+        sensors += package_sensors
         notes += [note] if note else []
     for finder in (partial(_amd, host), _others):
-        found, note = finder(chips, topology, ids)
-        sensors += found
+        package_sensors, note = finder(chips, topology, ids)
+        sensors += package_sensors
         notes += [note] if note else []
     return tuple(sensors), "; ".join(notes)
 
@@ -142,30 +142,30 @@ def _rows(name: str) -> list[ChipRow]:
 
 
 def _sensors(host: Host, directory: str) -> tuple[tuple[str, str], ...]:
-    found = []
+    sensors = []
     for name in names_in(host, directory):
         match = re.fullmatch(_INPUT, name)
         if match is not None:
-            found.append((read_line(host, f"{directory}/temp{match[1]}_label") or "", f"{directory}/{name}"))
-    return tuple(found)
+            sensors.append((read_line(host, f"{directory}/temp{match[1]}_label") or "", f"{directory}/{name}"))
+    return tuple(sensors)
 
 
 def _others(chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> tuple[list[Sensor], str]:
     """Sensors of the chips in `CHIPS`, and a line about chips none of whose sensors could be assigned."""
-    found: dict[str, list[Sensor]] = {}
+    by_chip: dict[str, list[Sensor]] = {}
     without: list[str] = []
     for chip in chips:
         rows = _rows(chip.name)
         of_chip = [(row.of, Sensor(*owner, path, chip.name, label)) for row in rows for label, path in chip.sensors
             if (owner := _owner(row, label, path, topology, ids)) is not None]
         for of, sensor in of_chip:
-            found.setdefault(of, []).append(sensor)
+            by_chip.setdefault(of, []).append(sensor)
         if rows and not of_chip:
             without.append(f"{chip.directory} ({chip.name})")
-    if "cpus" in found:
-        found.pop("soc", None)
+    if "cpus" in by_chip:
+        by_chip.pop("soc", None)
     note = f"{', '.join(without)}: no sensor of a measured CPU or package" if without else ""
-    return [sensor for sensors in found.values() for sensor in sensors], note
+    return [sensor for sensors in by_chip.values() for sensor in sensors], note
 
 
 def _owner(row: ChipRow, label: str, path: str, topology: Topology, ids: _Ids) -> tuple[SignalId, RowId] | None:
@@ -282,8 +282,8 @@ def _amd(host: Host, chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> t
                     sensors.append(Sensor(PACKAGE, rows[package], path, chip.name, label))
             if labelled is not None and labelled[0] == "Tctl":
                 notes.append(f"package {package}: only Tctl, which some parts offset from the real temperature")
-        found, note = _complexes(group, package, topology, ids)
-        sensors += found
+        die_sensors, note = _complexes(group, package, topology, ids)
+        sensors += die_sensors
         notes += [note] if note else []
     return sensors, "; ".join(notes)
 
@@ -350,11 +350,11 @@ def _located(machine: Machine, signal: SignalId, sensors: Sequence[Sensor]) -> L
     sensor = next((sensor for sensor in sensors if sensor.signal == signal), None)
     if sensor is None:
         return _absent(machine, signal)
-    alike = [one for one in sensors if one.signal == signal]
+    alike = [sensor for sensor in sensors if sensor.signal == signal]
     label = sensor.label if len(alike) == 1 else ""
     named = f"{sensor.chip}: {label}" if label else sensor.chip
     facts = Signal(signal, _SCOPES[signal], Unit.CELSIUS, Behavior.GAUGE, Reduce.MAX,
-        origin=f"{pattern_of(one.path for one in alike)} ({named})", document=_DOCUMENT, scale=_CELSIUS)
+        origin=f"{pattern_of(sensor.path for sensor in alike)} ({named})", document=_DOCUMENT, scale=_CELSIUS)
     return LocatedSignal(facts, partial(_file, machine.topology, signal, sensors), _most_sensors(sensors, signal))
 
 

@@ -20,8 +20,8 @@ _HALF = 1 << 31  # a cell that decreases from above this has wrapped; from below
 
 def header_cpus(line: str) -> tuple[int, ...]:
     """CPU numbers of the columns, from the table's first line: "CPU0 CPU2 ..."; offline CPUs may have no column."""
-    found = (whole_number(word[3:]) for word in line.split() if word.startswith("CPU"))
-    return tuple(_NO_CPU if cpu is None else cpu for cpu in found)
+    numbers = (whole_number(word[3:]) for word in line.split() if word.startswith("CPU"))
+    return tuple(_NO_CPU if cpu is None else cpu for cpu in numbers)
 
 
 def table_rows(text: str) -> tuple[str, Iterator[tuple[str, str]]]:

@@ -41,8 +41,8 @@ class LocatedSignal:
         """A signal of at most one file on each CPU."""
 
         def file(cpu: int) -> ValueFile:
-            found = path(cpu)
-            return ValueFile(signal.id, () if found is None else (found,), decode)
+            file = path(cpu)
+            return ValueFile(signal.id, () if file is None else (file,), decode)
 
         return cls(signal, file)
 
@@ -57,7 +57,7 @@ class LocatedSignals:
     @property
     def located(self) -> Mapping[SignalId, LocatedSignal]:
         """The signals that were found."""
-        return {name: found for name, found in self.found.items() if isinstance(found, LocatedSignal)}
+        return {name: located for name, located in self.found.items() if isinstance(located, LocatedSignal)}
 
 
 class LocatedFiles(PerCpuSource, ABC):
@@ -102,8 +102,8 @@ class LocatedFiles(PerCpuSource, ABC):
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
         """Open the wanted files that belong to one CPU; a missing file, and a signal without any, read None."""
         seen = self._sightings.on(machine).found
-        files = [found.file(cpu) if isinstance(found, LocatedSignal) else ValueFile(name, ())
-                 for name, found in seen.items() if name in wanted]
+        files = [located.file(cpu) if isinstance(located, LocatedSignal) else ValueFile(name, ())
+                 for name, located in seen.items() if name in wanted]
         return FileReader(machine.host, cpu, files, inside_cpu=False)
 
     def paths(self, machine: Machine, name: SignalId) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def everywhere(path: str) -> Callable[[int], str | None]:
     return lambda _cpu: path
 
 
-def _paths(machine: Machine, found: LocatedSignal) -> Iterator[str]:
+def _paths(machine: Machine, located: LocatedSignal) -> Iterator[str]:
     """The files of each instance that has some."""
-    files = (found.file(instance.cpus[0]) for instance in machine.topology.instances(found.signal.scope))
+    files = (located.file(instance.cpus[0]) for instance in machine.topology.instances(located.signal.scope))
     return (path for file in files for path in file.paths)

@@ -35,16 +35,16 @@ class LowPowerIdle(LocatedFiles):
     gives = "time in the low-power idle state of the CPUs and of the whole system (S0ix)"
 
     def _find(self, machine: Machine) -> LocatedSignals:
-        found: dict[SignalId, LocatedSignal | Unavailable] = {}
+        signals: dict[SignalId, LocatedSignal | Unavailable] = {}
         for name, paths in _FILES.items():
             path = next((path for path in paths if machine.host.exists(path)), None)
             if path is None:
-                found[name] = _absent(machine, paths[0])
+                signals[name] = _absent(machine, paths[0])
                 continue
             signal = Signal(name, Scope.SYSTEM, Unit.SECOND, Behavior.COUNTER, Reduce.MEAN, origin=path,
                 document=_DOCUMENT, scale=1e-6)
-            found[name] = LocatedSignal.at(signal, everywhere(path))
-        return LocatedSignals(found)
+            signals[name] = LocatedSignal.at(signal, everywhere(path))
+        return LocatedSignals(signals)
 
 
 def _absent(machine: Machine, path: str) -> Unavailable:

@@ -120,7 +120,7 @@ class HwmonChip:
 
 def hwmon_chips(host: Host) -> tuple[HwmonChip, ...]:
     """All chips, in the order of their numbers; sensors are not read."""
-    found = []
+    chips = []
     for entry in sorted(names_in(host, HWMON), key=lambda name: (len(name), name)):
         base = f"{HWMON}/{entry}"
         here, device = frozenset(names_in(host, base)), frozenset(names_in(host, f"{base}/device"))
@@ -130,10 +130,10 @@ def hwmon_chips(host: Host) -> tuple[HwmonChip, ...]:
         slot = re.search(_SLOT, text_of(host, f"{base}/device/uevent")) if "uevent" in device else None
         # Attributes stand where `name` does, but for drivers of before Linux 3.13 and the ACPI power meter.
         with_device = not any(re.match(r"(?:power|energy|fan|temp|in|curr)\d", file) for file in here)
-        found.append(HwmonChip(
+        chips.append(HwmonChip(
             name, f"{base}/device" if with_device else base, device if with_device else here,
             slot[1] if slot else "", _status(host, f"{base}/device") if slot else ""))
-    return tuple(found)
+    return tuple(chips)
 
 
 def is_suspended(host: Host, status: str) -> bool:

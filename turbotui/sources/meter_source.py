@@ -79,11 +79,11 @@ class MeterSource(SharedSource, ABC):
 def numbered(devices: Sequence[MeterDevice]) -> list[tuple[MeterDevice, int]]:
     """Each device with its number among those of its kind."""
     counts: dict[str, int] = {}
-    found = []
+    numbered = []
     for device in devices:
-        found.append((device, counts.setdefault(device.kind, 0)))
+        numbered.append((device, counts.setdefault(device.kind, 0)))
         counts[device.kind] += 1
-    return found
+    return numbered
 
 
 def _chosen(device: MeterDevice, position: int, wanted: frozenset[SignalId]) -> list[tuple[SignalId, str, Decode]]:

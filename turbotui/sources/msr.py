@@ -79,11 +79,11 @@ class MsrReader:
         for address, other in self._less.items():
             word, deeper = words[address], words[other]
             words[address] = None if word is None or deeper is None else word - deeper
-        found: list[Raw] = []
+        values: list[Raw] = []
         for address, valid_bit in self._registers:
             word = words[address]
-            found.append(None if word is None or (valid_bit >= 0 and not word >> valid_bit & 1) else word)
-        return found
+            values.append(None if word is None or (valid_bit >= 0 and not word >> valid_bit & 1) else word)
+        return values
 
     def close(self) -> None:
         """Close the device."""

@@ -115,29 +115,29 @@ class OwnCgroupReader(NothingToClose):
 
     def read(self) -> Sequence[Sequence[Raw]]:
         """One value of each signal, from the tightest group or the own group."""
-        found: dict[SignalId, int] = {}
+        uses: dict[SignalId, int] = {}
         if self._place is not None and (self._counters or self._quota):
-            found |= self._cpu(self._place)
+            uses |= self._cpu(self._place)
         if self._place is not None and self._place.pressure and self._stalls:
             waits = stalls(self._host, self._place.pressure)
-            found |= {signal: waits[line] for signal, line in _STALLS.items() if line in waits}
-        return [(found.get(signal),) for signal in self.signals]
+            uses |= {signal: waits[line] for signal, line in _STALLS.items() if line in waits}
+        return [(uses.get(signal),) for signal in self.signals]
 
     def _cpu(self, place: _Place) -> dict[SignalId, int]:
         uses = _uses(self._host, place)
         group = _tightest(uses)
         if group is None:
             return {}
-        found = {}
+        use = {}
         before, now = _counts(self._before.get(group, uses[group])), _counts(uses[group])
         for signal, value in now.items():
             grown = value - before.get(signal, value)
-            found[signal] = self._totals[signal] = self._totals.get(signal, 0) + max(0, grown)
+            use[signal] = self._totals[signal] = self._totals.get(signal, 0) + max(0, grown)
         self._before = uses
         quota = uses[group].quota
         if quota is not None:
-            found[_QUOTA] = round(quota / _MILLIONTH)
-        return found
+            use[_QUOTA] = round(quota / _MILLIONTH)
+        return use
 
 
 def _place_of(host: Host) -> _Place | None:
@@ -153,7 +153,7 @@ def _place_of(host: Host) -> _Place | None:
 
 
 def _uses(host: Host, place: _Place) -> dict[str, CpuUse]:
-    return {one: cpu_use(host, place.tree, one, place.accounting) for one in place.chain}
+    return {path: cpu_use(host, place.tree, path, place.accounting) for path in place.chain}
 
 
 def _tightest(uses: Mapping[str, CpuUse]) -> str | None:

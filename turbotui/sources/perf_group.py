@@ -194,7 +194,7 @@ class PerfGroupReader:
         if self._refusal is not None and not self._open_groups:
             raise self._refusal.with_traceback(None)  # with it, the frames of every earlier reading
         words = [group.read() for group in self._open_groups]
-        return [None if place is None or (found := words[place[0]]) is None else found[place[1]]
+        return [None if place is None or (group_words := words[place[0]]) is None else group_words[place[1]]
             for place in self._choice.places]
 
     def close(self) -> None:

@@ -48,7 +48,7 @@ class PerfL2(PerfSource):
                 for name, config in zip(_SIGNALS, (events.references, events.hits), strict=True)
             ]
             trials.add(offers, lambda event: count_signal(event, _DOCUMENT, _TIMES), _TIMES, _GROUP)
-        absent = next((found for found in signals.values() if isinstance(found, Unavailable)),
+        absent = next((signal for signal in signals.values() if isinstance(signal, Unavailable)),
             Unavailable(Reason.NO_HARDWARE, "the kernel has no PMU for these cores"))
         for name in _IDS:
             signals.setdefault(name, absent)

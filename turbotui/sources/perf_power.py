@@ -67,4 +67,4 @@ def domain_scope(machine: Machine, cpumask: tuple[int, ...]) -> Scope:
     for cpu in cpumask:
         if cpu in topology.places:
             dies.setdefault(topology.index(Scope.PACKAGE, cpu), set()).add(topology.index(Scope.DIE, cpu))
-    return Scope.DIE if any(len(found) > 1 for found in dies.values()) else Scope.PACKAGE
+    return Scope.DIE if any(len(dies_of) > 1 for dies_of in dies.values()) else Scope.PACKAGE

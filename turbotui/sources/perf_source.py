@@ -48,10 +48,10 @@ class OfferGroup:
 
     def ids(self) -> frozenset[SignalId]:
         """Every signal that a read of the group holds."""
-        found = {offer.event.signal for offer in self.offers}
+        ids = {offer.event.signal for offer in self.offers}
         if self.times is not None:
-            found |= {self.times.enabled, self.times.running}
-        return frozenset(found)
+            ids |= {self.times.enabled, self.times.running}
+        return frozenset(ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +169,12 @@ class NamedEvents(PerfSource):
             offers: list[Offer] = []
             for signal, word in events.items():
                 event = named_event(pmu, word, signal, trials.facts)
-                found = event if isinstance(event, Unavailable) else self._offer(machine, pmu, event)
-                if isinstance(found, Unavailable):
-                    trials.signals[signal] = found
+                offer = event if isinstance(event, Unavailable) else self._offer(machine, pmu, event)
+                if isinstance(offer, Unavailable):
+                    trials.signals[signal] = offer
                 else:
-                    offers.append(found[0])
-                    offered[signal] = found[1]
+                    offers.append(offer[0])
+                    offered[signal] = offer[1]
             trials.add(offers, lambda event: offered[event.signal])
         return trials.findings()
 
@@ -211,9 +211,9 @@ def named_event(pmu: Pmu, event: str, signal: SignalId, facts: Circumstances) ->
 
 def hybrid_pmus(machine: Machine) -> list[tuple[int, Pmu]]:
     """The core PMUs of a hybrid x86 with measured CPUs, each with its place in the lists of a processor."""
-    found = ((number, read_pmu(machine.host, name)) for number, name in enumerate(_HYBRID_PMUS))
+    pmus = ((number, read_pmu(machine.host, name)) for number, name in enumerate(_HYBRID_PMUS))
     measured = frozenset(machine.topology.cpus)
-    return [(number, pmu) for number, pmu in found if pmu is not None and measured.intersection(pmu.cpus)]
+    return [(number, pmu) for number, pmu in pmus if pmu is not None and measured.intersection(pmu.cpus)]
 
 
 def mask_readers(machine: Machine, cpumask: Sequence[int], scope: Scope) -> tuple[int, ...]:

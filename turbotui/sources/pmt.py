@@ -181,7 +181,8 @@ def _probed(machine: Machine, counter: _Counter, regions: Sequence[Region]) -> S
     if not regions:
         return _absent(machine, counter)
     cpus = (instance.cpus[0] for instance in machine.topology.instances(counter.scope))
-    place = next((found for cpu in cpus if (found := _place(machine, counter, regions, cpu)) is not None), None)
+    place = next((register_place for cpu in cpus
+                  if (register_place := _place(machine, counter, regions, cpu)) is not None), None)
     if place is None:
         return Unavailable(
             Reason.NO_HARDWARE, f"{CLASS}: no region with guid {counter.guid:#x} holds the {counter.what}"

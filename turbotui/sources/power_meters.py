@@ -73,9 +73,9 @@ class GraphicsPower(MeterSource):
     def find(self, machine: Machine) -> FoundDevices:
         chips = [chip for chip in ordered(hwmon_chips(machine.host)) if chip.name in _GRAPHICS]
         devices = [device for chip in chips if (device := _card(chip)) is not None]
-        found = ", ".join(sorted({chip.name for chip in chips}))
-        detail = (f"{HWMON}: {found} tells no energy or power of its device; integrated graphics have none of their own"
-                  if found else f"{HWMON}: there is no chip of i915, xe, amdgpu or nouveau")
+        names = ", ".join(sorted({chip.name for chip in chips}))
+        detail = (f"{HWMON}: {names} tells no energy or power of its device; integrated graphics have none of their own"
+                  if names else f"{HWMON}: there is no chip of i915, xe, amdgpu or nouveau")
         return FoundDevices(tuple(devices), {meter_signal("gpu", 0, "energy"): _none(machine, detail)})
 
 
@@ -91,9 +91,9 @@ class PowerMeters(MeterSource):
         devices: list[MeterDevice] = []
         others: dict[str, None] = {}
         for chip in hwmon_chips(host):
-            found = list(_platform(host, chip))
-            devices += found
-            if not found and chip.name not in _GRAPHICS and any(re.fullmatch(r"power\d+_(?:input|average)", file)
+            meters = list(_platform(host, chip))
+            devices += meters
+            if not meters and chip.name not in _GRAPHICS and any(re.fullmatch(r"power\d+_(?:input|average)", file)
                                                                for file in chip.files):
                 others[chip.name] = None
         detail = (f"{HWMON}: neither a power supply on PMBus, nor an ACPI power meter, nor a service processor that "

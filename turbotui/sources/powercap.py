@@ -131,14 +131,14 @@ class Powercap(LocatedFiles):
         zones, note = _zones(machine)
         if not zones:
             return LocatedSignals(dict.fromkeys(_SIGNALS, _absent(machine)), note)
-        found: dict[SignalId, LocatedSignal | Unavailable] = {}
+        signals: dict[SignalId, LocatedSignal | Unavailable] = {}
         for signal in _SIGNALS:
             answer = _described(signal, zones)
-            found[signal] = LocatedSignal(answer, partial(_file, machine, signal, zones)) if isinstance(
+            signals[signal] = LocatedSignal(answer, partial(_file, machine, signal, zones)) if isinstance(
                 answer, Signal) else answer
-        if machine.model.vendor in AMD_VENDORS and isinstance(found[_CORES], LocatedSignal):
-            found[_CORES] = _one_core(zones)
-        return LocatedSignals(found, note)
+        if machine.model.vendor in AMD_VENDORS and isinstance(signals[_CORES], LocatedSignal):
+            signals[_CORES] = _one_core(zones)
+        return LocatedSignals(signals, note)
 
     def remedy(self, name: SignalId) -> str:
         return _REMEDY if name in _WORDS else ""
@@ -229,14 +229,14 @@ def _package_rows(words: Mapping[str, str], topology: Topology) -> dict[str, Row
 
 def _one_for_each_package(rows: Mapping[str, RowId], topology: Topology) -> dict[str, RowId]:
     """Return the first zone of each package, because on AMD the zones of its dies are the same counter."""
-    found: dict[RowId, str] = {}
+    zones: dict[RowId, str] = {}
     for name, row in rows.items():
         instance = topology.instance(row)
         if instance is not None and instance.cpus:
             # Linux takes core complexes for dies from 6.9 on, and had a zone for each until intel_rapl_common.c was
             # mended; the register behind them is the package's (AMD PPR, Core::X86::Msr::PKG_ENERGY_STAT)
-            found.setdefault(topology.row(Scope.PACKAGE, instance.cpus[0]), name)
-    return {name: row for row, name in found.items()}
+            zones.setdefault(topology.row(Scope.PACKAGE, instance.cpus[0]), name)
+    return {name: row for row, name in zones.items()}
 
 
 def _energy_zone(host: Host, name: str, signal: SignalId, row: RowId) -> _Zone:
@@ -273,7 +273,7 @@ def _described(signal: SignalId, all_zones: Sequence[_Zone]) -> Signal | Unavail
     zone = ranged[0] if is_energy else zones[0]
     wrap = min(zone.range_uj * _MICRO / zone.watts for zone in ranged) if is_energy else 0.0
     return Signal(signal, zone.row.scope, Unit.JOULE if is_energy else Unit.WATT,
-        Behavior.COUNTER if is_energy else Behavior.GAUGE, Reduce.SUM, origin=pattern_of(one.path for one in zones),
+        Behavior.COUNTER if is_energy else Behavior.GAUGE, Reduce.SUM, origin=pattern_of(zone.path for zone in zones),
         document=_DOCUMENT, scale=_MICRO * _correction(zone), wrap_seconds=wrap)
 
 

@@ -164,11 +164,11 @@ class ProcInterrupts(SharedSource):
 
 def _labels(text: str, classify: Callable[[str, str], tuple[SignalId, ...]]) -> dict[SignalId, str]:
     """Labels of the rows behind each signal, for its origin; none for the sum of all rows."""
-    found: dict[SignalId, list[str]] = {}
+    sums: dict[SignalId, list[str]] = {}
     for label, rest in table_rows(text)[1]:
         if label.isalnum():
             for signal in classify(label, trailing_text(rest)):
-                found.setdefault(signal, []).append(label)
-    found.pop(_TOTAL, None)
+                sums.setdefault(signal, []).append(label)
+    sums.pop(_TOTAL, None)
     return {signal: f", row {', '.join(labels[:_MOST_LABELS])}{' ...' if len(labels) > _MOST_LABELS else ''}"
-        for signal, labels in found.items()}
+        for signal, labels in sums.items()}

@@ -32,5 +32,5 @@ class ProcLoadavg(SystemFiles):
     @staticmethod
     def parse(text: str) -> Mapping[str, int]:
         """Return hundredths by the averages' minutes."""
-        found = zip(_MINUTES, (_WORD.fullmatch(word) for word in text.split()[:3]), strict=False)
-        return {minutes: integer(word[1]) * 100 + integer(word[2]) for minutes, word in found if word is not None}
+        averages = zip(_MINUTES, (_WORD.fullmatch(word) for word in text.split()[:3]), strict=False)
+        return {minutes: integer(word[1]) * 100 + integer(word[2]) for minutes, word in averages if word is not None}

@@ -88,8 +88,8 @@ def parse_stat(text: str) -> StatText:
 def times_together(signals: Mapping[SignalId, Signal | Unavailable]) -> dict[SignalId, Signal]:
     """The counters that the sampler makes of the times of a CPU (sampling/conservation.py), if there are times."""
     parts = tuple(
-        name for name, _ in _TIMES if name not in _GUEST and isinstance(one := signals.get(name), Signal)
-        and one.scope is Scope.CPU and one.behavior is Behavior.COUNTER)
+        name for name, _ in _TIMES if name not in _GUEST and isinstance(signal := signals.get(name), Signal)
+        and signal.scope is Scope.CPU and signal.behavior is Behavior.COUNTER)
     if not parts:
         return {}
     return {

@@ -201,27 +201,28 @@ def _why_not(machine: Machine) -> Unavailable | None:
     if _EVENT not in resctrl_info(host, top).events.get("L3", ()):
         return Unavailable(Reason.NO_HARDWARE, f"resctrl: info/L3_MON/mon_features has no {_EVENT} here")
     totals = ResctrlTotals(host, top, (_EVENT,))
-    found = totals.read()
+    traffic = totals.read()
     totals.close()
-    why = next((events[_EVENT].why for events in found.values() if events[_EVENT].why), None)
+    why = next((events[_EVENT].why for events in traffic.values() if events[_EVENT].why), None)
     if why is not None:
         return why
-    if any(domain not in found for domain in _domains(machine)):
+    if any(domain not in traffic for domain in _domains(machine)):
         return Unavailable(Reason.NO_DRIVER, "resctrl: its domains are not those of the L3 caches that sysfs describes")
     return None
 
 
 def _domains(machine: Machine) -> tuple[str, ...]:
     """Return the domain of each L3 cache, by the cache ids of sysfs."""
-    return tuple(f"L3 {_cache_id(machine.host, one.cpus[0]):02d}" for one in machine.topology.instances(Scope.L3))
+    return tuple(f"L3 {_cache_id(machine.host, instance.cpus[0]):02d}"
+                 for instance in machine.topology.instances(Scope.L3))
 
 
 def _cache_id(host: Host, cpu: int) -> int:
     base = f"{_CPUS}/cpu{cpu}/cache"
     for name in names_in(host, base):
         if text_of(host, f"{base}/{name}/level").strip() == "3":
-            found = whole_number(text_of(host, f"{base}/{name}/id").strip())
-            return -1 if found is None else found
+            number = whole_number(text_of(host, f"{base}/{name}/id").strip())
+            return -1 if number is None else number
     return -1
 
 
@@ -243,8 +244,8 @@ class _Reader:
 
     def read(self) -> Sequence[Sequence[Raw]]:
         """Return the bytes of each L3 cache since the reader was opened; None if a part of them is not known."""
-        return [[self._of(domain, events[_EVENT]) if (events := found.get(domain)) else None
-                 for domain in self._domains] for found in (self._totals.read(),)]
+        return [[self._of(domain, events[_EVENT]) if (events := traffic.get(domain)) else None
+                 for domain in self._domains] for traffic in (self._totals.read(),)]
 
     def _of(self, domain: str, counted: DomainTotal) -> int | None:
         missed = counted.gaps > self._gaps.get(domain, 0)

@@ -62,7 +62,7 @@ class Spies(PerCpuSource):
     def effort(self) -> SpyEffort:
         """Return the number of system calls of all readers so far."""
         with self._lock:
-            return SpyEffort(sum(one.reads for one in self._efforts), sum(one.opened for one in self._efforts))
+            return SpyEffort(sum(part.reads for part in self._efforts), sum(part.opened for part in self._efforts))
 
     def probe(self, machine: Machine) -> Probe:
         """Try each event and each set once."""
@@ -90,7 +90,7 @@ class Spies(PerCpuSource):
         """Return the counters of the two largest sets of a CPU: for a moment, an old and a new set are open."""
         if not wanted:
             return 0
-        sizes = [sorted((sum(len(group) for group in one) for one in sets), reverse=True)[:2]
+        sizes = [sorted((sum(len(group) for group in spy_set) for spy_set in sets), reverse=True)[:2]
             for sets in self.arrangement.sets.values()]
         return readers * max((sum(size) if len(size) > 1 else 2 * sum(size) for size in sizes), default=0)
 

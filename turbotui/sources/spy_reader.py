@@ -50,24 +50,24 @@ class _Tally:
     # interval, so it is added when the event's set is on again.
     held: tuple[int, int, int] = (0, 0, 0)
 
-    def add(self, found: tuple[int, int, int]) -> None:
+    def add(self, gain: tuple[int, int, int]) -> None:
         """Add new counts, and counts that were held back before."""
-        self.count += found[0] + self.held[0]
-        self.enabled += found[1] + self.held[1]
-        self.running += found[2] + self.held[2]
+        self.count += gain[0] + self.held[0]
+        self.enabled += gain[1] + self.held[1]
+        self.running += gain[2] + self.held[2]
         self.held = (0, 0, 0)
 
 
 class _OpenSet:
     """The open groups of one set, and their counts at the last reading."""
 
-    def __init__(self, host: Host, cpu: int, one: SpySet, effort: SpyEffort) -> None:
-        self.one = one
+    def __init__(self, host: Host, cpu: int, spy_set: SpySet, effort: SpyEffort) -> None:
+        self.one = spy_set
         self._host = host
         self._effort = effort
         self._groups: list[tuple[tuple[str, ...], CounterGroup]] = []
         try:
-            for events in one:
+            for events in spy_set:
                 self._groups.append((tuple(event.name for event in events), self._opened(cpu, events)))
             started = host.now_ns()
             captured = self.capture()
@@ -91,14 +91,14 @@ class _OpenSet:
         return [group.capture() for _names, group in self._groups]
 
     def _words(self, captured: Capture, started: int, ended: int) -> list[tuple[int, ...]]:
-        found = []
-        for (_names, group), one in zip(self._groups, captured, strict=True):
-            words = group.words(one, started, ended)
+        counts = []
+        for (_names, group), group_words in zip(self._groups, captured, strict=True):
+            words = group.words(group_words, started, ended)
             self._effort.reads += 1
             if words is None:
                 raise CpuGone("a set of counters ended")
-            found.append(words)
-        return found
+            counts.append(words)
+        return counts
 
     def increases(self, captured: Capture, started: int, ended: int) -> dict[str, tuple[int, int, int]]:
         """Return count, ns enabled and ns running of each event since the previous capture.
@@ -229,10 +229,10 @@ class SpyReader:
 
     def _switch(self) -> None:
         """Open the set that counts next; the counts of the old set stay in the totals."""
-        one = self._sets[self._at] if self._sets else None
-        if self._open is not None and self._open.one == one:
+        spy_set = self._sets[self._at] if self._sets else None
+        if self._open is not None and self._open.one == spy_set:
             return
-        fresh = None if one is None else _OpenSet(self._host, self._cpu, one, self._effort)
+        fresh = None if spy_set is None else _OpenSet(self._host, self._cpu, spy_set, self._effort)
         old = self._open
         try:
             # What both count is the old set's up to its last reading, and the new set's from the next line on. A thread
@@ -241,7 +241,7 @@ class SpyReader:
                 lambda: (() if old is None else old.capture(), () if fresh is None else fresh.capture()),
                 1, self._host.now_ns)
             if old is not None:
-                self._collect(last, started, ended, _names(one))
+                self._collect(last, started, ended, _names(spy_set))
                 old.close()
             if fresh is not None:
                 fresh.increases(first, started, ended)
@@ -267,17 +267,17 @@ class SpyReader:
         reference = self._arrangement.plan.reference
         if following is not None:
             # Both sets were open for some microseconds, in which the PMU may not have had room for both.
-            grown = {name: (_scaled(*found), found[1], found[1]) for name, found in grown.items()}
+            grown = {name: (_scaled(*gain), gain[1], gain[1]) for name, gain in grown.items()}
         beside = grown.get(reference)
         for name, tally in self._tallies.items():
-            found = grown.get(name)
-            if found is None:
+            gain = grown.get(name)
+            if gain is None:
                 tally.enabled += 0 if following is not None and name in following else elapsed
             elif following is not None and name not in following:
-                tally.held = found
+                tally.held = gain
                 continue
             else:
-                tally.add(found)
+                tally.add(gain)
                 if self._joins:
                     tally.last, tally.along = self._of_interval(tally), None
             if self._joins and beside is not None:
@@ -300,19 +300,19 @@ class SpyReader:
             tally.begun = (tally.count, tally.enabled, tally.running)
 
     def _pick(self) -> None:
-        found: dict[SignalId, tuple[object, str]] = {}
+        picked: dict[SignalId, tuple[object, str]] = {}
         if self._sets:
-            found = {SAMPLES: (self, "samples"), SETS: (self, "set_count")}
+            picked = {SAMPLES: (self, "samples"), SETS: (self, "set_count")}
         self._joins = False
         for name, tally in self._tallies.items():
             ids = SpySignals(name)
-            found |= {getattr(ids, field): (tally, field) for field in _FIELDS}
+            picked |= {getattr(ids, field): (tally, field) for field in _FIELDS}
             self._joins = self._joins or not set(ids.joined).isdisjoint(self.signals)
-        self._picks = tuple(found.get(name) for name in self.signals)
+        self._picks = tuple(picked.get(name) for name in self.signals)
 
 
-def _names(one: SpySet | None) -> frozenset[str]:
-    return frozenset(event.name for group in one or () for event in group)
+def _names(spy_set: SpySet | None) -> frozenset[str]:
+    return frozenset(event.name for group in spy_set or () for event in group)
 
 
 def _scaled(count: int, enabled: int, running: int) -> int:

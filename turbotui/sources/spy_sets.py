@@ -35,7 +35,8 @@ class Arrangement:
 
     def counted(self, cpu: int) -> frozenset[str]:
         """Return the events that this CPU's spy counts at some time."""
-        return frozenset(event.name for one in self.sets.get(cpu, ()) for group in one for event in group if event.name)
+        return frozenset(event.name for spy_set in self.sets.get(cpu, ()) for group in spy_set
+                         for event in group if event.name)
 
 
 def cpus_of(target: Target, topology: Topology) -> frozenset[int]:
@@ -77,9 +78,10 @@ class _Arranger:
             if not cpus:
                 self._notes.append(f"{spy.on.text}: no such CPU is measured here")
             for cpu in sorted(cpus):
-                found = tuple(part for events in spy.sets for part in self._sets_of(cpu, events, may_split=spy.split))
-                sets[cpu] = tuple(dict.fromkeys(found))
-        counted = {event.name for several in sets.values() for one in several for group in one for event in group}
+                parts = tuple(part for events in spy.sets for part in self._sets_of(cpu, events, may_split=spy.split))
+                sets[cpu] = tuple(dict.fromkeys(parts))
+        counted = {event.name for several in sets.values() for spy_set in several for group in spy_set
+                   for event in group}
         refused = {name: why for name, why in self._refused.items() if name not in counted}
         sets = {cpu: several for cpu, several in sets.items() if several}
         return Arrangement(self._plan, sets, refused, tuple(dict.fromkeys(self._notes)))
@@ -103,7 +105,7 @@ class _Arranger:
         if isinstance(events, Unavailable):
             self._refused[name] = events
             return None
-        event = next((one for one in events if not one.cpus or cpu in one.cpus), None)
+        event = next((candidate for candidate in events if not candidate.cpus or cpu in candidate.cpus), None)
         if event is None:
             self._refused.setdefault(name, Unavailable(Reason.NO_HARDWARE, f"{name}: this kind of core lacks it"))
             return None

@@ -33,8 +33,8 @@ Decode: TypeAlias = Callable[[bytes], Raw]
 
 def number(data: bytes) -> int | None:
     """A whole number; None for anything else, as cpufreq's "<unknown>", or a clock, a limit or a count below 0."""
-    found = integer_or_none(data)
-    return None if found is None or found < 0 else found
+    whole = integer_or_none(data)
+    return None if whole is None or whole < 0 else whole
 
 
 def signed_number(data: bytes) -> int | None:

@@ -50,8 +50,8 @@ class SystemFact:
         """Return the number among those of the file; None if none has its name."""
         if self.pattern in numbers:
             return numbers[self.pattern]
-        found = [number for name, number in numbers.items() if re.fullmatch(self.pattern, name)]
-        return sum(found) if found else None
+        matches = [number for name, number in numbers.items() if re.fullmatch(self.pattern, name)]
+        return sum(matches) if matches else None
 
     def offered(self) -> Signal:
         """Return the signal of a machine that has the number."""

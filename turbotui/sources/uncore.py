@@ -65,12 +65,12 @@ class UncoreRequest:
 
     def signals(self) -> frozenset[SignalId]:
         """Return the ids of all signals that are read for the request."""
-        found: set[SignalId] = set()
+        signals: set[SignalId] = set()
         for unit in self.units:
             for bundle, events in enumerate(self.bundles):
                 times = self.times(unit, bundle)
-                found |= {times.enabled, times.running, *(self.signal(unit, bundle, event) for event in events)}
-        return frozenset(found)
+                signals |= {times.enabled, times.running, *(self.signal(unit, bundle, event) for event in events)}
+        return frozenset(signals)
 
 
 class UncoreSource(PerCpuSource):
@@ -141,7 +141,7 @@ class UncoreSource(PerCpuSource):
         if self.order.settings:
             return {}
         facts = circumstances(machine)
-        events = [GroupEvent(event, one.attr, f"perf {one.fstr}") for event, one in self._encoded.items()]
+        events = [GroupEvent(event, encoded.attr, f"perf {encoded.fstr}") for event, encoded in self._encoded.items()]
         reasons = probe_events(machine.host, events, cpu, facts)
         return {event: why for event, why in reasons.items() if why is not None}
 
@@ -158,17 +158,18 @@ class UncoreSource(PerCpuSource):
         names = (times.enabled, times.running, *(self.order.signal(unit, bundle, event) for event in events))
         if why is not None:
             return dict.fromkeys(names, why)
-        found: dict[SignalId, Signal | Unavailable] = dict(times.signals(
+        described: dict[SignalId, Signal | Unavailable] = dict(times.signals(
             f"{self.order.pmu}'s counters on cpu {cpu}", Scope.SYSTEM, reduce=Reduce.SUM, document=_DOCUMENT,
             readers=(cpu,)))
         for event in events:
             encoded = self._encoded[event]
             size = BYTES.get(encoded.unit)
             name = self.order.signal(unit, bundle, event)
-            found[name] = Signal(name, Scope.SYSTEM, Measure.COUNT if size is None else Measure.BYTE, Behavior.COUNTER,
+            described[name] = Signal(name, Scope.SYSTEM, Measure.COUNT if size is None else Measure.BYTE,
+                                     Behavior.COUNTER,
                 Reduce.SUM, f"perf {encoded.fstr} on cpu {cpu}", _DOCUMENT, scale=self._scales[event] * (size or 1),
                 readers=(cpu,), enabled=times.enabled, running=times.running)
-        return found
+        return described
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """Return the number of events of each unit with a wanted signal; an event in two groups counts once."""
@@ -184,7 +185,7 @@ class UncoreSource(PerCpuSource):
     def _bundles(self, unit: UncoreUnit, wanted: frozenset[SignalId]) -> Sequence[ConcurrentEvents]:
         """Return a unit's bundles, the largest first, because it is most likely to need an empty group."""
         order = self.order
-        found = [
+        bundles = [
             ConcurrentEvents(
                 {order.signal(unit, bundle, event): self._encoded[event].attr for event in events},
                 order.times(unit, bundle),
@@ -193,4 +194,4 @@ class UncoreSource(PerCpuSource):
             for bundle, events in enumerate(order.bundles)
             if all(order.signal(unit, bundle, event) in wanted for event in events)
         ]
-        return sorted(found, key=lambda one: -len(one.signals))
+        return sorted(bundles, key=lambda bundle: -len(bundle.signals))

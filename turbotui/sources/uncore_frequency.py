@@ -103,7 +103,7 @@ def _clusters(host: Host) -> list[_Cluster]:
 
 
 def _by_cluster(topology: Topology, clusters: Sequence[_Cluster]) -> LocatedSignals:
-    found: dict[SignalId, LocatedSignal | Unavailable] = {_WHOLE: Unavailable(Reason.NO_HARDWARE,
+    signals: dict[SignalId, LocatedSignal | Unavailable] = {_WHOLE: Unavailable(Reason.NO_HARDWARE,
         f"{DIRECTORY}: this uncore has a clock for each fabric cluster, in uncoreNN")}
     doubles = []
     paths: dict[SignalId, dict[int, str]] = {}
@@ -115,9 +115,10 @@ def _by_cluster(topology: Topology, clusters: Sequence[_Cluster]) -> LocatedSign
             of_package[cluster.package] = f"{DIRECTORY}/{cluster.name}/{_CURRENT}"
     for name, by_package in sorted(paths.items(), key=lambda item: _ids(item[0])):
         origin = pattern_of(by_package.values())
-        found[name] = LocatedSignal.at(_signal(name, Scope.PACKAGE, origin), _in_package(topology, by_package), _clock)
+        signals[name] = LocatedSignal.at(_signal(name, Scope.PACKAGE, origin), _in_package(topology, by_package),
+                                         _clock)
     note = f"{', '.join(doubles)}: the same ids as another directory, not read" if doubles else ""
-    return LocatedSignals(found, note)
+    return LocatedSignals(signals, note)
 
 
 def _ids(name: SignalId) -> tuple[int, int]:

@@ -105,7 +105,7 @@ class UncoreReader:
         absent: list[SignalId] = []
         for bundle in bundles:
             empty = _Group(Counters(self._host, CountTarget(cpu=self._cpu)))
-            for group in (*(one for one in groups if one.has_room(bundle, self._limit)), empty):
+            for group in (*(other for other in groups if other.has_room(bundle, self._limit)), empty):
                 error = group.take(bundle)
                 if error is not None and error.errno in GONE:
                     self._groups += groups

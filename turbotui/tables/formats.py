@@ -39,9 +39,9 @@ SEVERAL: Final = 2
 """The number of intervals of a format whose intervals are not counted beforehand, but come to an end."""
 
 
-def two_formats(one: str, other: str) -> str:
+def two_formats(first: str, other: str) -> str:
     """Why a command line with two formats is refused."""
-    return f"{one} and {other} are two formats of one output: give one of them"
+    return f"{first} and {other} are two formats of one output: give one of them"
 
 
 class Format(Protocol):

@@ -118,21 +118,22 @@ class TraceEvents:
         yield from self.take()
         yield f'],"otherData":{json_text(dict(facts), compact=True)}}}'
 
-    def slice(self, one: TraceSlice, kind: str = "slices") -> None:
+    def slice(self, trace_slice: TraceSlice, kind: str = "slices") -> None:
         """Add a slice; what lies before the end of the last slice of its track is cut off."""
-        if len(self._tracks) >= _MOST_TRACKS and (one.group, one.track) not in self._tracks:
+        if len(self._tracks) >= _MOST_TRACKS and (trace_slice.group, trace_slice.track) not in self._tracks:
             self._left_out[kind] += 1
             return
-        track = self._track(one.group, one.track)
-        start = max(one.start_ns, self._ends.get(track, one.start_ns), self._began_ns)
-        if one.end_ns <= start:
+        track = self._track(trace_slice.group, trace_slice.track)
+        start = max(trace_slice.start_ns, self._ends.get(track, trace_slice.start_ns), self._began_ns)
+        if trace_slice.end_ns <= start:
             return
-        event: dict[str, object] = {"ph": "X", "pid": self._group(one.group), "tid": track, "ts": self._us(start),
-                                    "dur": (one.end_ns - start) / 1e3, "name": _bounded(one.name)}
-        if one.args:
-            event["args"] = dict(one.args)
+        event: dict[str, object] = {"ph": "X", "pid": self._group(trace_slice.group), "tid": track,
+                                    "ts": self._us(start),
+                                    "dur": (trace_slice.end_ns - start) / 1e3, "name": _bounded(trace_slice.name)}
+        if trace_slice.args:
+            event["args"] = dict(trace_slice.args)
         if self._put(kind, event):
-            self._ends[track] = one.end_ns
+            self._ends[track] = trace_slice.end_ns
 
     def counter(self, group: str, name: str, unit: str, at_ns: int, value: float) -> bool:
         """Add a sample of a counter; returns whether there was room."""

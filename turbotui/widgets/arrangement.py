@@ -38,7 +38,7 @@ class ColumnArrangement:
 
     def shown(self, name: ColumnId, *, shown: bool) -> ColumnArrangement:
         """The arrangement with a column shown or hidden."""
-        show, hide = (tuple(one for one in names if one != name) for names in (self.show, self.hide))
+        show, hide = (tuple(kept_name for kept_name in names if kept_name != name) for names in (self.show, self.hide))
         return replace(self, show=(*show, name) if shown else show, hide=hide if shown else (*hide, name))
 
     def in_place(self) -> ColumnArrangement:
@@ -55,13 +55,13 @@ class ColumnArrangement:
         """Move a column to another one's place; the columns in between shift towards the old place."""
         if name == to or name not in shown or to not in shown:
             return self
-        order = [one for one in shown if one != name]
+        order = [other for other in shown if other != name]
         order.insert(shown.index(to), name)
         return replace(self, order=tuple(joined(order, self.order)))
 
     def sized(self, name: ColumnId, width: int | None) -> ColumnArrangement:
         """The arrangement with another width for a column; None for its natural width."""
-        widths = {one: wide for one, wide in self.widths.items() if one != name}
+        widths = {other: wide for other, wide in self.widths.items() if other != name}
         if width is not None:
             widths[name] = max(NARROWEST, min(WIDEST, width))
         return replace(self, widths=widths)
@@ -82,11 +82,11 @@ USUAL: Final = ColumnArrangement()
 
 def joined(first: Sequence[ColumnId], others: Iterable[ColumnId]) -> list[ColumnId]:
     """Merge lists of names in the first list's order; a name of another list alone follows its neighbour there."""
-    found, known = list(first), set(first)
+    ids, known = list(first), set(first)
     before: ColumnId | None = None
     for name in others:
         if name not in known:
             known.add(name)
-            found.insert(0 if before is None else found.index(before) + 1, name)
+            ids.insert(0 if before is None else ids.index(before) + 1, name)
         before = name
-    return found
+    return ids

@@ -26,14 +26,14 @@ def clip(start: Place, end: Place) -> tuple[Place, Place] | None:
             if not 0 <= start[at] <= 1:
                 return None
             continue
-        one, other = (0 - start[at]) / step, (1 - start[at]) / step
-        first, last = max(first, min(one, other)), min(last, max(one, other))
+        near, other = (0 - start[at]) / step, (1 - start[at]) / step
+        first, last = max(first, min(near, other)), min(last, max(near, other))
     if first > last:
         return None
 
     def along(share: float) -> Place:
-        found = (start[at] + share * (end[at] - start[at]) for at in (0, 1))
-        x, y = (min(1.0, max(0.0, value)) for value in found)
+        ends = (start[at] + share * (end[at] - start[at]) for at in (0, 1))
+        x, y = (min(1.0, max(0.0, value)) for value in ends)
         return x, y
 
     return along(first), along(last)
@@ -102,7 +102,7 @@ class Canvas:
 
     def segments(self, line: int) -> list[TextSegment]:
         """The segments of one line, with neighbours of one role merged."""
-        found: list[TextSegment] = []
+        segments: list[TextSegment] = []
         dots, roles, chars = self._dots[line], self._roles[line], self._chars[line]
         text, role = "", StyleRole.PLAIN
         for at in range(self.width):
@@ -113,10 +113,10 @@ class Canvas:
             else:
                 char, here = " ", StyleRole.PLAIN if role is StyleRole.CELL else role  # the cursor has a background
             if here is not role and text:
-                found.append((text, role))
+                segments.append((text, role))
                 text = ""
             text += char
             role = here
         if text:
-            found.append((text, role))
-        return found
+            segments.append((text, role))
+        return segments

@@ -86,10 +86,10 @@ def extent(timed: Sequence[TimedValue]) -> Extent | None:
 def buckets(timed: Sequence[TimedValue], span: TimeSpan, size: int) -> list[Bucket | None]:
     """Divide a curve into `size` places with the least and greatest value of the intervals that overlap each place."""
     seen = visible(timed, span)
-    values, starts, ends = [one.value for one in seen], [one.start for one in seen], [one.end for one in seen]
+    values, starts, ends = [span.value for span in seen], [span.start for span in seen], [span.end for span in seen]
     ordered = all(map(le, starts, starts[1:]))  # no interval contains another one
     edges = [span.first - -place * span.length // size for place in range(size + 1)]  # the first ns of each place
-    found: list[Bucket | None] = []
+    curve_buckets: list[Bucket | None] = []
     for place, (begin, end) in enumerate(pairwise(edges)):
         low = bisect_right(ends, span.first + place * span.length // size)
         high = bisect_left(starts, end) if ordered else len(seen)
@@ -103,10 +103,10 @@ def buckets(timed: Sequence[TimedValue], span: TimeSpan, size: int) -> list[Buck
             first = inside[0]
             goes_on = (starts[first] if ordered else min(starts[at] for at in inside)) < begin
             follows = first > 0 and seen[first - 1].known and seen[first].follows(seen[first - 1])
-            found.append(Bucket(min(known), max(known), place > 0 and (goes_on or follows)))
+            curve_buckets.append(Bucket(min(known), max(known), place > 0 and (goes_on or follows)))
         else:
-            found.append(None)
-    return found
+            curve_buckets.append(None)
+    return curve_buckets
 
 
 def raster(curves: Sequence[tuple[Sequence[Bucket | None], StyleRole]], bottom: float, top: float, width: int,

@@ -142,6 +142,6 @@ def _found(widget: Widget, visible: Mapping[Widget, tuple[Region, Region]]) -> R
     if not clip.contains_region(inside):
         return None
     around = {widget, *widget.ancestors}
-    covered = any(inside.overlaps(other.intersection(within)) for one, (other, within) in visible.items()
-                  if one not in around)
+    covered = any(inside.overlaps(other.intersection(within)) for widget, (other, within) in visible.items()
+                  if widget not in around)
     return None if covered else inside

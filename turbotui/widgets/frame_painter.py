@@ -80,8 +80,8 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
 
     def headings(self, geometry: Geometry) -> list[Heading]:
         """The headings of columns; the label of a tree has none."""
-        found = super().headings(geometry)
-        return found[len(self.fixed) :] if self.tree else found
+        headings = super().headings(geometry)
+        return headings[len(self.fixed) :] if self.tree else headings
 
     def head(self, segments: list[TextSegment]) -> None:
         if self.tree:
@@ -201,7 +201,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         if column.rule is None:
             return ()
         plain = [row for row in rows if row != TAGS_ROW]
-        return {row for row, found in zip(plain, frame.cells(column.rule, plain), strict=True) if found}
+        return {row for row, shown in zip(plain, frame.cells(column.rule, plain), strict=True) if shown}
 
     def _standings_of(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[StyleRole | None]:
         if column.scope is Scope.CPU and not column.whole_only:

@@ -80,24 +80,24 @@ class GraphPainter:
         """Draw the picture in a number of characters; panels that do not fit are counted on the last line."""
         panels = picture.panels[:room(height)]
         extents = [self._extents(at, panel, picture.span) for at, panel in enumerate(panels)]
-        scales = [_scale(panel.top, found) for panel, found in zip(panels, extents, strict=True)]
+        scales = [_scale(panel.top, extent_of) for panel, extent_of in zip(panels, extents, strict=True)]
         labels = [_labels(panel.column, *scale) for panel, scale in zip(panels, scales, strict=True)]
         left = min(max((len(label) for three in labels for label in three), default=0), width // 3) + 2
         across = width - left
         self.left, self.across = left, across
-        found: list[list[TextSegment]] = []
+        picture_lines: list[list[TextSegment]] = []
         share, rest = divmod(height - _AXIS - _SAID, max(1, len(panels)))
         for at, panel in enumerate(panels):
             lines = share + (at < rest)
             head = _head(picture, panel, extents[at], width, lines - LEAST_ROWS)
             plot = self._plot(at, panel, picture.span, scales[at], (across, lines - len(head)))
-            found += [*head, *_framed(picture, plot, labels[at], left, across)]
+            picture_lines += [*head, *_framed(picture, plot, labels[at], left, across)]
         events = [event.time_ns for event in picture.events]
         marks, times = axis_lines(picture.span, across, events, picture.at, now=picture.ends_now)
-        found.append([(" " * (left - 1), StyleRole.DIM), ("└", StyleRole.RULE), *marks])
-        found.append([(" " * left, StyleRole.DIM), *times])
-        found.append(_in_words(picture, len(picture.panels) - len(panels), width))
-        return found
+        picture_lines.append([(" " * (left - 1), StyleRole.DIM), ("└", StyleRole.RULE), *marks])
+        picture_lines.append([(" " * left, StyleRole.DIM), *times])
+        picture_lines.append(_in_words(picture, len(picture.panels) - len(panels), width))
+        return picture_lines
 
     def _extents(self, at: int, panel: CurvePanel, span: TimeSpan) -> list[Extent | None]:
         return [self._once(("extent", at, number), lambda timed, span: extent(visible(timed, span)), curve.timed, span)
@@ -107,15 +107,15 @@ class GraphPainter:
               size: tuple[int, int]) -> list[list[TextSegment]]:
         places = [self._once(("places", at, number), buckets, curve.timed, span, 2 * size[0])
                   for number, curve in enumerate(panel.curves)]
-        drawn = [(one, curve.role) for one, curve in zip(places, panel.curves, strict=True)][::-1]
+        drawn = [(buckets_of, curve.role) for buckets_of, curve in zip(places, panel.curves, strict=True)][::-1]
         return self._once(("plot", at), raster, drawn, *scale, *size)
 
     def _once(self, name: tuple[object, ...], make: Callable[..., T], *of: object) -> T:
         known = self._before.get(name)
         if known is None or known[0] != of:  # identical objects are not compared
             known = self._before[name] = of, make(*of)
-        found: T = known[1]
-        return found
+        drawn: T = known[1]
+        return drawn
 
 
 def room(height: int) -> int:
@@ -125,8 +125,8 @@ def room(height: int) -> int:
 
 def _scale(natural: float, extents: Sequence[Extent | None]) -> tuple[float, float]:
     """Both ends of a scale that includes 0 and every visible value."""
-    low = min((one.low for one in extents if one is not None), default=0.0)
-    high = max((one.high for one in extents if one is not None), default=0.0)
+    low = min((extent.low for extent in extents if extent is not None), default=0.0)
+    high = max((extent.high for extent in extents if extent is not None), default=0.0)
     top = scale_top(natural, high) if natural > 0 or high > 0 or low >= 0 else 0.0
     return (0.0 if low >= 0 else -nice_top(-low)), top
 
@@ -146,15 +146,16 @@ def _framed(picture: GraphPicture, plot: Sequence[Sequence[TextSegment]], labels
     cursor = -1 if picture.following else picture.span.place(picture.at, across)
     written = {len(plot) // 2: labels[1]} if len(plot) % 2 or len(plot) > 2 * LEAST_ROWS else {}
     written |= {0: labels[0], len(plot) - 1: labels[2]}
-    found: list[list[TextSegment]] = []
+    picture_lines: list[list[TextSegment]] = []
     for row, line in enumerate(plot):
         cells, label = list(line), written.get(row, "")
         if cursor >= 0:
             dots = cells[cursor][0]
             cells[cursor] = ("│", StyleRole.KEY) if dots == " " else (dots, StyleRole.CELL)
-        found.append([(flush_right(label[:left - 1], left - 1), StyleRole.DIM), ("┤" if label else "│", StyleRole.RULE),
-                      *merged(cells)])
-    return found
+        picture_lines.append([(flush_right(label[:left - 1], left - 1), StyleRole.DIM),
+                              ("┤" if label else "│", StyleRole.RULE),
+                              *merged(cells)])
+    return picture_lines
 
 
 def _head(picture: GraphPicture, panel: CurvePanel, extents: Sequence[Extent | None], width: int,
@@ -185,21 +186,21 @@ def _head(picture: GraphPicture, panel: CurvePanel, extents: Sequence[Extent | N
 
 
 def _value(picture: GraphPicture, column: Column[Any], curve: Curve) -> str:
-    one = value_at(curve.timed, picture.at)
-    if one is None or not one.known:
-        return _LOADING if one is None and picture.loading else UNKNOWN
-    return in_words(column, one.value)
+    value_of = value_at(curve.timed, picture.at)
+    if value_of is None or not value_of.known:
+        return _LOADING if value_of is None and picture.loading else UNKNOWN
+    return in_words(column, value_of.value)
 
 
 def _stats(panel: CurvePanel, extents: Sequence[Extent | None], *, owners: bool) -> str:
     """Least, mean and greatest of all curves of a panel, with the rows they belong to if that matters."""
-    known = [(one, curve.name) for one, curve in zip(extents, panel.curves, strict=True) if one is not None]
+    known = [(extent, curve.name) for extent, curve in zip(extents, panel.curves, strict=True) if extent is not None]
     if not known:
         return "nothing is known of this time"
-    low, low_of = min((one.low, name) for one, name in known)
-    high, high_of = max((one.high, name) for one, name in known)
-    count = max(one.count for one, _ in known)
-    mean = sum(one.mean * one.count for one, _ in known) / sum(one.count for one, _ in known)
+    low, low_of = min((extent.low, name) for extent, name in known)
+    high, high_of = max((extent.high, name) for extent, name in known)
+    count = max(extent.count for extent, _ in known)
+    mean = sum(extent.mean * extent.count for extent, _ in known) / sum(extent.count for extent, _ in known)
     column = panel.column
     texts = [in_words(column, value).removesuffix(f" {column.shown_unit}") for value in (low, mean)]
     who = (f" ({low_of})", f" ({high_of})") if owners else ("", "")
@@ -227,7 +228,7 @@ def _in_words(picture: GraphPicture, left_out: int, width: int) -> list[TextSegm
     words = [(f" {time_of_day(picture.at)}", StyleRole.SUMMARY)]
     words.append((" now" if picture.following else f" · {age(ago)} ago", StyleRole.PLAIN))
     timed = (value_at(curve.timed, picture.at) for panel in picture.panels for curve in panel.curves)
-    start = min((one.start for one in timed if one is not None), default=picture.at - 1)
+    start = min((value_of.start for value_of in timed if value_of is not None), default=picture.at - 1)
     happened = [event.text for event in picture.events if start < event.time_ns <= picture.at]
     if happened:
         words.append((f" · {', '.join(happened)}", StyleRole.AMBER))

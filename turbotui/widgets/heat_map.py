@@ -243,10 +243,10 @@ class HeatMap(Widget):
 
 def drawing(plan: MapPlan) -> dict[int, list[tuple[int, str, StyleRole]]]:
     """Parts of the map beside its marks, by line: frames with names, captions, and rules between blocks."""
-    found: dict[int, list[tuple[int, str, StyleRole]]] = {}
+    cells: dict[int, list[tuple[int, str, StyleRole]]] = {}
 
     def put(x: int, y: int, text: str, role: StyleRole) -> None:
-        found.setdefault(y, []).append((x, text, role))
+        cells.setdefault(y, []).append((x, text, role))
 
     for box in plan.boxes:
         inner = box.width - 2
@@ -270,4 +270,4 @@ def drawing(plan: MapPlan) -> dict[int, list[tuple[int, str, StyleRole]]]:
     for rule in plan.rules:
         for y in range(rule.y, rule.y + rule.height):
             put(rule.x, y, "│", StyleRole.RULE)
-    return found
+    return cells

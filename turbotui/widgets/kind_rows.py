@@ -28,13 +28,13 @@ class KindPainter(RowPainter[KindRow]):
         mark = "  " if line.open is None else f"{OPEN if line.open else FOLDED} "
         name = f"{'  ' * line.depth}{mark}{content.value(first.column, line.row)}"
         tag = ("•", StyleRole.TAGGED) if line.row in self.view.tags else (" ", StyleRole.PLAIN)
-        found = [tag, (flush_left(cut(name, first.width), first.width),
-                       StyleRole.PLAIN if line.open is None else StyleRole.SUMMARY)]
+        segments = [tag, (flush_left(cut(name, first.width), first.width),
+                          StyleRole.PLAIN if line.open is None else StyleRole.SUMMARY)]
         for slot in others:
             value = content.value(slot.column, line.row)
-            found.append((" " + (" " * slot.width if value is None else cell_text(slot.column, value, slot.width)),
-                          StyleRole.PLAIN))
-        return found
+            segments.append((" " + (" " * slot.width if value is None else cell_text(slot.column, value, slot.width)),
+                             StyleRole.PLAIN))
+        return segments
 
 
 class KindMoment:

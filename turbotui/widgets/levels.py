@@ -130,16 +130,16 @@ class FrameLevels:
         if column.scale is None:
             return (StyleRole.PLAIN,) * len(rows)
         self._renew(frame)
-        likes, known, found = self._likes, dict[RowId, Ends | None](), list[StyleRole]()
+        likes, known, roles = self._likes, dict[RowId, Ends | None](), list[StyleRole]()
         for row, value in zip(rows, values, strict=True):
             like = likes.get(row) or self._like(row)
             ends = known[like] if like in known else known.setdefault(like, self.ends(frame, column, row))
             if ends is None or value is None or isinstance(value, str):
-                found.append(StyleRole.PLAIN)
+                roles.append(StyleRole.PLAIN)
             else:
                 low, high = ends
-                found.append(IN_A_CELL[max(0, min(STEPS - 1, int((value - low) / (high - low) * STEPS)))])
-        return found
+                roles.append(IN_A_CELL[max(0, min(STEPS - 1, int((value - low) / (high - low) * STEPS)))])
+        return roles
 
     def ends(self, frame: Frame, column: CounterColumn, row: RowId) -> Ends | None:
         """Both ends of a column's scale in a row; None if it has no scale, or an unknown one."""

@@ -105,17 +105,17 @@ class _Inside:
 def blocks_of(topology: Topology, package: RowId) -> list[CoreBlock]:
     """The blocks of a package in the order of their first CPU, named by what distinguishes them."""
     cores = topology.instances(Scope.CORE)
-    found: dict[tuple[str, int, int], list[tuple[int, ...]]] = {}
+    blocks: dict[tuple[str, int, int], list[tuple[int, ...]]] = {}
     for position in topology.parts(package, Scope.CORE):
         cpus = cores[position].cpus
         node, cache = topology.index(Scope.NODE, cpus[0]), topology.index(Scope.L3, cpus[0])
-        found.setdefault((topology.places[cpus[0]].core_type or "", node, cache), []).append(cpus)
-    names = [tuple(_words(topology, key)) for key in found]
+        blocks.setdefault((topology.places[cpus[0]].core_type or "", node, cache), []).append(cpus)
+    names = [tuple(_words(topology, key)) for key in blocks]
     distinct = [at for at in range(_WORDS) if len({words[at] for words in names}) > 1]
     if distinct and len({words[_CACHE] for words in names} - {_NO_CACHE}) < 2:  # all that have an L3 have the same
         names = [words if words[_CACHE] == _NO_CACHE else (*words[:_CACHE], "") for words in names]
     return [CoreBlock(" · ".join(words[at] for at in distinct if words[at]), tuple(members))
-            for words, members in zip(names, found.values(), strict=True)]
+            for words, members in zip(names, blocks.values(), strict=True)]
 
 
 _WORDS: Final = 3
@@ -157,7 +157,7 @@ def plan_map(topology: Topology, width: int, height: int) -> MapPlan:
             plan = _lay_out(topology, packages, width, across, look)
             if plan.height <= height and plan.width <= width:
                 taller = (_lay_out(topology, packages, width, across, replace(look, tall=tall)) for tall in TALL)
-                return next((one for one in taller if one.height <= height), plan)
+                return next((candidate for candidate in taller if candidate.height <= height), plan)
     return plan
 
 
@@ -180,7 +180,8 @@ def _lay_out(topology: Topology, packages: dict[RowId, list[CoreBlock]], width: 
             left, inside = at * (outer + 1), insides[row]
             boxes.append(Box(package_name(topology, row), left, top, outer, tall))
             places |= {cpu: (left + 2 + x, top + 1 + y) for cpu, (x, y) in inside.places.items()}
-            captions += [Caption(left + 2 + one.x, top + 1 + one.y, one.width, one.text) for one in inside.captions]
+            captions += [Caption(left + 2 + caption.x, top + 1 + caption.y, caption.width, caption.text)
+                         for caption in inside.captions]
             rules += [MapRule(left + 2 + rule.x, top + 1 + rule.y, rule.height) for rule in inside.rules]
         top += tall
     return MapPlan(look.cell, places, tuple(boxes), tuple(captions), tuple(rules),

@@ -74,12 +74,12 @@ class Painter(ABC, Generic[F, C, K]):
 
     def headings(self, geometry: Geometry) -> list[Heading]:
         """The drawn titles, from left to right."""
-        found: list[Heading] = []
+        headings: list[Heading] = []
         at = 0
         for slot in self.fixed:
-            found.append(Heading(slot, at))
+            headings.append(Heading(slot, at))
             at += slot.outer
-        return [*found, *(Heading(slot, start) for slot, start in zip(geometry.slots, geometry.starts, strict=True))]
+        return [*headings, *(Heading(slot, start) for slot, start in zip(geometry.slots, geometry.starts, strict=True))]
 
     def geometry(self) -> Geometry:
         """Positions of the slots at the current offset."""
@@ -197,33 +197,33 @@ def shortened(segments: Sequence[TextSegment], width: int) -> Sequence[TextSegme
 
     Blanks at the end of the line need no room.
     """
-    found: list[TextSegment] = []
+    merged_line: list[TextSegment] = []
     left = width
     for at, (text, role) in enumerate(segments):
         size = cell_count(text)
         if size >= left:
             last = not any(more.strip() for more, _ in segments[at + 1:])
             if last and cell_count(text.rstrip()) <= left:
-                found.append((begin_of(text, left), role))
+                merged_line.append((begin_of(text, left), role))
             else:
-                found.append((cut_words(text, left) if size > left else cut(f"{text} ", left), role))
-            return found
-        found.append((text, role))
+                merged_line.append((cut_words(text, left) if size > left else cut(f"{text} ", left), role))
+            return merged_line
+        merged_line.append((text, role))
         left -= size
-    return found
+    return merged_line
 
 
 def merged(segments: Sequence[TextSegment]) -> list[TextSegment]:
     """Merge neighbours of one role, because fewer segments are cheaper to draw."""
-    found: list[TextSegment] = []
+    merged_line: list[TextSegment] = []
     text, role = "", StyleRole.PLAIN
     for segment, its_role in segments:
         if its_role is role:
             text += segment
         else:
             if text:
-                found.append((text, role))
+                merged_line.append((text, role))
             text, role = segment, its_role
     if text:
-        found.append((text, role))
-    return found
+        merged_line.append((text, role))
+    return merged_line

@@ -45,8 +45,8 @@ class Panel:
     @property
     def targets(self) -> tuple[Target, ...]:
         """Selectable targets of the panel from the top left, each once."""
-        found = (span.target for line in self.lines for span in line if span.target is not None)
-        return tuple(dict.fromkeys(found))
+        targets = (span.target for line in self.lines for span in line if span.target is not None)
+        return tuple(dict.fromkeys(targets))
 
 
 @dataclass(frozen=True, slots=True)

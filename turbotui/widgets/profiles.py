@@ -48,7 +48,7 @@ class ProfileError(UsageError):
 
 def file_of(profile: Profile) -> str:
     """Write the file of a profile."""
-    values = (f"{one.name} = {toml_of(getattr(profile, one.name))}" for one in fields(profile))
+    values = (f"{field.name} = {toml_of(getattr(profile, field.name))}" for field in fields(profile))
     return "\n".join([_HEAD, f"format = {FORMAT}", *values, ""])
 
 
@@ -87,10 +87,10 @@ class Profiles:
     def names(self) -> tuple[str, ...]:
         """Names of the saved profiles, sorted."""
         try:
-            found = os.listdir(self.folder)
+            names = os.listdir(self.folder)
         except OSError:  # without a folder, or with one that cannot be read, there are no profiles
             return ()
-        stems = (name.removesuffix(".toml") for name in found if name.endswith(".toml"))
+        stems = (name.removesuffix(".toml") for name in names if name.endswith(".toml"))
         return tuple(sorted(stem for stem in stems if _NAME.match(stem)))
 
     def path(self, name: str) -> str:

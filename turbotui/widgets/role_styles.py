@@ -192,9 +192,9 @@ class Palette:
 
 
 def _cut(words: Sequence[tuple[str, Style]], width: int) -> list[tuple[str, Style]]:
-    found, left = [], width
+    segments, left = [], width
     for text, style in words:
         if left > 0:
-            found.append((begin_of(text, left), style))
+            segments.append((begin_of(text, left), style))
             left -= cell_count(text)
-    return found
+    return segments

@@ -59,7 +59,7 @@ class ChartedRow(Generic[F, C, K]):
         """Tell whether the charts are the same; contents are compared by identity, because each moment has its own."""
         return (self.content is other.content and self.view is other.view and self.row == other.row
                 and (self.chosen.id, self.width, self.height) == (other.chosen.id, other.width, other.height)
-                and [one.id for one in self.columns] == [one.id for one in other.columns])
+                and [column.id for column in self.columns] == [column.id for column in other.columns])
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +149,10 @@ class RowCharts(Generic[F, C, K]):
             return [[], [name], *why, *below]
         long = max((len(begun(pasts[column.id][-grid.width:])) for column in charted), default=0) * room.seconds
         span = f"{long / 60:.0f} min" if long >= _MINUTES else f"{long:.0f} s"
-        found: list[list[TextSegment]] = [[], [name, (f" over {span}", StyleRole.DIM)], *why]
+        lines: list[list[TextSegment]] = [[], [name, (f" over {span}", StyleRole.DIM)], *why]
         for first in range(0, len(charted), grid.across):
-            found += _beside(room, {column: pasts[column.id] for column in charted[first:first + grid.across]}, grid)
-        return found
+            lines += _beside(room, {column: pasts[column.id] for column in charted[first:first + grid.across]}, grid)
+        return lines
 
     def _is_shown(self, column: C, chosen: C, past: Sequence[float]) -> bool:
         if column.id == chosen.id:

@@ -91,10 +91,10 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
     def value(self, column: Column[R], row: Hashable) -> Value:
         known = self._values.setdefault(column.id, {})
         if row not in known:
-            found = self._by_key.get(row)
-            if found is None:
+            held = self._by_key.get(row)
+            if held is None:
                 return None
-            known[row] = self.whole.values(column, (found,))[0]
+            known[row] = self.whole.values(column, (held,))[0]
         return known[row]
 
     def value_of(self, name: ColumnId, row: Hashable) -> Value:
@@ -105,10 +105,10 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
     def cell(self, column: Column[R], row: Hashable) -> Cell:
         known = self._cells.get((column.id, row))
         if known is None:
-            found = self._by_key.get(row)
-            if found is None:
+            held = self._by_key.get(row)
+            if held is None:
                 return Cell(None, _GONE)
-            known = self._cells[column.id, row] = self.whole.cell(column, found)
+            known = self._cells[column.id, row] = self.whole.cell(column, held)
         return known
 
     def bare(self, column: Column[R], row: Hashable) -> Value:
@@ -116,24 +116,24 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         return self.cell(column, row).bare
 
     def evidence(self, column: Column[R], row: Hashable) -> CellEvidence:
-        found = self._by_key.get(row)
-        return CellEvidence() if found is None else self.whole.evidence(column, found)
+        held = self._by_key.get(row)
+        return CellEvidence() if held is None else self.whole.evidence(column, held)
 
     def why(self, column: Column[R], row: Hashable) -> Unavailable | None:
         return self.cell(column, row).why
 
     def words(self, row: Hashable) -> str:
-        found = self._by_key.get(row)
-        return "" if found is None else self._naming.words(found).lower()
+        held = self._by_key.get(row)
+        return "" if held is None else self._naming.words(held).lower()
 
     def name(self, column: Column[R], row: Hashable) -> str:
         del column
-        found = self._by_key.get(row)
-        return "gone" if found is None else self._naming.said(found)
+        held = self._by_key.get(row)
+        return "gone" if held is None else self._naming.said(held)
 
     def table(self, columns: Sequence[Column[R]], rows: Sequence[Hashable]) -> RowTable[R]:
-        found = tuple(self._by_key[row] for row in rows if row in self._by_key)
-        return replace(self.whole, columns=tuple(columns), rows=found)
+        rows_here = tuple(self._by_key[row] for row in rows if row in self._by_key)
+        return replace(self.whole, columns=tuple(columns), rows=rows_here)
 
 
 RowView: TypeAlias = TableView[Column[R], Hashable]
@@ -163,9 +163,9 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def segment(self, content: RowContent[R], row: Hashable, slot: Slot) -> TextSegment:
         """One cell with its mark; a cut text ends in an ellipsis."""
-        found = self._segment(content, row, slot)
+        segment = self._segment(content, row, slot)
         role = content.alerted.get(slot.column.id, {}).get(row) if content.alerted else None
-        return found if role is None else alerted(found, role)
+        return segment if role is None else alerted(segment, role)
 
     def _segment(self, content: RowContent[R], row: Hashable, slot: Slot) -> TextSegment:
         column: Column[R] = slot.column

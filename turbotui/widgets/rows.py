@@ -108,8 +108,8 @@ def tree_lines(
     return lines
 
 
-def _same_cpus(topology: Topology, one: RowId, other: RowId) -> bool:
-    first, second = topology.instance(one), topology.instance(other)
+def _same_cpus(topology: Topology, row: RowId, other: RowId) -> bool:
+    first, second = topology.instance(row), topology.instance(other)
     return first is not None and second is not None and set(first.cpus) == set(second.cpus)
 
 

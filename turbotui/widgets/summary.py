@@ -166,5 +166,5 @@ def remote_banner(kind: HostKind, machine: str, way: str, trouble: str, width: i
         if kind is HostKind.RECORDED:
             unreal = ": these numbers are old"
         words = (f"{who}, read through {way}{unreal}", f"{who}, read through {way}", f"{who}, by {way}", who)
-    text = next((one for one in words if cell_count(one) + 2 <= width), words[-1])
+    text = next((phrase for phrase in words if cell_count(phrase) + 2 <= width), words[-1])
     return centred(cut(text, width), width)

@@ -98,11 +98,11 @@ def round_times(span: TimeSpan, width: int) -> Sequence[AxisTime]:
             break
     offset = _offset(span.first)
     at = -(-(span.first + offset) // step) * step - offset
-    found: list[AxisTime] = []
+    times: list[AxisTime] = []
     while at <= span.last:
-        found.append(AxisTime(at, _label(at, step)))
+        times.append(AxisTime(at, _label(at, step)))
         at += step
-    return found
+    return times
 
 
 def _offset(time_ns: int) -> int:

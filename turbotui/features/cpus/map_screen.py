@@ -178,14 +178,14 @@ class MapScreen(CellCursorScreen):
             return False
         topology = frame.topology
         around = [scope for scope in _AROUND if topology.varies(scope)]
-        names = [" · ".join([row_name(topology, cpu_row(one)), f"{topology.places[one].core_type or ''} core",
-                             *(row_name(topology, topology.row(scope, one)) for scope in around)])
-                 for one in topology.cpus]
+        names = [" · ".join([row_name(topology, cpu_row(cpu)), f"{topology.places[cpu].core_type or ''} core",
+                             *(row_name(topology, topology.row(scope, cpu)) for scope in around)])
+                 for cpu in topology.cpus]
         here = topology.cpus.index(cpu) if cpu in topology.places else 0
-        found = next_match(names, text, here + after)
-        if found is not None:
-            self.heat_map.select(topology.cpus[found])
-        return found is not None
+        number = next_match(names, text, here + after)
+        if number is not None:
+            self.heat_map.select(topology.cpus[number])
+        return number is not None
 
     def way_back(self) -> Callable[[], None]:
         cpu = self.heat_map.cpu

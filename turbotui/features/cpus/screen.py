@@ -186,13 +186,13 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
     def flags(self) -> list[str]:
         """Return filter and followed CPU if they differ from the start."""
         view = self._table.view
-        found = super().flags()
+        flags = super().flags()
         if view.follow is not Follow.ROW:
-            found.append(f"follow {view.follow.value}")
+            flags.append(f"follow {view.follow.value}")
         pointing = self.watch_state.pointing
         if pointing.cpus:
-            found.append(f"• {pointing.who} ran there: Esc returns")
-        return found
+            flags.append(f"• {pointing.who} ran there: Esc returns")
+        return flags
 
     @property
     def own_tags(self) -> Sequence[RowId]:

@@ -72,7 +72,7 @@ class RunSpan:
 
 def _union(known: Mapping[SignalId, frozenset[int]],
            more: Mapping[SignalId, frozenset[int]]) -> dict[SignalId, frozenset[int]]:
-    return {**known, **{name: known.get(name, frozenset()) | found for name, found in more.items()}}
+    return {**known, **{name: known.get(name, frozenset()) | cpus for name, cpus in more.items()}}
 
 
 _LINE: Final = 400
@@ -302,9 +302,9 @@ class CommandBeside:
 
 def marked_programs(machine: Machine, pipe: MarkPipe) -> MarkedPrograms:
     """Count, from now on, the regions that programs mark in a FIFO named by the user."""
-    found = MarkedPrograms(RegionCounting(machine, pipe))
-    found.regions.start()
-    return found
+    programs = MarkedPrograms(RegionCounting(machine, pipe))
+    programs.regions.start()
+    return programs
 
 
 def duration_text(seconds: float) -> str:

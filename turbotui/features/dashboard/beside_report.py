@@ -80,7 +80,7 @@ def _means(frame: Frame, session: Session) -> Iterator[str]:
     for names, words in _MEANS:
         columns = (session.catalog.get(name) for name in names)
         values = (frame.cell(column, SYSTEM_ROW) for column in columns if column is not None)
-        value = next((one for one in values if isinstance(one, int | float)), None)
+        value = next((value for value in values if isinstance(value, int | float)), None)
         if value is not None:
             yield words.format(value)
 

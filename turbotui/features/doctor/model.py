@@ -87,8 +87,9 @@ def diagnose(machine: Machine, capabilities: Capabilities) -> Diagnosis:
 
 
 def _source(source: Source, probe: Probe, capabilities: Capabilities) -> SourceReport:
-    signals = tuple(_signal(name, found, chosen=capabilities.provider.get(name) is source,
-        compared=second_id(name, source) in capabilities.beside.get(name, ())) for name, found in probe.signals.items())
+    signals = tuple(_signal(name, signal, chosen=capabilities.provider.get(name) is source,
+        compared=second_id(name, source) in capabilities.beside.get(name, ())) for name,
+                    signal in probe.signals.items())
     usable = [signal for signal in signals if signal.usable]
     missing = [signal for signal in signals if not signal.usable]
     state = State.ABSENT if not usable else State.READY if not missing else State.PARTIAL
@@ -97,11 +98,11 @@ def _source(source: Source, probe: Probe, capabilities: Capabilities) -> SourceR
         signals=signals)
 
 
-def _signal(name: str, found: Signal | Unavailable, *, chosen: bool, compared: bool) -> SignalReport:
-    if isinstance(found, Signal):
-        return SignalReport(name, usable=True, chosen=chosen, origin=found.origin, compared=compared)
-    return SignalReport(name, usable=False, chosen=False, reason=found.reason.value, detail=found.detail,
-                        remedy=found.remedy)
+def _signal(name: str, unavailable: Signal | Unavailable, *, chosen: bool, compared: bool) -> SignalReport:
+    if isinstance(unavailable, Signal):
+        return SignalReport(name, usable=True, chosen=chosen, origin=unavailable.origin, compared=compared)
+    return SignalReport(name, usable=False, chosen=False, reason=unavailable.reason.value, detail=unavailable.detail,
+                        remedy=unavailable.remedy)
 
 
 def _summary(usable: Sequence[SignalReport], missing: Sequence[SignalReport], note: str) -> str:

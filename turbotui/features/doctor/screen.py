@@ -159,7 +159,8 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         session, signals = self.watch_state.session, {signal.id for signal in source.signals}
         here = session.capabilities.signals
         needs = ((column.id, column.needs) for column in session.catalog.columns if column.needs)
-        return [name for name, some in needs if next((one for one in some if one not in here), some[0]) in signals]
+        return [name for name, some in needs
+                if next((column for column in some if column not in here), some[0]) in signals]
 
     def _source(self, source: SourceReport) -> list[tuple[TextSegment, ...]]:
         # a path or a command stays in one part, to be copied

@@ -72,26 +72,26 @@ def signal_columns(time: RecordedTime, level: Scope | None, *, elapsed: bool) ->
     Raises:
         TurbotuiError: the time has no interval, or a signal's meaning changes within it.
     """
-    found: dict[SignalId, tuple[Signal, str]] = {}
+    signals: dict[SignalId, tuple[Signal, str]] = {}
     for frame in time.frames():
         for name in frame.newer.values:
-            _note(found, frame, name)
-        if not found.keys() >= frame.capabilities.constants().keys():
+            _note(signals, frame, name)
+        if not signals.keys() >= frame.capabilities.constants().keys():
             for name in frame.capabilities.constants():
-                _note(found, frame, name)
-    if not found:
+                _note(signals, frame, name)
+    if not signals:
         raise TurbotuiError(f"{time.journal.paths[0]} has no interval in that time: choose a longer one")
     columns: list[LongColumn] = []
-    for signal, source in (found[name] for name in sorted(found)):
+    for signal, source in (signals[name] for name in sorted(signals)):
         columns.append(_of_signal(signal, source, level))
         if elapsed and signal.behavior is Behavior.COUNTER:
             columns.append(_elapsed(signal, level))
     return tuple(columns)
 
 
-def _note(found: dict[SignalId, tuple[Signal, str]], frame: Frame, name: SignalId) -> None:
+def _note(signals: dict[SignalId, tuple[Signal, str]], frame: Frame, name: SignalId) -> None:
     signal = frame.capabilities.signals[name]
-    known = found.setdefault(name, (signal, frame.capabilities.provider[name].title))[0]
+    known = signals.setdefault(name, (signal, frame.capabilities.provider[name].title))[0]
     if known is not signal and _kind(known) != _kind(signal):
         raise TurbotuiError(f"{name} is {' '.join(_kind(known))} at first and {' '.join(_kind(signal))} later: export "
                             "the times one by one, with --from-time and --to-time")
@@ -151,8 +151,8 @@ def _known_facts(facts: Mapping[str, str]) -> Mapping[str, str]:
 def by_level(columns: Sequence[LongColumn]) -> Mapping[Scope, Sequence[LongColumn]]:
     """Group columns by level, coarse to fine."""
     levels = (Scope.SYSTEM, *PLACES)
-    found = {scope: [column for column in columns if column.level is scope] for scope in levels}
-    return {scope: some for scope, some in found.items() if some}
+    columns_of = {scope: [column for column in columns if column.level is scope] for scope in levels}
+    return {scope: some for scope, some in columns_of.items() if some}
 
 
 def rows_of_level(frame: Frame, level: Scope) -> Sequence[RowId]:

@@ -61,7 +61,8 @@ def _schema(columns: Sequence[LongColumn], facts: Mapping[str, str]) -> Any:
         pa.field(_LEVEL, _WORDS, metadata={"meaning": "level of the row: cpu, core, package, system"}),
         *(pa.field(scope.value, pa.int32(), metadata={"meaning": f"{scope.value} of the row, by its id in sysfs"})
           for scope in PLACES),
-        *(pa.field(one.name, _WORDS if one.is_text else pa.float64(), metadata=dict(one.facts)) for one in columns),
+        *(pa.field(column.name, _WORDS if column.is_text else pa.float64(), metadata=dict(column.facts))
+          for column in columns),
     ]
     return pa.schema(fields, metadata=dict(facts))
 
@@ -69,7 +70,7 @@ def _schema(columns: Sequence[LongColumn], facts: Mapping[str, str]) -> Any:
 def _batch(frame: Frame, schema: Any, level: str, rows: Sequence[Any], columns: Sequence[LongColumn]) -> Any:
     size = len(rows)
     places = [place_of(frame, row) for row in rows]
-    found: dict[str, Any] = {
+    batch: dict[str, Any] = {
         "time": pa.array([frame.newer.wall_ns] * size, pa.timestamp("ns", tz="UTC")),
         "seconds": pa.array([frame.seconds] * size, pa.float64()),
         _LEVEL: pa.array([level] * size, _WORDS),
@@ -78,9 +79,10 @@ def _batch(frame: Frame, schema: Any, level: str, rows: Sequence[Any], columns: 
     for column in columns:
         values = frame.bare_cells(column.column, rows)
         if column.is_text:
-            found[column.name] = pa.array([None if value is None else str(value) for value in values], _WORDS)
+            batch[column.name] = pa.array([None if value is None else str(value) for value in values], _WORDS)
         else:
-            found[column.name] = pa.array([None if isinstance(value, str) or value is None else float(value)
+            batch[column.name] = pa.array([None if isinstance(value, str) or value is None else float(value)
                                               for value in values], pa.float64())
-    return pa.record_batch([found[one.name] if one.name in found else pa.nulls(size, one.type) for one in schema],
+    return pa.record_batch([batch[column_field.name] if column_field.name in batch
+                            else pa.nulls(size, column_field.type) for column_field in schema],
                            schema=schema)

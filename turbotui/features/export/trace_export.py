@@ -117,7 +117,7 @@ class TraceExport:
         journal = time.journal
         self._machine, self._journal, self._limits = machine, journal, limits
         self._levels = by_level(columns)
-        self._layouts = {level: Layout(tuple(one.column for one in some), machine=machine, kind=HostKind.RECORDED)
+        self._layouts = {level: Layout(tuple(column.column for column in some), machine=machine, kind=HostKind.RECORDED)
                          for level, some in self._levels.items()}
         self._series: dict[tuple[str, RowId], _Series] = {}
         self._names: dict[RowId, str] = {}
@@ -153,8 +153,8 @@ class TraceExport:
         seen: set[tuple[str, RowId]] = set()
         for level, columns in self._levels.items():
             rows = rows_of_level(frame, level)
-            for one in columns:
-                seen.update(self._column(frame, level, one.column, rows))
+            for column in columns:
+                seen.update(self._column(frame, level, column.column, rows))
         for key, series in self._series.items():
             if key not in seen:
                 self._note(series, start_ns, _GONE)
@@ -214,8 +214,8 @@ class TraceExport:
         self._diagnosis.seen = self._looks.at(frame)
         self._diagnosis.push(frame)
         for finding in self._diagnosis.findings():
-            told = self._told.get(finding.rule.id)
-            if told is None or frame.newer.wall_ns > told + _APART:
+            last = self._told.get(finding.rule.id)
+            if last is None or frame.newer.wall_ns > last + _APART:
                 self._events.instant(f"finding: {finding.sentence}", frame.newer.wall_ns, "findings")
             self._told[finding.rule.id] = frame.newer.wall_ns
 

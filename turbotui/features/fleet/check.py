@@ -33,7 +33,7 @@ class CheckLimits:
     @property
     def given(self) -> bool:
         """Whether any limit is given."""
-        return any(one is not None for one in (self.slower, self.hotter, self.watts, self.throttled, self.stale))
+        return any(value is not None for value in (self.slower, self.hotter, self.watts, self.throttled, self.stale))
 
     def rules(self) -> Sequence[PeerRule]:
         """Return the rules by which nodes are compared; those of the screen if no limit is given."""
@@ -78,7 +78,7 @@ def why_unsure(nodes: Iterable[FleetNode], limits: CheckLimits) -> str:
     if not able:
         return "no node has current values"
     compared = [node for node in able if node.peers.startswith("compared")]
-    needs_peers = not limits.given or any(one is not None for one in (limits.slower, limits.hotter, limits.watts))
+    needs_peers = not limits.given or any(value is not None for value in (limits.slower, limits.hotter, limits.watts))
     if needs_peers and not compared:
         return f"none of {len(able)} nodes could be compared: {able[0].peers}"
     return ""

@@ -97,7 +97,8 @@ class FleetReader:
         if not nodes:
             raise ServerError(f"{self.server.name} answers, and knows of no node: does it scrape turbotui export "
                               f"--listen{f' with {question.select}' if question.select else ''}?")
-        cost = FleetCost(len(answers), sum(one.sent for one in answers), sum(one.unpacked for one in answers),
+        cost = FleetCost(len(answers), sum(answer.sent for answer in answers),
+                         sum(answer.unpacked for answer in answers),
                          self._clock() - begun)
         notes = tuple(dict.fromkeys((*(note for answer in answers for note in answer.notes), *self._notes(values))))
         return FleetReading(self.server.name, judged_by(question, nodes), time.time_ns(), question.seconds, notes, cost,
@@ -143,15 +144,15 @@ class FleetReader:
     def _read_labels(self, begun: float) -> SeriesAnswer:
         question = self.question
         answer = self.server.instant(filled(INFO, question.labels, question.window, question.select))
-        found: dict[str, Mapping[str, str]] = {}
+        labels: dict[str, Mapping[str, str]] = {}
         doubled: list[str] = []
         for series in answer.result:
             name = self._name(series.labels)
-            if name in found:
+            if name in labels:
                 doubled.append(name)
             else:
-                found[name] = {key: value for key, value in series.labels.items() if key not in _OWN}
-        self._labels, self._labels_at, self._doubled = found, begun, tuple(doubled)
+                labels[name] = {key: value for key, value in series.labels.items() if key not in _OWN}
+        self._labels, self._labels_at, self._doubled = labels, begun, tuple(doubled)
         return answer
 
     def _nodes(self, values: Mapping[str, Mapping[str, float]]) -> list[FleetNode]:
@@ -212,6 +213,7 @@ def _is_possible(column: str, value: float) -> bool:
 def _one_of(values: Iterable[str]) -> str:
     """Return a PromQL string with a regular expression (RE2, anchored) that matches these label values."""
     special = frozenset("\\.+*?()|[]{}^$")
-    found = "|".join("".join(f"\\{one}" if one in special else one for one in original(value)) for value in values)
-    escaped = found.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    alternatives = "|".join("".join(f"\\{letter}" if letter in special else letter for letter in original(value))
+                            for value in values)
+    escaped = alternatives.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

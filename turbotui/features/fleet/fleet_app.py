@@ -42,7 +42,7 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
 
     screens: ClassVar[Sequence[ScreenSpec]] = (_ONE,)
     BINDINGS: ClassVar[list[BindingType]] = [
-        one for one in bindings_for(EVERYWHERE) if getattr(one, "id", "") not in _OF_MACHINES]
+        binding for binding in bindings_for(EVERYWHERE) if getattr(binding, "id", "") not in _OF_MACHINES]
 
     def __init__(self, session: FleetSession | ReplayedFleet, opener: opening.NodeOpener, *,
                  abilities: Abilities | None = None, theme: str | None = None, notice: str = "",

@@ -63,10 +63,10 @@ GROUP_COLUMNS: Final[tuple[GroupColumn, ...]] = (
 
 def by_label(nodes: Iterable[FleetNode], label: str) -> list[NodeGroup]:
     """Group nodes by the value of a label, the group with the oddest node first."""
-    found: dict[str, list[FleetNode]] = {}
+    by_label: dict[str, list[FleetNode]] = {}
     for node in nodes:
-        found.setdefault(node.labels.get(label, ""), []).append(node)
-    groups = [NodeGroup(name, members) for name, members in found.items()]
+        by_label.setdefault(node.labels.get(label, ""), []).append(node)
+    groups = [NodeGroup(name, members) for name, members in by_label.items()]
     return sorted(groups, key=lambda group: (-max(node.odd for node in group.nodes), group.name))
 
 
@@ -84,7 +84,7 @@ _REDUCED: Final[Mapping[str, Callable[[list[float]], float]]] = {
 
 def group_row(group: NodeGroup) -> FleetNode:
     """Make a group's row in the table of nodes: means, sums and extremes, and the oddest node."""
-    values = {name: float(reduce(found)) for name, reduce in _REDUCED.items() if (found := group.numbers(name))}
+    values = {name: float(reduce(numbers)) for name, reduce in _REDUCED.items() if (numbers := group.numbers(name))}
     odd = [node for node in group.nodes if node.findings]
     many = len(group.nodes)
     summary = f"{len(odd)} of {many} nodes, {odd[0].name} first" if odd else ""

@@ -39,7 +39,7 @@ class NodeOpener:
         if self.recordings:
             path = self._recording(node)
             return [*own_command(), "replay", path]
-        words = [_WORD.sub(lambda found: _value(node, found[1]), word) for word in shlex.split(self.template)]
+        words = [_WORD.sub(lambda match: _value(node, match[1]), word) for word in shlex.split(self.template)]
         return [*own_command(), *words[1:]] if words[0] == _OWN else words
 
     def _recording(self, node: FleetNode) -> str:
@@ -89,7 +89,7 @@ def _value(node: FleetNode, name: str) -> str:
     value = _address(node) if name == "address" else node.labels.get(name, "")
     if not value:
         raise UsageError(f"{node.name} has no label {name}: --open says how nodes are opened")
-    if value.startswith("-") or not original(value).isprintable() or any(one.isspace() for one in value):
+    if value.startswith("-") or not original(value).isprintable() or any(letter.isspace() for letter in value):
         raise UsageError(f"{node.name} cannot be opened: its {name} {value!r} is no name of a machine")
     return value
 

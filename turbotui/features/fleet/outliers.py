@@ -96,12 +96,13 @@ def judged(nodes: Iterable[FleetNode], alike: Callable[[FleetNode], str], rules:
     models: dict[str, list[FleetNode]] = {}
     for node in nodes:
         models.setdefault(alike(node), []).append(node)
-    found: list[FleetNode] = []
+    judged_nodes: list[FleetNode] = []
     for model, members in models.items():
         peers, living = _all_peers(members, model, rules), sum(not member.gone for member in members)
-        found += [replace(one, findings=_findings(one, peers, rules, limits), peers=_in_words(model, living, one))
-                  for one in members]
-    return sorted(found, key=lambda node: (-node.odd, node.name))
+        judged_nodes += [replace(node, findings=_findings(node, peers, rules, limits),
+                                 peers=_in_words(model, living, node))
+                         for node in members]
+    return sorted(judged_nodes, key=lambda node: (-node.odd, node.name))
 
 
 def _in_words(model: str, living: int, node: FleetNode) -> str:
@@ -173,7 +174,7 @@ def _findings(node: FleetNode, peers: Mapping[tuple[str, str], Peers], rules: Se
         finding = _against(rule, value, known)
         if finding is not None:
             findings.append(finding)
-    return tuple(sorted(findings, key=lambda one: -one.weight))
+    return tuple(sorted(findings, key=lambda oddity: -oddity.weight))
 
 
 def _gone(node: FleetNode) -> Oddity:

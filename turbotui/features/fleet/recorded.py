@@ -75,8 +75,8 @@ def reading_of(rows: FindRows, frame: Frame, question: FleetQuestion) -> FleetRe
         DamagedError: the record holds no reading.
     """
     start = frame.newer.wall_ns - 1 if frame.older is None else frame.older.wall_ns
-    found = newest_rows(rows(FLEET_STREAM, start, frame.newer.wall_ns))
-    return None if found is None else recorded_reading(found, question)
+    reading = newest_rows(rows(FLEET_STREAM, start, frame.newer.wall_ns))
+    return None if reading is None else recorded_reading(reading, question)
 
 
 def recorded_readings(rows: FindRows, frames: Iterator[Frame], question: FleetQuestion) -> Iterator[FleetReading]:

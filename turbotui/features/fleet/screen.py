@@ -224,8 +224,8 @@ class FleetScreen(RowTableScreen[FleetNode]):
             for name, value in node.labels.items():
                 values.setdefault(name, set()).add(value)
         most = max(2, len(nodes) // 2)
-        found = [name for name, those in values.items() if name not in _NO_GROUPS and 2 <= len(those) <= most]
-        return sorted(found, key=lambda name: (name not in _USUAL_LABELS, name))
+        labels = [name for name, those in values.items() if name not in _NO_GROUPS and 2 <= len(those) <= most]
+        return sorted(labels, key=lambda name: (name not in _USUAL_LABELS, name))
 
     def open_chosen(self) -> bool:
         """Open the dashboard of the node under the cursor."""
@@ -246,13 +246,13 @@ class FleetScreen(RowTableScreen[FleetNode]):
         if node is not None and not node.members and column.id in _BY_ID and (column.id, row) not in self._server_past:
             self._server_past[column.id, row] = ()
             self._session.ask_past(PastRequest(_BY_ID[column.id], (node.name,),
-                                               lambda found: self._take_past(column.id, row, node.name, found)))
+                                               lambda series: self._take_past(column.id, row, node.name, series)))
         return FleetCell(self, column, row)
 
     def _take_past(self, column: str, row: Hashable, name: str,
-                   found: Mapping[str, Sequence[tuple[float, float]]]) -> None:
+                   series: Mapping[str, Sequence[tuple[float, float]]]) -> None:
         """Keep the server's answer, by one assignment, because this runs on the session's thread."""
-        self._server_past[column, row] = found.get(name, ())
+        self._server_past[column, row] = series.get(name, ())
 
     def server_past(self, column: str, row: Hashable) -> Sequence[tuple[float, float]]:
         """Return a cell's last hour as pairs of seconds since 1970 and value; empty until the server answers."""

@@ -86,7 +86,7 @@ def _secret(path: str) -> str:
         text = read_given(path).text().strip()
     except GivenFileError as error:
         raise UsageError(f"{path}: {error.why}") from error
-    if not text or any(ord(one) < 0x21 or ord(one) > 0x7E for one in text):
+    if not text or any(ord(letter) < 0x21 or ord(letter) > 0x7E for letter in text):
         raise UsageError(f"{path}: one line of printable ASCII without blanks is expected there")
     return text
 
@@ -187,18 +187,18 @@ def _content(response: http.client.HTTPResponse, name: str) -> tuple[bytes, int]
     """
     packed = (response.getheader("Content-Encoding") or "").strip().lower() == "gzip"
     unpack = zlib.decompressobj(wbits=31)  # zlib(3): a gzip stream
-    found, sent, size = list[bytes](), 0, 0
+    parts, sent, size = list[bytes](), 0, 0
     length = _length(response, name)
     while piece := response.read1(_PIECE):
         sent += len(piece)
         text = unpack.decompress(piece, LARGEST - size + 1) if packed else piece
-        found.append(text)
+        parts.append(text)
         size += len(text)
         if size > LARGEST:
             raise ServerError(f"{name} answers more than {LARGEST >> 20} MB: ask for fewer nodes (--select)")
     if length is not None and sent < length:  # read1 reports the end of the connection as the end of the content
         raise ServerError(f"{name} ends its answer after {sent:,} of {length:,} bytes (Content-Length)")
-    return b"".join(found), sent
+    return b"".join(parts), sent
 
 
 def _length(response: http.client.HTTPResponse, name: str) -> int | None:
@@ -257,33 +257,33 @@ def parse_answer(name: str, status: int, data: bytes, sent: int, kind: str) -> S
         ServerError: the data is no valid answer.
     """
     try:
-        found = parse_json(data)
+        document = parse_json(data)
     except DocumentError as error:
         if status != http.client.OK:
             raise ServerError(_refused(name, status, "")) from error
         raise ServerError(f"{name} answered no JSON that can be used ({error}): is it a server of Prometheus' API?"
                           ) from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise ServerError(f"{name} answered JSON of another kind: is it a server of Prometheus' API?")
-    if status != http.client.OK or found.get("status") != "success":
-        reason = one_line(str(found.get("error") or found.get("message") or ""))[:_SAID]
+    if status != http.client.OK or document.get("status") != "success":
+        reason = one_line(str(document.get("error") or document.get("message") or ""))[:_SAID]
         raise ServerError(_refused(name, status, reason))
-    inner = found.get("data")
+    inner = document.get("data")
     if not isinstance(inner, dict) or inner.get("resultType") != kind or not isinstance(inner.get("result"), list):
         raise ServerError(f"{name} answered no {kind} of values: is it a server of Prometheus' API?")
-    warnings = found.get("warnings")
+    warnings = document.get("warnings")
     notes = tuple(one_line(str(text))[:_SAID] for text in warnings) if isinstance(warnings, list) else ()
-    if found.get("isPartial") is True:  # VictoriaMetrics, docs/cluster-victoriametrics "isPartial"
+    if document.get("isPartial") is True:  # VictoriaMetrics, docs/cluster-victoriametrics "isPartial"
         notes = (*notes, "the answer is partial: some of the server's storage did not answer")
     return SeriesAnswer(tuple(_series(inner["result"])), notes, sent, len(data))
 
 
 def _series(result: Iterable[Any]) -> Iterator[AnsweredSeries]:
-    for one in result:
-        metric = one.get("metric") if isinstance(one, dict) else None
+    for entry in result:
+        metric = entry.get("metric") if isinstance(entry, dict) else None
         if isinstance(metric, dict):
             labels = {in_cell(key): in_cell(str(value)) for key, value in metric.items()}
-            pairs = one["values"] if isinstance(one.get("values"), list) else [one.get("value")]
+            pairs = entry["values"] if isinstance(entry.get("values"), list) else [entry.get("value")]
             yield AnsweredSeries(labels, tuple(filter(None, map(_point, pairs))))
 
 

@@ -93,13 +93,13 @@ def parse_window(text: str) -> float:
 
 def parse_labels(text: str, option: str) -> tuple[str, ...]:
     """Parse names of labels, separated by commas. Raises UsageError if a name is invalid, or there is none."""
-    found = tuple(filter(None, (word.strip() for word in text.split(","))))
-    for word in found:
+    labels = tuple(filter(None, (word.strip() for word in text.split(","))))
+    for word in labels:
         if not _LABEL.match(word):
             raise UsageError(f"{option}: {word!r} is no name of a label")
-    if not found:
+    if not labels:
         raise UsageError(f"{option}: at least one label")
-    return found
+    return labels
 
 
 def positive(text: str, option: str) -> float:

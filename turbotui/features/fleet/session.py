@@ -244,11 +244,11 @@ class FleetSession(FixedColumns):
     def _fetch(self, request: PastRequest) -> None:
         now = time.time()
         try:
-            found = self._reader.past(request.column, request.nodes, now - _PAST_SECONDS, now, request.points)
+            series = self._reader.past(request.column, request.nodes, now - _PAST_SECONDS, now, request.points)
         except ServerError as error:
             self._trouble = str(error)
             return
-        request.take(found)
+        request.take(series)
 
     # What a fleet cannot
 

@@ -101,9 +101,9 @@ class FleetSettings:
     @property
     def limits(self) -> NodeLimits:
         """Return the limits for each node by itself, for checks without limits of their own."""
-        found = {name: float(self.values[name]) for name in ("throttled", "slower", "stale") if name in self.values}
-        return NodeLimits(found.get("throttled", USUAL.throttled), found.get("slower", USUAL.below_baseline),
-                          found["stale"] * _MINUTE if "stale" in found else USUAL.stale)
+        limits = {name: float(self.values[name]) for name in ("throttled", "slower", "stale") if name in self.values}
+        return NodeLimits(limits.get("throttled", USUAL.throttled), limits.get("slower", USUAL.below_baseline),
+                          limits["stale"] * _MINUTE if "stale" in limits else USUAL.stale)
 
 
 def fleet_settings(settings: PersonalSettings) -> FleetSettings:

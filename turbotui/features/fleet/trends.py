@@ -48,14 +48,14 @@ class Trends:
         if not missing or (self._asked is not None and now - self._asked < _PATIENCE):
             return
         self._asked = now
-        self._ask(PastRequest(column, tuple(missing), lambda found: self._take(column.id, missing, found), WIDTH))
+        self._ask(PastRequest(column, tuple(missing), lambda series: self._take(column.id, missing, series), WIDTH))
 
-    def _take(self, column: str, asked: Sequence[str], found: Mapping[str, Points]) -> None:
+    def _take(self, column: str, asked: Sequence[str], series: Mapping[str, Points]) -> None:
         """Keep an answer, by assignments only, because this runs on the session's thread."""
         if column != self._column:
             return
         now = self._clock()
-        known = {**self._known, **{name: (now, found.get(name, ())) for name in asked}}
+        known = {**self._known, **{name: (now, series.get(name, ())) for name in asked}}
         end = max((points[-1][0] for _at, points in known.values() if points), default=0.0)
         top = max((value for _at, points in known.values() for _time, value in points), default=0.0)
         self._known = known

@@ -84,18 +84,18 @@ class ScrubbedJournal:
         failures = {where: self._text(why) for where, why in snapshot.failures.items()}
         return replace(snapshot, values=values, failures=failures)
 
-    def _capabilities(self, found: Capabilities) -> Capabilities:
+    def _capabilities(self, capabilities: Capabilities) -> Capabilities:
         """Return the scrubbed capabilities of a frame, cached because the encoder compares them by identity."""
-        if self._known is None or self._known[0] is not found:
+        if self._known is None or self._known[0] is not capabilities:
             scrubbed = replace(
-                found,
-                signals={name: self._signal(signal) for name, signal in found.signals.items()},
-                probes={name: self._probe(probe) for name, probe in found.probes.items()},
-                missing=self._reasons(found.missing),
-                disbelieved=self._reasons(found.disbelieved),
-                remarks={name: self._text(text) for name, text in found.remarks.items()},
+                capabilities,
+                signals={name: self._signal(signal) for name, signal in capabilities.signals.items()},
+                probes={name: self._probe(probe) for name, probe in capabilities.probes.items()},
+                missing=self._reasons(capabilities.missing),
+                disbelieved=self._reasons(capabilities.disbelieved),
+                remarks={name: self._text(text) for name, text in capabilities.remarks.items()},
             )
-            self._known = found, scrubbed
+            self._known = capabilities, scrubbed
         return self._known[1]
 
     def _signal(self, signal: Signal) -> Signal:
@@ -103,8 +103,8 @@ class ScrubbedJournal:
                        absent=self._reasons(signal.absent))
 
     def _probe(self, probe: Probe) -> Probe:
-        return Probe({name: self._signal(one) if isinstance(one, Signal) else self._reason(one)
-                      for name, one in probe.signals.items()}, self._text(probe.note))
+        return Probe({name: self._signal(signal) if isinstance(signal, Signal) else self._reason(signal)
+                      for name, signal in probe.signals.items()}, self._text(probe.note))
 
     def _reasons(self, reasons: Mapping[K, Unavailable]) -> dict[K, Unavailable]:
         return {name: self._reason(why) for name, why in reasons.items()}

@@ -130,8 +130,8 @@ class Scrubber:
 
 
 def _any_of(texts: Iterable[str]) -> re.Pattern[str] | None:
-    found = [re.escape(text) for text in texts]
-    return re.compile(rf"(?i){_START}(?:{'|'.join(found)}){_END}") if found else None
+    patterns = [re.escape(text) for text in texts]
+    return re.compile(rf"(?i){_START}(?:{'|'.join(patterns)}){_END}") if patterns else None
 
 
 def scrub(machine: Gathered, scrubber: Scrubber) -> Scrubbed:

@@ -65,8 +65,8 @@ def _grouped(entries: Iterable[tuple[str, int, int | None, int]]) -> list[Gather
     groups: dict[str, list[tuple[str, int, int | None, int]]] = {}
     for entry in entries:
         groups.setdefault(_NUMBERS.sub("*", entry[0]), []).append(entry)
-    return [GatheredPart(pattern if len(group) > 1 else group[0][0], sum(one[1] for one in group),
-        None if group[0][2] is None else sum(one[2] or 0 for one in group), sum(one[3] for one in group))
+    return [GatheredPart(pattern if len(group) > 1 else group[0][0], sum(part[1] for part in group),
+        None if group[0][2] is None else sum(part[2] or 0 for part in group), sum(part[3] for part in group))
         for pattern, group in sorted(groups.items())]
 
 

@@ -144,18 +144,18 @@ class GroupEvents:
                 self._open.pop(path).close()
 
     def _with_events(self, path: str, sample: GroupSample, changed: bool) -> GroupSample:
-        found: Mapping[str, CountTotal] | Unavailable = {}
+        totals: Mapping[str, CountTotal] | Unavailable = {}
         if self.counters:
-            found = _CPUS_CHANGED if changed else self._read(path)
+            totals = _CPUS_CHANGED if changed else self._read(path)
         readings, absent = dict(sample.readings), dict(sample.absent)
         for plan in self._plans:
             for name in (*quantities_of(plan.counted.request)[::3], *plan.parts):
                 file, why = reading_of(name), plan.refused.get(name)
-                total = None if isinstance(found, Unavailable) else found.get(name)
+                total = None if isinstance(totals, Unavailable) else totals.get(name)
                 if why is not None:
                     readings[file] = FileReading(dict.fromkeys((name, name + ENABLED, name + RUNNING), why), 0)
-                elif isinstance(found, Unavailable):
-                    absent[file] = found
+                elif isinstance(totals, Unavailable):
+                    absent[file] = totals
                 elif total is not None:
                     values = {name: total.count, name + ENABLED: total.enabled, name + RUNNING: total.running}
                     readings[file] = FileReading(values, round(total.passed), round(total.unsure), summed=True)

@@ -139,9 +139,9 @@ class GroupsReader:
         for path in self._busiest:
             if path in used:
                 used[path] *= _STAYS
-        found = sorted(used, key=lambda path: -used[path])
-        self._busiest = tuple(found[: 0 if self._events is None else self._events.room])
-        return found
+        busiest = sorted(used, key=lambda path: -used[path])
+        self._busiest = tuple(busiest[: 0 if self._events is None else self._events.room])
+        return busiest
 
     def close(self) -> None:
         """Close every file and counter."""

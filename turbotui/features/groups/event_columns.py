@@ -115,11 +115,11 @@ class _Values:
         self._events = tuple((event, quantity_of(request, event)) for event in request.events)
 
     def of(self, row: GroupRow) -> dict[str, float | None]:
-        found: dict[str, float | None] = {event: _increase(row, quantity) for event, quantity in self._events}
+        values: dict[str, float | None] = {event: _increase(row, quantity) for event, quantity in self._events}
         spans = {event: span for event, quantity in self._events if (span := row.span(quantity)) is not None}
-        elapsed = found[ELAPSED] = next(iter(spans.values()), None) if len(spans) == len(self._events) else None
+        elapsed = values[ELAPSED] = next(iter(spans.values()), None) if len(spans) == len(self._events) else None
         if elapsed is not None and max(spans.values()) - min(spans.values()) > INTERRUPTED_SHARE * elapsed:
             for event, span in spans.items():  # not read together: their rates are those of one time
-                count = found[event]
-                found[event] = None if count is None else count / span * elapsed
-        return found
+                count = values[event]
+                values[event] = None if count is None else count / span * elapsed
+        return values

@@ -57,8 +57,8 @@ def event_plan(machine: Machine, capabilities: Capabilities, added: AddedEvents)
             part.cpu, tuple(names.get(event.signal, "") for event in part.events),
             tuple(event.attr for event in part.events),
             tuple(package if event.signal in cycles else "" for event in part.events) if package else ()))
-    found = dict.fromkeys(name for bundle in bundles for name in bundle.parts if name)
-    return EventPlan(source.definition, tuple(bundles), refused, tuple(found))
+    part_names = dict.fromkeys(name for bundle in bundles for name in bundle.parts if name)
+    return EventPlan(source.definition, tuple(bundles), refused, tuple(part_names))
 
 
 def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[str],
@@ -71,7 +71,7 @@ def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[st
     Raises:
         UsageError: an argument is no event, is a register or file, or has the name of another column.
     """
-    found: list[EventPlan] = []
+    plans: list[EventPlan] = []
     titles = {*taken, *(column.id for column in COLUMNS)}
     for text in joined_metrics(texts):
         if is_turbostats(text):
@@ -81,7 +81,7 @@ def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[st
             wanted = named_set(shipped_sets() if sets is None else sets, text.removeprefix(SET).strip())
             of_cpus = {column.name for column in wanted.columns if not column.alternatives}
             chosen, capabilities = open_set(machine, capabilities, wanted, titles | of_cpus)
-            added = [one.added for one in chosen if one.added is not None]
+            added = [column.added for column in chosen if column.added is not None]
         elif text.startswith(METRIC):
             # imported here, because most runs have no metrics
             from turbotui.events.event_tables.opening import open_vendor_tables  # noqa: PLC0415
@@ -98,8 +98,8 @@ def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[st
                 clash = next((column.name for column in request.columns if column.name in titles), None)
                 if clash is not None:
                     raise UsageError(f'--add "{text}": groups have a column {clash} already; ,name=TITLE gives another')
-                one, capabilities = open_request(machine, capabilities, request, titles)
-                added.append(one)
+                opened, capabilities = open_request(machine, capabilities, request, titles)
+                added.append(opened)
         titles |= {column.name for events in added for column in events.request.columns}
-        found += [event_plan(machine, capabilities, events) for events in added]
-    return tuple(found)
+        plans += [event_plan(machine, capabilities, events) for events in added]
+    return tuple(plans)

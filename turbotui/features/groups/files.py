@@ -97,8 +97,8 @@ def _keyed(**names: str) -> Callable[[bytes], Values]:
 
     def parse(content: bytes) -> Values:
         words = content.split()
-        found = dict(zip(words[::2], words[1::2], strict=False))
-        return {ours: integer(found[name]) for name, ours in wanted.items() if name in found}
+        throttling = dict(zip(words[::2], words[1::2], strict=False))
+        return {ours: integer(throttling[name]) for name, ours in wanted.items() if name in throttling}
 
     return parse
 
@@ -131,19 +131,19 @@ def _old_quota(content: bytes) -> Values:
 def _old_times(content: bytes) -> Values:
     """Parse cpuacct.stat: ticks in user and kernel mode."""
     words = content.split()
-    found = dict(zip(words[::2], words[1::2], strict=False))
-    return {"user_usec": integer(found[b"user"]) * _TICK, "system_usec": integer(found[b"system"]) * _TICK}
+    throttling = dict(zip(words[::2], words[1::2], strict=False))
+    return {"user_usec": integer(throttling[b"user"]) * _TICK, "system_usec": integer(throttling[b"system"]) * _TICK}
 
 
 def _old_throttling(content: bytes) -> Values:
     """Parse cpu.stat of version 1, with times in ns; wait_sum exists only while the kernel keeps schedstats."""
     words = content.split()
-    found = dict(zip(words[::2], words[1::2], strict=False))
+    throttling = dict(zip(words[::2], words[1::2], strict=False))
     values: dict[str, int | float | Unavailable] = {
-        "periods": integer(found[b"nr_periods"]), "throttled": integer(found[b"nr_throttled"]),
-        "throttled_usec": integer(found[b"throttled_time"]) / 1_000}
-    if b"wait_sum" in found:
-        values["waited_usec"] = integer(found[b"wait_sum"]) / 1_000
+        "periods": integer(throttling[b"nr_periods"]), "throttled": integer(throttling[b"nr_throttled"]),
+        "throttled_usec": integer(throttling[b"throttled_time"]) / 1_000}
+    if b"wait_sum" in throttling:
+        values["waited_usec"] = integer(throttling[b"wait_sum"]) / 1_000
     return values
 
 

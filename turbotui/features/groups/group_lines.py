@@ -172,7 +172,7 @@ def target_of(host: Host, group: Group) -> GroupTarget:
     new = (tree.directory(group.path) for tree in trees if tree.version == 2)
     old = {controller: directory for tree in trees if tree.version == 1 for controller in sorted(tree.controllers)
            if host.exists(directory := tree.directory(group.path))}
-    return GroupTarget(CGROUP, group.path, next((one for one in new if host.exists(one)), ""), top, rmids, old)
+    return GroupTarget(CGROUP, group.path, next((path for path in new if host.exists(path)), ""), top, rmids, old)
 
 
 def group_lines(target: GroupTarget) -> tuple[CommandLine, ...]:

@@ -235,8 +235,8 @@ def _still_row(older: GroupSample, newer: GroupSample, still: StillRow) -> Group
     if older.at_ns:
         spans = dict.fromkeys(still.spans, (newer.at_ns - older.at_ns) * 1e-9)
     else:
-        spans = {f"Δt {file}": (newer.at_ns - one.at_ns) * 1e-9 for file, one in newer.readings.items()
-                 if newer.at_ns > one.at_ns}
+        spans = {f"Δt {file}": (newer.at_ns - older.at_ns) * 1e-9 for file, older in newer.readings.items()
+                 if newer.at_ns > older.at_ns}
     return GroupRow(newer.group, *still.parts[:2], spans, still.parts[2], newer.gives)
 
 

@@ -214,16 +214,16 @@ class CgroupReader:
         return reading if isinstance(reading, Unavailable) else dict(reading.values)
 
     def _list(self) -> None:
-        found: dict[str, dict[str, str]] = {}
+        listed: dict[str, dict[str, str]] = {}
         self._complete = True
         for controller, tree in self._trees.items():
             groups = find_groups(self._host, tree, MOST_GROUPS)
             self._complete &= groups.complete
             for directory in groups.directories:
-                found.setdefault(tree.name(directory), {})[controller] = directory
+                listed.setdefault(tree.name(directory), {})[controller] = directory
         self._files.retry()
         before = self._places
-        self._places = {path: _kept(before.get(path), path, found[path]) for path in _outer_first(found)}
+        self._places = {path: _kept(before.get(path), path, listed[path]) for path in _outer_first(listed)}
         for path in before.keys() - self._places.keys():
             self._last.pop(path, None)
             for directory in before[path].directories.values():
@@ -262,13 +262,13 @@ def _outer_first(paths: Iterable[str]) -> list[str]:
 
 def _trees(host: Host) -> dict[str, Hierarchy]:
     """Return the mounted trees by controller; the first mount if a tree is mounted twice."""
-    found: dict[str, Hierarchy] = {}
+    trees: dict[str, Hierarchy] = {}
     for tree in hierarchies(host):
         controllers = (UNIFIED,) if tree.version == 2 else tuple(sorted(tree.controllers & _CONTROLLERS))
         for controller in controllers:
             if _is_there(host, tree):
-                found.setdefault(controller, tree)
-    return dict(sorted(found.items()))
+                trees.setdefault(controller, tree)
+    return dict(sorted(trees.items()))
 
 
 def _is_there(host: Host, tree: Hierarchy) -> bool:
@@ -281,5 +281,5 @@ def _is_there(host: Host, tree: Hierarchy) -> bool:
 
 def _descendants(content: bytes) -> Mapping[Quantity, int | float | Unavailable]:
     words = content.split()
-    found = dict(zip(words[::2], words[1::2], strict=False))
-    return {"descendants": integer(found[b"nr_descendants"])}
+    values = dict(zip(words[::2], words[1::2], strict=False))
+    return {"descendants": integer(values[b"nr_descendants"])}

@@ -48,7 +48,8 @@ class GroupRecord(IntervalRows):
             "kind": [row.group.kind for row in kept], "path": [row.group.path for row in kept],
             "name": [row.group.name for row in kept], "plan": [plans.index(dict(row.files)) for row in kept],
             "increases": _lists([row.increases for row in kept]), "values": _lists([row.values for row in kept]),
-            "spans": _lists([row.spans for row in kept]), "counted": [definition_facts(one) for one in self.counted],
+            "spans": _lists([row.spans for row in kept]),
+                "counted": [definition_facts(counted) for counted in self.counted],
             "absent": _lists([{name: number[why] for name, why in row.absent.items()} for row in kept]),
         }
 
@@ -110,16 +111,16 @@ def group_record(data: JsonValue, wall_ns: int) -> GroupRecord:
     if many > _MOST_ROWS:
         raise DamagedError(f"{data.where} of the recording has {many:,} groups, and none has more than {_MOST_ROWS:,}")
     increases, values, spans = (data[name].rows(many, JsonValue.number) for name in ("increases", "values", "spans"))
-    absent = data["absent"].rows(many, lambda one: _at(one, reasons))
+    absent = data["absent"].rows(many, lambda reason: _at(reason, reasons))
     if not len(kinds) == len(names) == len(plan) == many or not set(kinds) <= set(_KINDS):
         raise DamagedError(f"{data.where} of the recording has columns of different lengths, or rows of no known kind")
     rows = tuple(
         GroupRow(Group(kinds[at], paths[at], names[at]), increases[at], values[at], spans[at], absent[at],
                  _at(JsonValue(plan[at], "plan", data), plans)) for at in range(many))
     counted = data.get("counted")
-    found = () if counted is None else tuple(definition_from(item) for item in counted.items())
+    counted_events = () if counted is None else tuple(definition_from(item) for item in counted.items())
     return GroupRecord(wall_ns, 0, data["seconds"].number(), rows, data["complete"].flag(),
-                       tuple(events for events in found if isinstance(events, CountedEvents)))
+                       tuple(events for events in counted_events if isinstance(events, CountedEvents)))
 
 
 def _at(data: JsonValue, choices: Sequence[T]) -> T:

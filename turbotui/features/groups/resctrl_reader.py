@@ -171,5 +171,6 @@ def _part(path: str, part: str) -> Group:
 
 def events_in(rows: Iterable[GroupRow]) -> tuple[Quantity, ...]:
     """Return the events of some groups, the occupancy first."""
-    found = dict.fromkeys(quantity.rpartition(" ")[2] for row in rows if not row.group.domain for quantity in row.files)
-    return tuple(sorted(found, key=lambda event: event != OCCUPANCY))
+    events = dict.fromkeys(quantity.rpartition(" ")[2] for row in rows if not row.group.domain
+                           for quantity in row.files)
+    return tuple(sorted(events, key=lambda event: event != OCCUPANCY))

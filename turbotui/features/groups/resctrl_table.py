@@ -38,7 +38,7 @@ def _rate(row: GroupRow, event: Quantity) -> float | None:
 
 def _held(event: Quantity, divisor: float) -> Callable[[GroupRow], Value]:
     def compute(row: GroupRow) -> Value:
-        value = _sum(row, event, lambda one, quantity: one.values.get(quantity))
+        value = _sum(row, event, lambda held_row, quantity: held_row.values.get(quantity))
         return None if value is None else value / divisor
 
     return compute

@@ -243,25 +243,25 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         self._shown = shown
         if not self.composed:
             return
-        one = GroupInterval() if shown is None else shown
+        interval = GroupInterval() if shown is None else shown
         notes: list[str] = []
-        whole = self._table_of(one)
+        whole = self._table_of(interval)
         if self._rows is RowsShown.RESCTRL:
-            rows = one.resctrl
+            rows = interval.resctrl
             if rows and not self._domains_shown:
                 self._domains_shown = True
                 if has_many_domains(rows):
                     outer = {row.group.key for row in rows if not row.group.domain}
                     self._change(folded=self._table.view.folded | outer)
-            self.show_content(group_content(whole, one.seq))
-            if one.info is not None:
-                notes.append(monitored_in_words(one.info, sum(not row.group.domain for row in rows)))
+            self.show_content(group_content(whole, interval.seq))
+            if interval.info is not None:
+                notes.append(monitored_in_words(interval.info, sum(not row.group.domain for row in rows)))
         else:
             packages = len(self.watch_state.session.machine.topology.instances(Scope.PACKAGE))
-            self.show_content(group_content(whole, one.seq, tree=self._rows is RowsShown.TREE))
-            if not one.complete:
-                notes.append(f"there are more groups than the {len(one.rows):,} listed")
-            notes += list(filter(None, [sum_held_against_package(whole, one.energy, packages), one.said]))
+            self.show_content(group_content(whole, interval.seq, tree=self._rows is RowsShown.TREE))
+            if not interval.complete:
+                notes.append(f"there are more groups than the {len(interval.rows):,} listed")
+            notes += list(filter(None, [sum_held_against_package(whole, interval.energy, packages), interval.said]))
         line = self.query_one("#notes", SegmentLines)
         line.styles.height = len(notes)
         line.show([[(f" {note}", StyleRole.DIM)] for note in notes])

@@ -56,13 +56,13 @@ class GroupPainter(RowPainter[GroupRow]):
 
 def _rest(segments: Sequence[TextSegment], start: int) -> list[TextSegment]:
     """Return segments without their first `start` cells."""
-    found: list[TextSegment] = []
+    rest: list[TextSegment] = []
     for text, role in segments:
         left = text[len(begin_of(text, start)):]
         start -= cell_count(text)
         if left:
-            found.append((left, role))
-    return found
+            rest.append((left, role))
+    return rest
 
 
 def _is_idle(row: GroupRow) -> bool:
@@ -73,4 +73,4 @@ def _is_idle(row: GroupRow) -> bool:
 def name_slots(fixed: Sequence[Slot], width: int) -> tuple[Slot, ...]:
     """Return slots with room for indented names."""
     wide = max(_NAMES[0], min(_NAMES[1], width // 4))
-    return tuple(Slot(one.column, wide, one.title) if one.column.id == GROUP.id else one for one in fixed)
+    return tuple(Slot(slot.column, wide, slot.title) if slot.column.id == GROUP.id else slot for slot in fixed)

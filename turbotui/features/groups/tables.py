@@ -65,14 +65,14 @@ class SharedEnergy:
 
     def by_cycles(self, row: GroupRow) -> float | None:
         """Return a group's joules by its cycles in each package; None if its cycles are not counted."""
-        found = 0.0
+        cycles = 0.0
         for package, joules in self.packages.items():
             name = cycles_in(package)
             own, every = row.rate(name), None if self.whole is None else self.whole.rate(name)
             if own is None or every is None:
                 return None
-            found += joules * own / every if every else 0.0
-        return found
+            cycles += joules * own / every if every else 0.0
+        return cycles
 
 
 @dataclass(frozen=True)  # no slots: CPython issue 90562
@@ -172,11 +172,11 @@ def sum_held_against_package(table: RowTable[GroupRow], energy: Energy, packages
     if joules is None or watt is None or energy.span <= 0:
         return ""
     outer = [row for row in table.rows if row.group.parent == WHOLE]
-    found = [value for value in table.values(watt, outer) if isinstance(value, int | float)]
-    if not found:
+    watts = [value for value in table.values(watt, outer) if isinstance(value, int | float)]
+    if not watts:
         return ""
     # the difference ran only in the outermost group: mostly threads of the kernel (docs/specs/groups.md 1.4)
-    whole, inside = joules / energy.span, math.fsum(found)
+    whole, inside = joules / energy.span, math.fsum(watts)
     shared = table.shared if isinstance(table, GroupTable) else None
     by = "cycles" if shared is not None and any(shared.by_cycles(row) is not None for row in outer) else "CPU time"
     return (f"Watt~ by {by}: {inside:.2f} of packages' {whole:.2f} W in groups, "

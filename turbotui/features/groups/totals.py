@@ -113,9 +113,9 @@ class GroupTotalsReader:
         """Read the counters' present values."""
         samples = [sample for sample in self._cgroups.read().samples.values() if self._has(sample.group.path)]
         monitored = [] if self._monitors.why_none is not None else list(self._monitors.read().samples.values())
-        nearest = sorted(samples, key=lambda one: one.group.path.count("/"))[: self._most]
-        groups = [GroupTotal(one.group, _values(one)) for one in nearest]
-        groups += [GroupTotal(one.group, _sums(one)) for one in monitored[: self._most]]
+        nearest = sorted(samples, key=lambda sample: sample.group.path.count("/"))[: self._most]
+        groups = [GroupTotal(sample.group, _values(sample)) for sample in nearest]
+        groups += [GroupTotal(sample.group, _sums(sample)) for sample in monitored[: self._most]]
         return GroupTotals(groups, len(samples) + len(monitored) - len(groups))
 
     def close(self) -> None:
@@ -137,20 +137,20 @@ def _values(sample: GroupSample) -> Mapping[str, float]:
 def _sums(sample: GroupSample) -> Mapping[str, float]:
     """Sum events over a group's domains, except those unknown in a domain, whose sums would fall and rise."""
     known = _known(sample)
-    found: dict[str, float] = {}
+    sums: dict[str, float] = {}
     for metric in MONITORED:
         parts = [quantity for quantity in sample.gives
                  if quantity.rpartition(" ")[2] == metric.quantity and NODE not in quantity]
         if parts and all(part in known for part in parts):
-            found[metric.stem] = sum(known[part] for part in parts) * metric.factor
-    return found
+            sums[metric.stem] = sum(known[part] for part in parts) * metric.factor
+    return sums
 
 
 def _known(sample: GroupSample) -> Mapping[Quantity, float]:
-    found: dict[Quantity, float] = {}
+    known: dict[Quantity, float] = {}
     for quantity, file in sample.gives.items():
         reading = sample.readings.get(file)
         value = None if reading is None else reading.values.get(quantity)
         if isinstance(value, int | float):
-            found[quantity] = value
-    return found
+            known[quantity] = value
+    return known

@@ -113,8 +113,8 @@ def _replay(arguments: argparse.Namespace, seconds: float = 1.0, intervals: int 
 
     with open_replay(arguments, intervals=intervals, seconds=seconds, tables="groups") as journal:
         every = (replayed_interval(journal.rows, frame) for frame in replayed_frames(arguments, journal))
-        found = (interval for interval in every if interval is not None)
-        _print(arguments, journal.machine, recorded_ones(arguments, found, "groups", "groups"),
+        group_intervals = (interval for interval in every if interval is not None)
+        _print(arguments, journal.machine, recorded_ones(arguments, group_intervals, "groups", "groups"),
                intervals or arguments.intervals)
         report_missing(journal)
     return 0
@@ -144,9 +144,9 @@ def _choice(arguments: argparse.Namespace, counted: Iterable[CountedEvents]) -> 
         UsageError: there is no such column, or the filter is invalid.
     """
     added = event_columns(counted)
-    found = row_choice(arguments, (*COLUMNS, *added), "groups", lambda row: _words(row.group), busiest=_BUSIEST,
-                       always=(GROUP,) if arguments.format == TEXT else (PATH, GROUP))
-    return replace(found, columns=tuple(dict.fromkeys((*found.columns, *added))))
+    choice = row_choice(arguments, (*COLUMNS, *added), "groups", lambda row: _words(row.group), busiest=_BUSIEST,
+                        always=(GROUP,) if arguments.format == TEXT else (PATH, GROUP))
+    return replace(choice, columns=tuple(dict.fromkeys((*choice.columns, *added))))
 
 
 def _words(group: Group) -> str:
@@ -200,11 +200,11 @@ def _indented_group(row: GroupRow) -> Value:
 
 def _by_reason(table: RowTable[GroupRow], columns: Sequence[GroupColumn]) -> Mapping[str, list[str]]:
     """Group columns by why no row has a value, by the last row, as the outermost group is a special case."""
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for column in columns:
         why = table.cell(column, table.rows[-1]).why
-        found.setdefault("" if why is None else why.sentence(), []).append(column.id)
-    return found
+        by_reason.setdefault("" if why is None else why.sentence(), []).append(column.id)
+    return by_reason
 
 
 def _indented(column: GroupColumn) -> GroupColumn:

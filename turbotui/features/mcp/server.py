@@ -47,17 +47,17 @@ def make_server(verbs: Verbs, machine: Sequence[str], recordings: Mapping[str, s
             question = questions.get(params.name)
             if question is None:
                 raise UsageError(f"there is no tool {params.name[:60]!r}, but {', '.join(questions)}")
-            said = await _answered(verbs, question, params.arguments or {}, machine, recordings)
+            tool_answer = await _answered(verbs, question, params.arguments or {}, machine, recordings)
         except TurbotuiError as error:
             return _result(ToolAnswer(str(error)), failed=True)
-        return _result(said)
+        return _result(tool_answer)
 
     return Server("turbotui", version=turbotui.__version__, instructions=_INSTRUCTIONS, on_list_tools=tools,
                   on_call_tool=call)
 
 
-def _result(said: ToolAnswer, *, failed: bool = False) -> protocol.CallToolResult:
-    content: list[Any] = [protocol.TextContent(type="text", text=line) for line in said.lines]
+def _result(tool_answer: ToolAnswer, *, failed: bool = False) -> protocol.CallToolResult:
+    content: list[Any] = [protocol.TextContent(type="text", text=line) for line in tool_answer.lines]
     return protocol.CallToolResult(content=content, is_error=failed)
 
 
@@ -70,14 +70,14 @@ async def _answered(verbs: Verbs, question: Question, asked: Asked, machine: Seq
     if question is EXPLAIN and NAME.name not in asked:
         raise UsageError(f"{question.name} needs {NAME.name}: {NAME.about}")
     name = str(asked[NAME.name]) if question is EXPLAIN else ""
-    said = await answer(verbs, command, int(ROWS.number(asked.get(ROWS.name, ROWS.default))), name)
+    tool_answer = await answer(verbs, command, int(ROWS.number(asked.get(ROWS.name, ROWS.default))), name)
     if not name:
-        return said
-    for table in said.tables:
+        return tool_answer
+    for table in tool_answer.tables:
         for row in table["rows"]:
             values = row["values"]
             here = "it is here" if values["available"] == "yes" else f"not here: {values['reason']}"
-            return ToolAnswer(f"{row['id']}: {values['help']} {values['formula']}; {here}", said.tables)
+            return ToolAnswer(f"{row['id']}: {values['help']} {values['formula']}; {here}", tool_answer.tables)
     raise UsageError(f"there is no column {name}: the tool columns lists them")
 
 

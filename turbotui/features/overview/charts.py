@@ -111,20 +111,21 @@ def chart_sources(catalog: Catalog, has: Iterable[CounterColumn]) -> tuple[Chart
     def first(names: Sequence[ColumnId]) -> CounterColumn | None:
         return next((catalog.get(name) for name in names if name in there), None)
 
-    found: list[ChartSource] = []
+    sources: list[ChartSource] = []
     for spec in CHARTS:
         column = first(spec.columns)
         if column is not None:
             lines = ((word, first(names)) for word, names in spec.limits)
-            found.append(ChartSource(spec, column, tuple((word, one) for word, one in lines if one is not None)))
-    return tuple(found)
+            sources.append(ChartSource(spec, column,
+                                       tuple((word, limit) for word, limit in lines if limit is not None)))
+    return tuple(sources)
 
 
 def chart_of(source: ChartSource, frame: Frame, history: History, count: int) -> Chart:
     """Make a chart of at most `count` newest intervals."""
     value = _known(frame.cell(source.column, SYSTEM_ROW))
     past = history.series(source.column, SYSTEM_ROW, count)
-    peak = max([one for one in past if one == one], default=value or 0.0)  # noqa: PLR0124 - NaN: a gap
+    peak = max([reading for reading in past if reading == reading], default=value or 0.0)  # noqa: PLR0124 - NaN: a gap
     limits = [ChartLimit(word, most) for word, column in source.limits
               if (most := _known(frame.cell(column, SYSTEM_ROW))) is not None and most > 0]
     if source.spec.per_cpu:

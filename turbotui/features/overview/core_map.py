@@ -86,21 +86,21 @@ def plan_map(topology: Topology, width: int, lines: int) -> CoreMapPlan:
 
     ways = [*((size, True) for size in _SIZES[:-1]), *((size, False) for size in _SIZES)]
     size, named = next((way for way in ways if len(at(*way).lines) <= lines), ways[-1])
-    found = at(size, named)
-    count = len(found.lines)
+    map_plan = at(size, named)
+    count = len(map_plan.lines)
     if size == _SIZES[0]:
         inside = width - (_FIGURES if len(topology.instances(Scope.PACKAGE)) > 1 else 0)
         size = next((greater for greater in _GREATER if len(at(greater, named, inside).lines) <= count), size)
-        found = at(size, named)
-    least, most = found.label + 2 * size, width
+        map_plan = at(size, named)
+    least, most = map_plan.label + 2 * size, width
     while least < most:
         tried = (least + most) // 2
         plan = at(size, named, tried)
         if len(plan.lines) <= count and plan.width <= tried:
-            found, most = plan, tried
+            map_plan, most = plan, tried
         else:
             least = tried + 1
-    return found
+    return map_plan
 
 
 def _named(plan: CoreMapPlan, *, named: bool) -> CoreMapPlan:
@@ -130,17 +130,17 @@ def _blocks(topology: Topology, package: RowId, scope: Scope) -> list[_Block]:
     """Group a package's cores by core type and L3."""
     members = topology.instances(scope)
     slices = {instance.row for instance in topology.instances(Scope.L3)}
-    found: dict[tuple[str, int], list[int]] = {}
+    blocks: dict[tuple[str, int], list[int]] = {}
     for at in topology.parts(package, scope):
-        one = members[at]
-        cpu = one.cpus[0]
+        member = members[at]
+        cpu = member.cpus[0]
         kind = topology.places[cpu].core_type or ""
-        found.setdefault((kind, topology.index(Scope.L3, cpu) if len(slices) > 1 else 0), []).append(at)
+        blocks.setdefault((kind, topology.index(Scope.L3, cpu) if len(slices) > 1 else 0), []).append(at)
     caches = topology.instances(Scope.L3)
-    apart = len({kind for kind, _ in found}) == 1 < len(found)  # core types have words of their own
-    named = [row_name(topology, caches[at].row, inside=True) if apart else "" for _, at in found]
+    apart = len({kind for kind, _ in blocks}) == 1 < len(blocks)  # core types have words of their own
+    named = [row_name(topology, caches[at].row, inside=True) if apart else "" for _, at in blocks]
     return [_Block(KINDS.get(kind, kind), name, tuple(places))
-            for ((kind, _), places), name in zip(found.items(), named, strict=True)]
+            for ((kind, _), places), name in zip(blocks.items(), named, strict=True)]
 
 
 def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:

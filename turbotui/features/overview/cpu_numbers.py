@@ -43,8 +43,8 @@ class CpuNumbers:
     @property
     def columns(self) -> tuple[CounterColumn, ...]:
         """All columns that the numbers need."""
-        one = (self.busy, self.clock, self.heat)
-        return (*(column for column in one if column is not None), *(column for _, column in self.idle))
+        columns = (self.busy, self.clock, self.heat)
+        return (*(column for column in columns if column is not None), *(column for _, column in self.idle))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +83,13 @@ IdleState: TypeAlias = tuple[str, float, CounterColumn] | None
 def idle_states(frame: Frame, numbers: CpuNumbers, rows: tuple[RowId, ...]) -> list[IdleState]:
     """Return the idle states of CPUs."""
     cells = [frame.cells(column, rows) for _, column in numbers.idle]
-    found: list[IdleState] = []
+    states: list[IdleState] = []
     for values in zip(*cells, strict=True) if cells else [()] * len(rows):
         known = [(value, *state) for value, state in zip(values, numbers.idle, strict=True)
                  if isinstance(value, int | float)]
-        share, word, column = max(known, key=lambda one: one[0]) if known else (0.0, "", None)
-        found.append(None if column is None else (word, float(share), column))
-    return found
+        share, word, column = max(known, key=lambda state: state[0]) if known else (0.0, "", None)
+        states.append(None if column is None else (word, float(share), column))
+    return states
 
 
 def kind_of(frame: Frame, cpu: int) -> str:
@@ -125,11 +125,11 @@ def number_span(source: CpuSource, column: CounterColumn, row: RowId, width: int
                 StyleRole.DIM if value is None else role, target)
 
 
-def idle_spans(found: IdleState, row: RowId, cursor: Target | None) -> Sequence[Span]:
+def idle_spans(state: IdleState, row: RowId, cursor: Target | None) -> Sequence[Span]:
     """Draw an idle state and its share."""
-    if found is None:
+    if state is None:
         return [Span(" " * IDLE)]
-    word, share, column = found
+    word, share, column = state
     target = column, row
     text = flush_left(f"{flush_left(word, _STATE)}{share:3.0f} %"[:IDLE], IDLE)
     return [Span(text, StyleRole.CELL if cursor == target else StyleRole.DIM, target)]

@@ -84,14 +84,14 @@ class TextPlace:
 
 def texts_of(lines: Sequence[Line]) -> list[TextPlace]:
     """Return the positions of words: titles, names of processes, sentences."""
-    found: list[TextPlace] = []
+    places: list[TextPlace] = []
     for y, line in enumerate(lines):
         x = 0
         for span in line:
             if span.target is None and any(char.isalpha() for char in span.text):
-                found.append(TextPlace(x, y, span.text))
+                places.append(TextPlace(x, y, span.text))
             x += span.cells
-    return found
+    return places
 
 
 def _letters(text: str) -> str:
@@ -180,30 +180,30 @@ _GIB: Final = 1 << 30
 
 def note_line(facts: MachineStatus, mute: int, sources: int, width: int) -> str:
     """Draw load, memory, uptime, threads and swap at the left as far as they fit, unreadable sources at the right."""
-    told = ("", "") if not mute else (f"{mute} of {sources} sources of numbers cannot be read here: 9 says why",
-                                      f"{mute} of {sources} sources missing: 9")
+    silent = ("", "") if not mute else (f"{mute} of {sources} sources of numbers cannot be read here: 9 says why",
+                                        f"{mute} of {sources} sources missing: 9")
     # the sentence, then the bar, become shorter before anything goes
     more = list(_more_words(facts))
-    longest = ((told[0], _MEMORY[0], more[:count]) for count in range(len(more), 0, -1))
-    for right, (word, bar), rest in (*longest, *((right, memory, []) for memory in _MEMORY for right in told)):
-        said = [*_in_words(facts, word, bar), *rest]
-        if _fits(said, right, width):
+    longest = ((silent[0], _MEMORY[0], more[:count]) for count in range(len(more), 0, -1))
+    for right, (word, bar), rest in (*longest, *((right, memory, []) for memory in _MEMORY for right in silent)):
+        sentences = [*_in_words(facts, word, bar), *rest]
+        if _fits(sentences, right, width):
             break
-    while said and not _fits(said, right, width):
-        said.pop()
-    left = " · ".join(said)
+    while sentences and not _fits(sentences, right, width):
+        sentences.pop()
+    left = " · ".join(sentences)
     return f" {left}{flush_right(right, width - len(left) - 2) if left else right}".rstrip()
 
 
-def _fits(said: Sequence[str], right: str, width: int) -> bool:
-    return len(" · ".join(said)) + len(right) + (_GAP if said and right else 0) + 2 <= width
+def _fits(words: Sequence[str], right: str, width: int) -> bool:
+    return len(" · ".join(words)) + len(right) + (_GAP if words and right else 0) + 2 <= width
 
 
 def _in_words(facts: MachineStatus, word: str, bar: int) -> Iterator[str]:
     if facts.load is not None:
-        yield "load " + " ".join(f"{one:.2f}" if one < 10 else f"{one:.1f}" for one in facts.load)
+        yield "load " + " ".join(f"{value:.2f}" if value < 10 else f"{value:.1f}" for value in facts.load)
     if facts.memory is not None:
-        used, total = (one / _GIB for one in facts.memory)
+        used, total = (size / _GIB for size in facts.memory)
         marks = "".join(text for text, _ in level_bar(used / total if total else None, bar))
         yield f"{word} {marks}{' ' if marks else ''}{used:.1f} of {total:.1f} GiB"
     if facts.traffic is not None:
@@ -218,5 +218,5 @@ def _more_words(facts: MachineStatus) -> Iterator[str]:
     if facts.threads is not None:
         yield f"{facts.threads[0]:,} of {several(facts.threads[1], 'thread')} run"
     if facts.swap is not None:
-        used, total = (one / _GIB for one in facts.swap)
+        used, total = (number / _GIB for number in facts.swap)
         yield f"swap {used:.1f} of {total:.1f} GiB"

@@ -35,7 +35,7 @@ _AT_LIMIT: Final = 0.97
 def picture(chart: Chart, width: int, height: int) -> list[list[TextSegment]]:
     """Draw the area of a chart with its limits, lines in the colour of their level."""
     lines = area(stretched(chart.past, width), chart.top, width, height)
-    found: list[list[TextSegment]] = []
+    segments: list[list[TextSegment]] = []
     words: dict[int, list[str]] = {}
     for limit in chart.limits:  # limits of one value share a line: "PL1 TDP 700"
         labels = words.setdefault(max(0, height - 1 - int(limit.value / chart.top * height)), [])
@@ -43,8 +43,8 @@ def picture(chart: Chart, width: int, height: int) -> list[list[TextSegment]]:
         labels[:] = [*labels[:-1], limit.word, value] if labels[-1:] == [value] else [*labels, limit.word, value]
     for at, (text, role) in enumerate(zip(lines, roles(height), strict=True)):
         label = words.get(at)
-        found.append([(text, role)] if label is None else _limited(text, role, f" {' '.join(label)} "))
-    return found
+        segments.append([(text, role)] if label is None else _limited(text, role, f" {' '.join(label)} "))
+    return segments
 
 
 def _limited(text: str, role: StyleRole, label: str) -> list[TextSegment]:
@@ -262,17 +262,18 @@ class OverviewPainter:
         count = max(1, min(sum(usual), width // _NARROWEST))
         while count < len(usual) and width // (count + 1) >= (_WIDER if count >= sum(usual) else _NARROWEST):
             count += 1
-        full = sum(not is_empty(*one, self._shown) for one in zip(self.charts, usual, strict=True))
+        full = sum(not is_empty(*pair, self._shown) for pair in zip(self.charts, usual, strict=True))
         rows = 2 if height >= _TWO and count < full else 1
         at = chosen(self.charts, usual, min(rows * count, len(usual)), self._shown)
-        self._shown = tuple(self.charts[one].word for one in at)
+        self._shown = tuple(self.charts[order].word for order in at)
         across = -(-len(at) // rows)
         lines: list[Line] = []
         for row in range(rows):
             high = height * (row + 1) // rows - height * row // rows
             in_row = at[row * across:(row + 1) * across]
-            frames = [self._framed(inputs, one, width * (order + 1) // len(in_row) - width * order // len(in_row), high)
-                      for order, one in enumerate(in_row)]
+            frames = [self._framed(inputs, chart, width * (order + 1) // len(in_row) - width * order // len(in_row),
+                                   high)
+                      for order, chart in enumerate(in_row)]
             lines += [tuple(chain.from_iterable(beside)) for beside in zip(*frames, strict=True)]
         return lines
 
@@ -285,7 +286,7 @@ class OverviewPainter:
     def _row_lines(self, inputs: OverviewInputs, plan: Parts, width: int, gap: list[Line]) -> list[Line]:
         tasks = () if inputs.look is None else inputs.look.tasks
         absent = _NO_PAST if inputs.past else ""
-        found: list[Line] = []
+        joined: list[Line] = []
         if plan.rows and self._numbers.busy is not None:
             rows = self._standouts.choose(inputs.frame, self._numbers, plan.rows)
             left = min(max(_LEFT, width // 2), width) if plan.beside else width
@@ -294,11 +295,11 @@ class OverviewPainter:
                 right = [*self._task_lines(tasks, width - left, plan.tasks, " │ ", absent, inputs.unseen)]
                 lines += [(Span(" " * left),)] * (len(right) - len(lines))
                 right += [(Span(" │", StyleRole.RULE),)] * (len(lines) - len(right))
-                lines = [(*one, *other) for one, other in zip(lines, right, strict=True)]
-            found += [*gap, *lines]
+                lines = [(*spans, *other) for spans, other in zip(lines, right, strict=True)]
+            joined += [*gap, *lines]
         if plan.tasks and not plan.beside:
-            found += [*gap, *self._task_lines(tasks, width, plan.tasks, "", absent, inputs.unseen)]
-        return found
+            joined += [*gap, *self._task_lines(tasks, width, plan.tasks, "", absent, inputs.unseen)]
+        return joined
 
     def _task_lines(self, tasks: Sequence[TopTask], *of: Any) -> list[Line]:
         """Draw lines of tasks, once for each poll, because most frames have no new tasks."""

@@ -87,9 +87,10 @@ class OverviewScreen(CellCursorScreen):
     @property
     def wanted(self) -> Sequence[CounterColumn]:
         """The drawn columns, and those of the tables that are one key away."""
-        mine = [column for source in self._sources for column in (source.column, *(one for _, one in source.limits))]
+        columns = [column for source in self._sources
+                   for column in (source.column, *(limit for _, limit in source.limits))]
         watch = self.watch_state
-        return (*watch.columns, *mine, *self._numbers.columns, *watch.judge.wanted())
+        return (*watch.columns, *columns, *self._numbers.columns, *watch.judge.wanted())
 
     def show_columns(self) -> None:
         """Request the drawn columns."""
@@ -157,12 +158,12 @@ class OverviewScreen(CellCursorScreen):
         if capabilities is not self._noted:
             self._noted = capabilities
             probes = [probe.signals.values() for probe in capabilities.probes.values() if probe.signals]
-            mute = sum(not any(isinstance(found, Signal) for found in signals) for signals in probes)
+            mute = sum(not any(isinstance(signal, Signal) for signal in signals) for signals in probes)
             self._mute = mute, len(probes)
         look = None if self.watch_state.in_past else self._look
         status = replace(MachineStatus() if look is None else look.machine, traffic=self._memory_traffic())
-        said = note_line(status, *self._mute, width)
-        return said or (" " if self._has_tasks else "")  # the line keeps its place until it has content
+        note = note_line(status, *self._mute, width)
+        return note or (" " if self._has_tasks else "")  # the line keeps its place until it has content
 
     def _memory_traffic(self) -> MemoryTotal | None:
         """What memory moved: by resctrl where it counts all of it, else by the controllers."""
@@ -271,11 +272,11 @@ class OverviewScreen(CellCursorScreen):
             # the search continues in the next row, not at this row's next number
             names = ["" if at != here and isinstance(place, CellPlace) and place.target[1] == row else name
                      for at, (place, name) in enumerate(zip(places, names, strict=True))]
-        found = next_match(names, text, max(0, here + after))
-        if found is not None:
-            place = places[found]
+        place_number = next_match(names, text, max(0, here + after))
+        if place_number is not None:
+            place = places[place_number]
             self._select(*((None, place.text) if isinstance(place, TextPlace) else (place.target, "")))
-        return found is not None
+        return place_number is not None
 
     def way_back(self) -> Callable[[], None]:
         cursor, lit = self._cursor, self._lit

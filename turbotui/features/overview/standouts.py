@@ -46,11 +46,11 @@ def settled(before: Sequence[RowId], values: Mapping[RowId, float], count: int, 
         idle: a value up to which rows keep their places among each other, while those above it are in order; by default
             a row passes another one that it exceeds by `MARGIN`.
     """
-    def beyond(one: RowId, other: RowId) -> bool:
-        return values[one] > values[other] + MARGIN * abs(values[other])
+    def beyond(row: RowId, other: RowId) -> bool:
+        return values[row] > values[other] + MARGIN * abs(values[other])
 
-    def wrong(one: RowId, other: RowId) -> bool:
-        return beyond(one, other) if idle == -math.inf else values[one] > max(values[other], idle)
+    def wrong(row: RowId, other: RowId) -> bool:
+        return beyond(row, other) if idle == -math.inf else values[row] > max(values[other], idle)
 
     kept = [row for row in before if row in values][:count]
     standing = set(kept)
@@ -97,18 +97,18 @@ class Standouts:
         by_chance = numbers.clock is not None and numbers.clock.error is not None  # which is slowest at a moment
         slow = {} if by_chance else slow
         candidates = {"busiest": busy, "hottest": heat, "slowest": slow}
-        found: dict[RowId, str] = {}
+        standouts: dict[RowId, str] = {}
         spare = count
         for word, share in reversed(_SHARES[1:]):
             values = candidates[word] if spare else {}
             wanted = min(len(values), max(1, int(count * share)), spare) if count >= 4 else 0
             chosen = self._settle(word, values, wanted)
-            found.update((row, word) for row in chosen if row not in found)
-            spare = count - len(found)
-        rest = {row: value for row, value in busy.items() if row not in found}
+            standouts.update((row, word) for row in chosen if row not in standouts)
+            spare = count - len(standouts)
+        rest = {row: value for row, value in busy.items() if row not in standouts}
         busiest = self._settle("busiest", rest, spare, _IDLE_LOAD)
         order = [*((row, "busiest") for row in busiest),
-                 *((row, word) for name, _ in _SHARES[1:] for row, word in found.items() if word == name)]
+                 *((row, word) for name, _ in _SHARES[1:] for row, word in standouts.items() if word == name)]
         return [Standout(row, word) for row, word in order]
 
     def _settle(self, word: str, values: Mapping[RowId, float], count: int, idle: float = -math.inf) -> list[RowId]:
@@ -167,8 +167,8 @@ def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> l
     busy, clock, heat = ([None] * len(rows) if column is None else frame.cells(column, chosen)
                          for column in (numbers.busy, numbers.clock, numbers.heat))
     idle = idle_states(frame, numbers, chosen) if "  idle in" in names else [None] * len(rows)
-    for at, one in enumerate(rows):
-        row, cpu = one.row, one.row.key[0]
+    for at, shown_row in enumerate(rows):
+        row, cpu = shown_row.row, shown_row.row.key[0]
         target = None if numbers.busy is None else (numbers.busy, row)
         spans = [Span(f"{cpu:>{digits}} ", StyleRole.PLAIN, target)]
         if hybrid:
@@ -183,7 +183,7 @@ def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> l
             spans += [Span("  "), *idle_spans(idle[at], row, cursor)]
         if " runs" in names:
             spans.append(Span(f" {fitted(runs.get(cpu, ''), 15)}", StyleRole.PLAIN))
-        spans.append(Span(f" {one.word}", StyleRole.DIM))
+        spans.append(Span(f" {shown_row.word}", StyleRole.DIM))
         left = width - sum(span.cells for span in spans)
         lines.append((*spans, Span(" " * max(0, left))))
     return lines

@@ -40,7 +40,7 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
     free = inner - _NAME - _CPU_PERCENT - sum(size for _, size in fixed) - 2
     words = free - _BAR if len(fixed) == len(_FIXED) and free >= _BAR + _ARGUMENTS else 0
     if not words and any(task.arguments for task in tasks[:count]):
-        few = [one for one in _FIXED if one[0].strip() in _FEW]
+        few = [column for column in _FIXED if column[0].strip() in _FEW]
         left = inner - _NAME - _CPU_PERCENT - sum(size for _, size in few) - 2
         if left >= _LEAST_BAR + _ARGUMENTS:
             fixed, free, words = few, left, left - min(_BAR, max(_LEAST_BAR, left - 2 * _ARGUMENTS))

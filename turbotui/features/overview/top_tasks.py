@@ -157,7 +157,7 @@ def make_poll(host: Host, stats: ProcessStats, before: ProcessLook | None,
             processes = stats.read()
         except HostError:
             processes = ReadProcesses()
-        found, other = look(host, processes, before), beside(processes)
-        return replace(found, took=time.thread_time_ns() - began), other
+        looks, other = look(host, processes, before), beside(processes)
+        return replace(looks, took=time.thread_time_ns() - began), other
 
     return both

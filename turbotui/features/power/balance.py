@@ -67,11 +67,13 @@ class Balance:
     @property
     def lost(self) -> tuple[Consumer, ...]:
         """The unknown parts without those that sleep, which take next to nothing."""
-        return tuple(one for one in self.unknown if one.why is None or one.why.reason is not Reason.ASLEEP)
+        return tuple(consumer for consumer in self.unknown
+                     if consumer.why is None or consumer.why.reason is not Reason.ASLEEP)
 
     def within(self, name: str) -> tuple[Consumer, ...]:
         """Return the consumers that a consumer contains."""
-        return tuple(one for one in self.consumers if one.role is BalanceRole.INSIDE and one.inside == name)
+        return tuple(consumer for consumer in self.consumers
+                     if consumer.role is BalanceRole.INSIDE and consumer.inside == name)
 
 
 def balance_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | None]) -> Balance:
@@ -88,12 +90,14 @@ def balanced(consumers: Sequence[Consumer], seconds: float) -> Balance:
     platforms = tuple(_platforms(consumers))
     speaking = [figure for figure in platforms if figure.watts is not None]
     # A figure below the counted sum is not of the whole machine, so the next one is tried.
-    platform = next((one for one in speaking if not _exceeds(counted, one.watts)), speaking[0] if speaking else None)
-    found = Balance(tuple(consumers), counted, tuple(part for part in parts if part.watts is None), platform, platforms,
-                    None, None, seconds=seconds)
-    elsewhere, why = _elsewhere(found)
-    found = replace(found, elsewhere=elsewhere, why=why)
-    return replace(found, contradictions=tuple(text for rule in _RULES for text in rule(found)))
+    platform = next((figure for figure in speaking if not _exceeds(counted, figure.watts)),
+                    speaking[0] if speaking else None)
+    balance = Balance(tuple(consumers), counted, tuple(part for part in parts if part.watts is None), platform,
+                      platforms,
+                      None, None, seconds=seconds)
+    elsewhere, why = _elsewhere(balance)
+    balance = replace(balance, elsewhere=elsewhere, why=why)
+    return replace(balance, contradictions=tuple(text for rule in _RULES for text in rule(balance)))
 
 
 def _exceeds(counted: float | None, whole: float | None) -> bool:
@@ -120,19 +124,19 @@ def _platforms(consumers: Sequence[Consumer]) -> Iterator[PlatformFigure]:
         yield PlatformFigure(kind, name, total, members)
 
 
-def _elsewhere(found: Balance) -> tuple[float | None, Unavailable | None]:
-    counted, platform = found.counted, found.platform
+def _elsewhere(balance: Balance) -> tuple[float | None, Unavailable | None]:
+    counted, platform = balance.counted, balance.platform
     if counted is None:
         return None, Unavailable(Reason.NO_HARDWARE, "nothing here counts the watts of a part")
     if platform is None or platform.watts is None:
-        silent = ", ".join(figure.name for figure in found.platforms)
+        silent = ", ".join(figure.name for figure in balance.platforms)
         detail = (f"the whole machine's watts cannot be read now from {silent}" if silent else
                   "nothing tells what the whole machine takes: no psys, power meter, supply or discharging battery")
         return None, Unavailable(Reason.NOT_SET if silent else Reason.NO_HARDWARE, detail)
     if _exceeds(counted, platform.watts):
         return None, Unavailable(Reason.CONTRADICTED, f"the parts, {counted:.1f} W, are more than the "
                                  f"{platform.watts:.1f} W of {platform.name}")
-    for consumer in found.lost:
+    for consumer in balance.lost:
         if consumer.why is None:
             return None, Unavailable(Reason.FAILED, f"a part is unknown, {consumer.name}")
         return None, replace(consumer.why, detail=f"a part is unknown, {consumer.name}: {consumer.why.detail}")
@@ -142,33 +146,36 @@ def _elsewhere(found: Balance) -> tuple[float | None, Unavailable | None]:
 # Contradictions
 
 
-def _too_little(found: Balance) -> Iterator[str]:
-    for one in found.platforms:
-        if one.watts is None or found.counted is None or not _exceeds(found.counted, one.watts):
+def _too_little(balance: Balance) -> Iterator[str]:
+    for figure in balance.platforms:
+        if figure.watts is None or balance.counted is None or not _exceeds(balance.counted, figure.watts):
             continue
-        if one.kind == "battery" and one is not found.platform:
+        if figure.kind == "battery" and figure is not balance.platform:
             continue  # a battery's numbers are up to half a minute old, so they contradict nothing
         why = {"psys": "this board does not wire it to the whole platform",
                "battery": "another supply feeds the machine too, or its numbers are old",
-               "module": "something counted lies outside the module"}.get(one.kind, "its figure is of another time or "
+               "module": "something counted lies outside the module"}.get(figure.kind,
+                                                                          "its figure is of another time or "
                                                                           "of a part of the machine")
-        yield f"the parts, {found.counted:.1f} W, exceed {one.name}, {one.watts:.1f} W: {why}"
+        yield f"the parts, {balance.counted:.1f} W, exceed {figure.name}, {figure.watts:.1f} W: {why}"
 
 
-def _too_much_inside(found: Balance) -> Iterator[str]:
-    for outer in found.consumers:
-        inner = [one.watts for one in found.within(outer.name) if one.watts is not None and one.kind != "apu"]
+def _too_much_inside(balance: Balance) -> Iterator[str]:
+    for outer in balance.consumers:
+        inner = [consumer.watts for consumer in balance.within(outer.name)
+                 if consumer.watts is not None and consumer.kind != "apu"]
         if outer.watts is not None and inner and _exceeds(math.fsum(inner), outer.watts):
             yield f"what lies inside {outer.name}, {math.fsum(inner):.1f} W, exceeds its {outer.watts:.1f} W"
 
 
-def _at_odds(found: Balance) -> Iterator[str]:
+def _at_odds(balance: Balance) -> Iterator[str]:
     """Describe two figures of the whole machine that differ.
 
     Modules (parts), batteries (other times) and figures that were already named as too small are left out.
     """
-    speaking = [one for one in found.platforms if one.watts is not None and one.kind not in {"module", "battery"}
-               and not _exceeds(found.counted, one.watts)]
+    speaking = [figure for figure in balance.platforms
+                if figure.watts is not None and figure.kind not in {"module", "battery"}
+               and not _exceeds(balance.counted, figure.watts)]
     for first, second in itertools.pairwise(speaking):
         low, high = sorted((first.watts or 0.0, second.watts or 0.0))
         if high - low > max(_APART * high, _LEAST_WATTS):
@@ -176,33 +183,35 @@ def _at_odds(found: Balance) -> Iterator[str]:
                    f"{second.watts:.1f} W")
 
 
-def _other_time(found: Balance) -> Iterator[str]:
-    for one in found.platform.members if found.platform is not None and found.seconds else ():
-        if one.averaged is not None and one.averaged > _LONG * found.seconds:
-            yield f"{one.name} averages over {one.averaged:g} s, the parts over {found.seconds:.1f} s"
-        if one.age is not None and one.age > max(_OLD_SECONDS, _LONG * found.seconds):
-            yield f"{one.name} has said the same for {one.age:.0f} s, the parts are of the last {found.seconds:.1f} s"
+def _other_time(balance: Balance) -> Iterator[str]:
+    for member in balance.platform.members if balance.platform is not None and balance.seconds else ():
+        if member.averaged is not None and member.averaged > _LONG * balance.seconds:
+            yield f"{member.name} averages over {member.averaged:g} s, the parts over {balance.seconds:.1f} s"
+        if member.age is not None and member.age > max(_OLD_SECONDS, _LONG * balance.seconds):
+            seconds = f"{balance.seconds:.1f} s"
+            yield f"{member.name} has said the same for {member.age:.0f} s, the parts are of the last {seconds}"
 
 
 _RULES: Final[tuple[Callable[[Balance], Iterator[str]], ...]] = (_too_little, _too_much_inside, _at_odds, _other_time)
 """The kinds that the sentence names, in this order."""
 
 
-def sentence(found: Balance) -> str:
+def sentence(balance: Balance) -> str:
     """Describe the balance in one line."""
-    if found.total is None:
+    if balance.total is None:
         return "Nothing here tells of power"
-    parts = [f"{word} {watts:,.1f}" for word, watts in by_word(found).items()]
-    silent = [f"{consumer.name} {consumer.why.reason.value}" for consumer in found.unknown if consumer.why is not None]
-    rest = [f"elsewhere {found.elsewhere:,.1f}"] if found.elsewhere is not None else []
-    origin = " counted" if found.total_figure is None else f" by {found.total_figure.name}"
-    return f"{found.total:,.1f} W{origin}: {', '.join([*parts, *rest, *silent]) or 'nothing counts its parts'}"
+    parts = [f"{word} {watts:,.1f}" for word, watts in by_word(balance).items()]
+    silent = [f"{consumer.name} {consumer.why.reason.value}"
+              for consumer in balance.unknown if consumer.why is not None]
+    rest = [f"elsewhere {balance.elsewhere:,.1f}"] if balance.elsewhere is not None else []
+    origin = " counted" if balance.total_figure is None else f" by {balance.total_figure.name}"
+    return f"{balance.total:,.1f} W{origin}: {', '.join([*parts, *rest, *silent]) or 'nothing counts its parts'}"
 
 
-def by_word(found: Balance) -> Mapping[str, float]:
+def by_word(balance: Balance) -> Mapping[str, float]:
     """Describe the counted watts by kind."""
     watts: dict[str, list[float]] = {}
-    for part in found.parts:
+    for part in balance.parts:
         if part.watts is not None:
             watts.setdefault(part.kind, []).append(part.watts)
     return {_word(kind, len(each)): math.fsum(each) for kind, each in watts.items()}

@@ -23,33 +23,33 @@ _CLOSE: Final = 1e-6
 """The relative difference up to which two sums are equal, because the order of addition may differ."""
 
 
-def sum_target(frame: Frame, found: Balance) -> Target | None:
+def sum_target(frame: Frame, balance: Balance) -> Target | None:
     """Return the cell of the counted sum, each part once; None if nothing is known."""
     return _agreeing(frame, _composed(
-        SUM, Scope.SYSTEM, _columns(found.parts), (),
+        SUM, Scope.SYSTEM, _columns(balance.parts), (),
         "All that is counted, each part once: what lies inside another part, and what tells of the whole machine, is "
-        "left out."), found.counted)
+        "left out."), balance.counted)
 
 
-def platform_target(frame: Frame, found: Balance) -> Target | None:
+def platform_target(frame: Frame, balance: Balance) -> Target | None:
     """Return the cell of the whole machine's figure: one meter, or a sum of several."""
-    figure = found.total_figure
+    figure = balance.total_figure
     if figure is None:
-        return sum_target(frame, found)
+        return sum_target(frame, balance)
     if len(figure.members) == 1:
         return figure.members[0].target
     return _agreeing(frame, _composed(PLATFORM, Scope.SYSTEM, _columns(figure.members), (),
                                       f"What the {figure.name} say together."), figure.watts)
 
 
-def elsewhere_target(frame: Frame, found: Balance) -> Target | None:
+def elsewhere_target(frame: Frame, balance: Balance) -> Target | None:
     """Return the cell of the platform's power beyond the counted sum; None if unknown."""
-    if found.platform is None or found.elsewhere is None:
+    if balance.platform is None or balance.elsewhere is None:
         return None
     return _agreeing(frame, _composed(
-        ELSEWHERE, Scope.SYSTEM, _columns(found.platform.members), _columns(found.parts),
-        f"What {found.platform.name} tells of the whole machine, less all that is counted: the board, storage, fans "
-        "and what a device that sleeps takes. Nothing tells these apart."), found.elsewhere)
+        ELSEWHERE, Scope.SYSTEM, _columns(balance.platform.members), _columns(balance.parts),
+        f"What {balance.platform.name} tells of the whole machine, less all that is counted: the board, storage, fans "
+        "and what a device that sleeps takes. Nothing tells these apart."), balance.elsewhere)
 
 
 def rest_target(frame: Frame, row: RowId, package: CounterColumn, inside: tuple[CounterColumn, ...],

@@ -67,7 +67,8 @@ def consumers_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | 
     meters = meters_of(frame.capabilities.signals)
     processor = [*_packages(frame, catalog, model)]
     known = {consumer.kind for consumer in processor if consumer.watts is not None}
-    devices = [one for meter in meters for one in _device(frame, catalog, meter, meters, has_package=PACKAGE in known)]
+    devices = [device for meter in meters for device in _device(frame, catalog, meter, meters,
+                                                                has_package=PACKAGE in known)]
     platform = _rapl(frame, catalog, "SysWatt", SYSTEM_ROW)
     psys = [] if platform is None else [Consumer(
         "psys", "psys", "the platform, by RAPL", BalanceRole.PLATFORM, platform.watts, platform.why,

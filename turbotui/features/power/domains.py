@@ -116,10 +116,10 @@ def socket_columns(row: RowId) -> tuple[tuple[str, ColumnId], ...]:
 
 def _layer(source: PowerSource, word: str, name: ColumnId, row: RowId) -> _Layer | None:
     """Return one domain of a package; None if the machine has no such column, or never a number in this row."""
-    found = source.cell(name, row)
-    if found is None or not source.frame.can(found[0]):
+    layer = source.cell(name, row)
+    if layer is None or not source.frame.can(layer[0]):
         return None
-    column, cell = found
+    column, cell = layer
     past = source.past(name, row)
     watts = float(cell) if isinstance(cell, int | float) else None
     if watts is None and all(map(math.isnan, past)):

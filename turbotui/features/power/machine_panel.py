@@ -94,14 +94,14 @@ def _parts(source: PowerSource, balance: Balance) -> Iterator[_Part]:
                     difference(_sum(source, balance.platform), counted), elsewhere_target(source.frame, balance))
 
 
-def _past(source: PowerSource, one: Consumer) -> Sequence[float]:
-    return () if one.target is None else source.history.series(*one.target, HISTORY)
+def _past(source: PowerSource, consumer: Consumer) -> Sequence[float]:
+    return () if consumer.target is None else source.history.series(*consumer.target, HISTORY)
 
 
-def _watts_or_asleep(source: PowerSource, one: Consumer) -> Sequence[float]:
+def _watts_or_asleep(source: PowerSource, consumer: Consumer) -> Sequence[float]:
     """Return the past of a part, with 0 while it slept, when its watts count as elsewhere."""
-    past = _past(source, one)
-    sleeps = one.target is not None and one.target[0].refusal is not None
+    past = _past(source, consumer)
+    sleeps = consumer.target is not None and consumer.target[0].refusal is not None
     return [0.0 if math.isnan(value) else value for value in past] if sleeps else past
 
 
@@ -138,15 +138,16 @@ def _rows(source: PowerSource, parts: Sequence[_Part], balance: Balance, top: fl
     past = min(HISTORY, max(0, room - max(8, room // 2) - 1))
     for part in parts:
         share = None if part.watts is None or not balance.total else part.watts / balance.total
-        said = flush_left(part.note if share is None else flush_right(f"{100 * share:3.0f} %", _SHARE - 1), _SHARE)
+        share_text = flush_left(part.note if share is None else flush_right(f"{100 * share:3.0f} %", _SHARE - 1),
+                                _SHARE)
         length = room - past - 1 if past else room
         drawn = "" if share is None else bar(share, 1.0, length)
         yield (
             Span(f"{_CHARACTERS[part.sort]} ", _COLOURS[part.sort]),
             Span(flush_left(part.word, WORD - 2), StyleRole.TITLE),
             Span(amount(part.watts, "W", 1), StyleRole.PLAIN, part.target),
-            Span("  "), Span(said, StyleRole.DIM),
-            Span(flush_left(drawn, max(0, length - max(0, len(said) - _SHARE))), _COLOURS[part.sort]),
+            Span("  "), Span(share_text, StyleRole.DIM),
+            Span(flush_left(drawn, max(0, length - max(0, len(share_text) - _SHARE))), _COLOURS[part.sort]),
             Span(" " if past else ""),
             Span(spark(part.past, top, past, source.frame.seq) if past else "", StyleRole.SPARK),
         )
@@ -159,9 +160,9 @@ def _beside(source: PowerSource, balance: Balance, meters: Sequence[PowerMeter],
         if meter.kind.id == "battery":
             yield _fitted(_battery(source, meter), width)
     busy = [consumer for consumer in balance.consumers if consumer.role is BalanceRole.NO_WATTS]
-    for one in busy:
-        spans = [Span(flush_left(one.name, WORD), StyleRole.TITLE)]
-        spans += _cells(source, one.name, (("%", " % busy", 1), ("MHz", " MHz", 0)))
+    for neighbour in busy:
+        spans = [Span(flush_left(neighbour.name, WORD), StyleRole.TITLE)]
+        spans += _cells(source, neighbour.name, (("%", " % busy", 1), ("MHz", " MHz", 0)))
         yield _fitted(spans, width)
     fans = [meter for meter in meters if meter.kind.id == "fan"]
     if fans:
@@ -195,8 +196,8 @@ def _battery(source: PowerSource, meter: PowerMeter) -> list[Span]:
 
 
 def _value(source: PowerSource, name: ColumnId) -> Value:
-    found = source.cell(name, SYSTEM_ROW)
-    return None if found is None else found[1]
+    cell = source.cell(name, SYSTEM_ROW)
+    return None if cell is None else cell[1]
 
 
 def _cells(source: PowerSource, name: str, asked: Sequence[tuple[str, str, int]]) -> list[Span]:

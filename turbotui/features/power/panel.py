@@ -98,7 +98,7 @@ def _bar_lines(scale: _Scale, width: int, share: float | None) -> list[Line]:
     """Draw a bar and the words of its marks below; `share` is the value's share of the possible range."""
     room = max(0, width - LEFT) if scale.top else 0
     flag = {StyleRole.AMBER: MARK_AMBER, StyleRole.RED: MARK_RED}.get(scale.role, " ") if scale.role else " "
-    drawn = bar(scale.value, scale.top, room, [one.value for one, _ in scale.marks])
+    drawn = bar(scale.value, scale.top, room, [level.value for level, _ in scale.marks])
     painted = scale.role or (StyleRole.SPARK if share is None else role_of(share))
     first = (
         Span(flush_left(scale.word, WORD), StyleRole.TITLE),
@@ -116,7 +116,7 @@ def _bar_lines(scale: _Scale, width: int, share: float | None) -> list[Line]:
     note = scale.note[:LEFT]
     spans: list[Span] = [Span(note, StyleRole.DIM, scale.note_target), Span(" " * (LEFT - len(note)))]
     at = 0
-    for placed in labels([one for one, _ in scale.marks], scale.top, room):
+    for placed in labels([level for level, _ in scale.marks], scale.top, room):
         spans.append(Span(" " * (placed.at - at)))
         spans.append(Span(placed.text, StyleRole.DIM, scale.marks[placed.mark][1]))
         at = placed.at + len(placed.text)
@@ -125,11 +125,11 @@ def _bar_lines(scale: _Scale, width: int, share: float | None) -> list[Line]:
 
 def _together(marks: Sequence[_Named]) -> tuple[tuple[BarMark, Target | None], ...]:
     """Join the labels of marks at one value: "TDP PL1 350"."""
-    found: dict[float, list[tuple[str, Target | None]]] = {}
+    together: dict[float, list[tuple[str, Target | None]]] = {}
     for word, value, target in marks:
-        found.setdefault(round(value), []).append((word, target))
+        together.setdefault(round(value), []).append((word, target))
     return tuple((BarMark(value, f"{' '.join(word for word, _ in words)} {value:,.0f}"), words[-1][1])
-        for value, words in found.items())
+        for value, words in together.items())
 
 
 def _watts(source: PowerSource, verdict: LimitVerdict) -> _Scale | None:

@@ -73,8 +73,8 @@ class PowerScreen(CellCursorScreen):
         columns: list[CounterColumn] = []
         meters = (column.id for column in power_columns(watch.session.catalog.columns))
         for name in dict.fromkeys((*limits.COLUMNS, *meters)):
-            for one in (name, limits.STAND_INS.get(name, name)):
-                column = watch.session.catalog.get(one)
+            for column_name in (name, limits.STAND_INS.get(name, name)):
+                column = watch.session.catalog.get(column_name)
                 if column is not None and watch.why_absent(column) is None:
                     columns.append(column)
                     break
@@ -87,7 +87,7 @@ class PowerScreen(CellCursorScreen):
         watch = self.watch_state
         watch.record_shown(frame, power_columns(watch.session.catalog.columns), rows)
         drawn = (target for panel in self.grid.panels for target in panel.targets)
-        for column, row in (one for one in drawn if watch.session.catalog.get(one[0].id) is None):
+        for column, row in (target for target in drawn if watch.session.catalog.get(target[0].id) is None):
             watch.record_shown(frame, (column,), (row,))
         watch.record_shown(frame, *self._charted)
 
@@ -189,10 +189,10 @@ class PowerScreen(CellCursorScreen):
         """Find a number by its name, its package, or the words on its line."""
         places = self.grid.places
         here = next((at for at, place in enumerate(places) if (place.panel, place.target) == self.grid.place), 0)
-        found = next_match([place.words for place in places], text, here + after)
-        if found is not None:
-            self.grid.choose(places[found].panel, places[found].target)
-        return found is not None
+        place_number = next_match([place.words for place in places], text, here + after)
+        if place_number is not None:
+            self.grid.choose(places[place_number].panel, places[place_number].target)
+        return place_number is not None
 
     def way_back(self) -> Callable[[], None]:
         panel, target = self.grid.place

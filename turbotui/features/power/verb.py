@@ -101,33 +101,35 @@ _WATTS: Final = frozenset({"Watt", "Share", "Joule"})
 _NOT_ITS: Final = Unavailable(Reason.NOT_SET, "this row has no such value")
 
 
-def power_table(found: Balance, frame: Frame) -> RowTable[PowerRow]:
+def power_table(balance: Balance, frame: Frame) -> RowTable[PowerRow]:
     """Make the table of consumers, with their sum and the watts elsewhere."""
-    rows = [PowerRow(consumer, found.total, found.seconds) for consumer in (*found.consumers, *totals(found, frame))]
+    rows = [PowerRow(consumer, balance.total, balance.seconds)
+            for consumer in (*balance.consumers, *totals(balance, frame))]
 
     def judge(column: PowerColumn, row: PowerRow, value: Value) -> Cell:
         if value is not None:
-            lacks = row.consumer.role is BalanceRole.SUM or (column.id == "Share" and found.total_figure is None)
-            return Cell(value, partial=lacks and bool(found.lost))
+            lacks = row.consumer.role is BalanceRole.SUM or (column.id == "Share" and balance.total_figure is None)
+            return Cell(value, partial=lacks and bool(balance.lost))
         return Cell(None, (row.consumer.why if column.id in _WATTS else None) or _NOT_ITS)
 
     def basis(column: PowerColumn, row: PowerRow) -> CellEvidence:
         target = row.consumer.target
         evidence = frame_evidence(frame, *target) if target is not None and column.id == "Watt" else CellEvidence()
-        contradictions = found.contradictions if row.consumer.role is BalanceRole.ELSEWHERE else ()
+        contradictions = balance.contradictions if row.consumer.role is BalanceRole.ELSEWHERE else ()
         return replace(evidence, remarks=(*contradictions, *evidence.remarks))
 
     return RowTable(POWER, "consumer", COLUMNS, rows, judge, basis)
 
 
-def totals(found: Balance, frame: Frame) -> tuple[Consumer, ...]:
+def totals(balance: Balance, frame: Frame) -> tuple[Consumer, ...]:
     """Return the rows below the consumers, with the cells of their figures."""
-    names = ", ".join(part.name for part in found.parts if part.watts is not None)
+    names = ", ".join(part.name for part in balance.parts if part.watts is not None)
     unread = Unavailable(Reason.NO_HARDWARE, "nothing here counts the watts of a part")
-    against = "" if found.platform is None else f"{found.platform.name} less the sum"
-    return (Consumer("sum", "sum", names, BalanceRole.SUM, found.counted, None if found.counted is not None else unread,
-        target=sum_target(frame, found)), Consumer("elsewhere", "elsewhere", against, BalanceRole.ELSEWHERE,
-        found.elsewhere, found.why, target=elsewhere_target(frame, found)))
+    against = "" if balance.platform is None else f"{balance.platform.name} less the sum"
+    return (Consumer("sum", "sum", names, BalanceRole.SUM, balance.counted,
+                     None if balance.counted is not None else unread,
+        target=sum_target(frame, balance)), Consumer("elsewhere", "elsewhere", against, BalanceRole.ELSEWHERE,
+        balance.elsewhere, balance.why, target=elsewhere_target(frame, balance)))
 
 
 # Fans: a row for each, with the cell of its meter
@@ -226,18 +228,19 @@ def _print(arguments: argparse.Namespace, machine: Machine, frames: Iterable[Fra
             output.write(envelope, tables, partial(_text, envelope, balance, shown))
 
 
-def _text(envelope: Envelope, found: Balance, tables: Sequence[RowTable[Any]]) -> Iterator[str]:
+def _text(envelope: Envelope, balance: Balance, tables: Sequence[RowTable[Any]]) -> Iterator[str]:
     """Format the balance in one sentence, the tables without empty columns, contradictions, and reasons."""
     yield envelope.heading(POWER)
-    yield sentence(found)
+    yield sentence(balance)
     for table in tables:
-        if table.name == POWER and not found.consumers:
+        if table.name == POWER and not balance.consumers:
             continue
         yield ""
         columns = tuple(column for column in table.known_columns if column.default)
         yield from text_lines(envelope, replace(table, columns=columns))
-    yield from (f"# ! {text}" if text in found.contradictions else f"# {text}" for text in envelope.notes)
-    yield from (f"# no watts of {one.name}: {one.why.sentence()}" for one in found.unknown if one.why is not None)
-    if found.why is not None:
-        yield f"# elsewhere is unknown: {found.why.sentence()}"
+    yield from (f"# ! {text}" if text in balance.contradictions else f"# {text}" for text in envelope.notes)
+    yield from (f"# no watts of {consumer.name}: {consumer.why.sentence()}"
+                for consumer in balance.unknown if consumer.why is not None)
+    if balance.why is not None:
+        yield f"# elsewhere is unknown: {balance.why.sentence()}"
     yield ""

@@ -76,17 +76,18 @@ def prepare(session: Session, columns: Sequence[CounterColumn], tables: Containe
         The columns that are read, and notes on sources that are not.
     """
     wanted = list(columns)
-    for one in known_tables():
-        if one.columns is not None and any(word in tables for word in one.words):
-            wanted += contained(one.columns, session.catalog.columns) or ()
+    for table in known_tables():
+        if table.columns is not None and any(word in tables for word in table.words):
+            wanted += contained(table.columns, session.catalog.columns) or ()
     wanted += kept_columns(session.catalog, session.capabilities, session.machine.topology)
     chosen = tuple(dict.fromkeys(wanted))
     session.want(column.id for column in chosen)
-    found = (contained(one.sources, session.machine, tables) for one in known_tables() if one.sources is not None)
-    beside = [one for one in found if one is not None]
-    session.read_also([source for one in beside for source in one.sources],
-                      frozenset().union(*(one.signals for one in beside)))
-    return chosen, tuple(note for one in beside for note in one.notes)
+    contained_sources = (contained(table.sources, session.machine, tables)
+                         for table in known_tables() if table.sources is not None)
+    beside = [sources for sources in contained_sources if sources is not None]
+    session.read_also([source for part in beside for source in part.sources],
+                      frozenset().union(*(part.signals for part in beside)))
+    return chosen, tuple(note for part in beside for note in part.notes)
 
 
 def requested_tables(text: str) -> tuple[str, ...]:
@@ -100,16 +101,16 @@ def requested_tables(text: str) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             raise UsageError(f'--tables: "{name}" cannot be recorded; there are cpus (always), {", ".join(known)}')
-    for one in known_tables():
-        together = [name for name in names if name in one.words]
-        if one.exclusive and len(set(together)) > 1:
-            raise UsageError(f"--tables {','.join(together)}: {one.exclusive}: record one of them")
+    for table in known_tables():
+        together = [name for name in names if name in table.words]
+        if table.exclusive and len(set(together)) > 1:
+            raise UsageError(f"--tables {','.join(together)}: {table.exclusive}: record one of them")
     return tuple(dict.fromkeys(names))
 
 
 def refuse_marks(tables: Container[str]) -> None:
     """Refuse tables of what a command marks. Raises UsageError if there is one."""
-    marked = next((word for one in known_tables() for word in one.marked if word in tables), None)
+    marked = next((word for table in known_tables() for word in table.marked if word in tables), None)
     if marked is not None:
         raise UsageError(f"--tables {marked}: a command marks them: turbotui record FILE --tables {marked} -- COMMAND")
 
@@ -141,9 +142,9 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
             if known.recorders is not None:
                 contained(known.recorders, request)
         beside = [LookRecorder(session.machine, recorder), *request.made]
-        for one in beside:
-            stack.callback(contained, one.stop)
-            contained(one.start)
+        for row_recorder in beside:
+            stack.callback(contained, row_recorder.stop)
+            contained(row_recorder.start)
         rows = recorded_rows(tables)
         session.read_rows(recorder, rows)
         frames: EveryItem[Frame] = EveryItem(_QUEUE)
@@ -151,11 +152,11 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         stack.callback(session.stop)
         watcher: threading.Thread | None = None
         for frame in _with_losses(frames, recorder, result):
-            for one in beside:
-                contained(one.settle)
+            for row_recorder in beside:
+                contained(row_recorder.settle)
             _take(recorder, frame, result, take_marks)
-            for one in beside:
-                contained(one.end_interval, frame)
+            for row_recorder in beside:
+                contained(row_recorder.end_interval, frame)
             if seen is not None and watcher is None:  # now every counter is open
                 seen.run()
                 watcher = NamedThread(target=_stop_behind, args=(seen, session), name="command", daemon=True)
@@ -165,9 +166,10 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         if seen is not None and watcher is not None:
             watcher.join()
             result.status = seen.commands[0].status or 0
-        for one in beside:
-            contained(one.stop)
-        result.missing = {one.what: one.failure for one in beside if one.failure} | recorder.failures
+        for row_recorder in beside:
+            contained(row_recorder.stop)
+        result.missing = {recorder.what: recorder.failure
+                          for recorder in beside if recorder.failure} | recorder.failures
         for source in rows:
             of_kind = None if session.latest is None else session.latest.kind(source.kind.id)
             if isinstance(of_kind, Unavailable):
@@ -183,25 +185,25 @@ def _stop_behind(seen: Observation, session: Session) -> None:
     session.stop(0.0)
 
 
-def _with_losses(frames: EveryItem[Frame], recorder: FrameRecorder, found: RecordingResult) -> Iterator[Frame]:
+def _with_losses(frames: EveryItem[Frame], recorder: FrameRecorder, result: RecordingResult) -> Iterator[Frame]:
     lost = 0
     for frame in frames:
-        if frames.lost > lost and not found.failure:
+        if frames.lost > lost and not result.failure:
             recorder.lost(frames.lost - lost)
             lost = frames.lost
         yield frame
 
 
-def _take(recorder: FrameRecorder, frame: Frame, found: RecordingResult, take_marks: Callable[[], int]) -> None:
-    if found.failure:
+def _take(recorder: FrameRecorder, frame: Frame, result: RecordingResult, take_marks: Callable[[], int]) -> None:
+    if result.failure:
         return  # the command continues, and the recording so far stays
     try:
         for _ in range(take_marks()):
             recorder.mark("SIGUSR1")
         recorder.take(frame)
     except RecordingError as error:
-        found.failure = str(error)
+        result.failure = str(error)
         return
-    found.first_ns = found.first_ns or frame.newer.wall_ns
-    found.last_ns = frame.newer.wall_ns
-    found.readings += 1
+    result.first_ns = result.first_ns or frame.newer.wall_ns
+    result.last_ns = frame.newer.wall_ns
+    result.readings += 1

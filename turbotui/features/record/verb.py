@@ -46,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_host_arguments(parser)
     parser.add_argument("--tables", metavar="NAMES", default="",
                         help="beside the CPUs, comma separated: "
-                        + "".join(f"{word} ({what}), " for one in known_tables() for word, what in one.words.items())
+                        + "".join(f"{word} ({what}), " for table in known_tables() for word,
+                                  what in table.words.items())
                         + "and kinds of rows by the names of their verbs")
     parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after this many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
@@ -161,14 +162,14 @@ def _record_elsewhere(arguments: argparse.Namespace, tables: Collection[str]) ->
     return 1 if result.failure else ended.status
 
 
-def _report(found: RecordingResult, path: str, cpus: int) -> None:
-    if found.failure:
-        _say(found.failure)
-    for what, why in found.missing.items():
+def _report(result: RecordingResult, path: str, cpus: int) -> None:
+    if result.failure:
+        _say(result.failure)
+    for what, why in result.missing.items():
         _say(f"no {what} were recorded: {why}")
-    if found.readings:
-        _say(f"{path}: {found.readings:,} readings of {several(cpus, 'CPU')} from "
-             f"{time_of_day(found.first_ns)} to {time_of_day(found.last_ns)}, {found.size / 1e6:.2f} MB")
+    if result.readings:
+        _say(f"{path}: {result.readings:,} readings of {several(cpus, 'CPU')} from "
+             f"{time_of_day(result.first_ns)} to {time_of_day(result.last_ns)}, {result.size / 1e6:.2f} MB")
     else:
         _say(f"{path}: nothing was recorded")
 

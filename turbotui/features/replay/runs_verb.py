@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """List the kept runs."""
-    rows = tuple(RunRow(at, one, run_facts(one), one.size) for at, one in enumerate(kept_runs(os.environ), 1))
+    rows = tuple(RunRow(at, run, run_facts(run), run.size) for at, run in enumerate(kept_runs(os.environ), 1))
     table = RowTable("runs", "run", RUN_COLUMNS, rows, judge=_judged)
     envelope = envelope_now(LinuxHost())
 

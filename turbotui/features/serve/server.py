@@ -54,7 +54,8 @@ class LimitedConnections:
         return made
 
     def _cut(self) -> None:
-        others = [one for one in self._server.connections if one not in self._tabs and one.transport is not None]
+        others = [connection for connection in self._server.connections
+                  if connection not in self._tabs and connection.transport is not None]
         for other in others[:max(0, len(others) - MOST_CONNECTIONS)]:  # the oldest first
             other.force_close()
 
@@ -289,9 +290,9 @@ def _in_words(text: str) -> object:
         return None
 
 
-async def _handle_message(tab: Tab, connection: web.WebSocketResponse, said: object) -> None:
+async def _handle_message(tab: Tab, connection: web.WebSocketResponse, message: object) -> None:
     """Handle a message of the page; messages that textual-serve does not define are ignored."""
-    kind, about = (*said, None, None)[:2] if isinstance(said, list) else (None, None)
+    kind, about = (*message, None, None)[:2] if isinstance(message, list) else (None, None)
     if kind == "stdin" and isinstance(about, str):
         await tab.type(about.encode("utf-8", "ignore"))
     elif kind == "resize" and isinstance(about, dict):

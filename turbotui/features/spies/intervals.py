@@ -55,12 +55,12 @@ def spied_table(
 ) -> RowTable[SpiedInterval]:
     """Make a table with a row for each interval of each CPU, and a column for each event of the plan."""
 
-    def judge(column: Column[SpiedInterval], one: SpiedInterval, value: Value) -> Cell:
+    def judge(column: Column[SpiedInterval], interval: SpiedInterval, value: Value) -> Cell:
         if value is not None:
-            return Cell(value, estimated=column.id in one.estimated)
+            return Cell(value, estimated=column.id in interval.estimated)
         (count,) = column.needs
         known = capabilities.signals.get(count)
-        why = capabilities.why_missing(count) if known is None else known.absent.get(one.cpu, _NO_TURN)
+        why = capabilities.why_missing(count) if known is None else known.absent.get(interval.cpu, _NO_TURN)
         return Cell(None, why)
 
     counts = (_counts(name, plan.reference, multiplexed=SpySignals(name).beside in capabilities.signals)
@@ -160,8 +160,8 @@ class Joiner:
         given = self._given.get(cpu, 0)
         joined: tuple[Joined, ...] = join_rotation([interval for _seq, interval in past])
         ready = max(given, len(past) - lag)
-        intervals = [SpiedInterval(seq, cpu, one.seconds, one.counts, one.estimated)
-            for (seq, _interval), one in list(zip(past, joined, strict=True))[given:ready]]
+        intervals = [SpiedInterval(seq, cpu, interval.seconds, interval.counts, interval.estimated)
+            for (seq, _interval), interval in list(zip(past, joined, strict=True))[given:ready]]
         # counts older than one rotation are not needed for interpolation any more
         spare = max(0, ready - lag - 1)
         del past[:spare]

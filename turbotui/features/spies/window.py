@@ -64,8 +64,8 @@ class SpyForm(FieldWindow):
     def parts(self) -> Iterable[Widget]:
         """Lay out field, sentence, entries with completions, and the spies' cost."""
         field = Input(value=f"{self._begin()}: ", placeholder="all: cycles,branches", select_on_focus=False)
-        said = Static(_INTRODUCTION, id="said", markup=False)
-        return field, said, Listing(), Static("", id="cost", markup=False)
+        introduction = Static(_INTRODUCTION, id="said", markup=False)
+        return field, introduction, Listing(), Static("", id="cost", markup=False)
 
     def _begin(self) -> str:
         row, topology = self._row, self._watch.session.machine.topology
@@ -125,13 +125,13 @@ class SpyForm(FieldWindow):
             items.append(Item((("spied on, ", StyleRole.TITLE), (joined, StyleRole.TITLE))))
             items += [Item(((f" {spy.on.text}", StyleRole.PLAIN), (f": {_events(spy)}", StyleRole.DIM)),
                 f"{_ENTRY}{spy.on.text}") for spy in entries]
-        found = self._follow(self.query_one(Input).value)
-        items.append(Item(((("may follow" if found else "nothing is known to follow"), StyleRole.TITLE),)))
-        items += [Item(((f" {text}", StyleRole.PLAIN),), text) for text in found]
+        offers = self._follow(self.query_one(Input).value)
+        items.append(Item(((("may follow" if offers else "nothing is known to follow"), StyleRole.TITLE),)))
+        items += [Item(((f" {text}", StyleRole.PLAIN),), text) for text in offers]
         listing = self.query_one(Listing)
         listing.show(items)
-        if found and not listing.key.startswith(_ENTRY) and listing.key not in found:
-            listing.select(found[0])
+        if offers and not listing.key.startswith(_ENTRY) and listing.key not in offers:
+            listing.select(offers[0])
 
     def _follow(self, text: str) -> list[str]:
         """Return texts with the last word completed."""

@@ -104,8 +104,8 @@ def _meant(catalog: Catalog, word: str, verb: str) -> Iterator[ColumnId]:
 
 def _in_joules(catalog: Catalog, names: Iterable[ColumnId]) -> set[ColumnId]:
     """Replace columns of watts by those of joules, for every vendor and category."""
-    found: set[ColumnId] = set()
+    in_joules: set[ColumnId] = set()
     for name in names:
         joules = name.removesuffix(_WATTS) + _JOULES
-        found.add(joules if name.endswith(_WATTS) and joules in catalog.by_id else name)
-    return found
+        in_joules.add(joules if name.endswith(_WATTS) and joules in catalog.by_id else name)
+    return in_joules

@@ -153,17 +153,18 @@ class DumpedCounter:
     source: str  # the register, event or file that was read
 
 
-def _word(one: DumpedCounter) -> Value:
+def _word(counter: DumpedCounter) -> Value:
     """The raw value in hexadecimal, because JSON's numbers are exact only up to 53 bits."""
-    return f"0x{one.raw:016x}" if isinstance(one.raw, int) else one.raw
+    return f"0x{counter.raw:016x}" if isinstance(counter.raw, int) else counter.raw
 
 
 COUNTER_COLUMNS: Final[tuple[Column[DumpedCounter], ...]] = (
-    Column("instance", "", -1, (), lambda one: f"{one.row.scope.value} {'.'.join(map(str, one.row.key))}".strip(),
+    Column("instance", "", -1, (),
+           lambda counter: f"{counter.row.scope.value} {'.'.join(map(str, counter.row.key))}".strip(),
            help='what the counter belongs to: "cpu 3", "core 0.0.5" (package, die, core), "system"', identity=True),
-    Column("signal", "", -1, (), lambda one: one.signal.id, help="name of the signal", identity=True),
+    Column("signal", "", -1, (), lambda counter: counter.signal.id, help="name of the signal", identity=True),
     Column("word", "", -1, (), _word, help="the raw value, in hexadecimal if it is a number"),
-    Column("source", "", -1, (), lambda one: one.source, help="register, event or file that was read"),
+    Column("source", "", -1, (), lambda counter: counter.source, help="register, event or file that was read"),
 )
 _NO_VALUE = Unavailable(Reason.NOT_READ, "this instance gave no value for the signal")
 

@@ -92,16 +92,16 @@ def _one_word(
     rest = body
     while rest:
         letter, rest = rest[0], rest[1:]
-        found = letters.get(letter)
-        if found is None:
+        letter_option = letters.get(letter)
+        if letter_option is None:
             raise OptionError(f"invalid option '-{letter}' in '{word}'")
-        if not found.argument:
-            yield GivenOption(found), False
+        if not letter_option.argument:
+            yield GivenOption(letter_option), False
         elif rest:
-            yield GivenOption(found, rest), False
+            yield GivenOption(letter_option, rest), False
             return
         else:
-            yield GivenOption(found, _argument(f"-{letter}", following)), True
+            yield GivenOption(letter_option, _argument(f"-{letter}", following)), True
 
 
 def _argument(spelling: str, following: str | None) -> str:

@@ -200,9 +200,9 @@ def _check_replay(options: StatOptions) -> None:
         "--cpu": options.cpus is not None, "--TCC": options.tcc is not None, "--Dump": options.task is StatTask.DUMP,
         "a command": bool(options.command),
     }
-    found = [name for name, given in others.items() if given]
-    if found:
-        raise StatError(f"--replay prints what was recorded as it was: leave {', '.join(found)} out", 1)
+    given = [name for name, is_given in others.items() if is_given]
+    if given:
+        raise StatError(f"--replay prints what was recorded as it was: leave {', '.join(given)} out", 1)
 
 
 def _check_remote_options(options: StatOptions) -> None:
@@ -225,9 +225,9 @@ def _check_remote_options(options: StatOptions) -> None:
         "--machine": options.machine is not None, "--sysroot": options.sysroot != "/", "--TCC": options.tcc is not None,
         "--interval": options.interval != DEFAULT_INTERVAL, "--cpu": options.cpus is not None,
     }
-    found = [name for name, given in (own if options.host else own | handed_on).items() if given]
-    if found:
-        raise StatError(f"{', '.join(found)} cannot be had with {option}: give it to the collector (turbotui collect)",
+    given = [name for name, is_given in (own if options.host else own | handed_on).items() if is_given]
+    if given:
+        raise StatError(f"{', '.join(given)} cannot be had with {option}: give it to the collector (turbotui collect)",
                         1)
 
 

@@ -48,9 +48,10 @@ class Totals:
 
     def brought_to(self, sums: Mapping[str, int]) -> dict[str, int | None]:
         """Counts by name, scaled to the given sums of the events that every set counts."""
-        names = dict.fromkeys(name for one in self.sets for name in one)
-        always = {name: sums[name] if name in sums else sum(one[name] for one in self.sets) for name in names
-                  if all(name in one for one in self.sets)}
+        names = dict.fromkeys(name for counter_set in self.sets for name in counter_set)
+        always = {name: sums[name] if name in sums else sum(counter_set[name] for counter_set in self.sets)
+                  for name in names
+                  if all(name in counter_set for counter_set in self.sets)}
         return {name: always[name] if name in always else _brought(name, always[REFERENCE], self.sets)
                 for name in names}
 
@@ -111,8 +112,8 @@ class ApplicationTotals:
     @property
     def read(self) -> tuple[int, ...] | None:
         """Counts of the final read; None until the counters are closed."""
-        found = [aggregator.read for aggregator in self._aggregators if aggregator.read is not None]
-        return self._added(found) if len(found) == len(self._aggregators) else None
+        reads = [aggregator.read for aggregator in self._aggregators if aggregator.read is not None]
+        return self._added(reads) if len(reads) == len(self._aggregators) else None
 
     def sums(self) -> tuple[int, ...]:
         """Counts over all entries, including those without a row, for each set while it was active."""
@@ -162,7 +163,8 @@ class ApplicationTotals:
 
     def threads(self) -> dict[int, Thread]:
         """Thread ids by the serial number of their entry, without merged threads."""
-        return {entry.serial: Thread(entry.pid, entry.tid) for one in self._aggregators for entry in one.entries()
+        return {entry.serial: Thread(entry.pid, entry.tid) for aggregator in self._aggregators
+                for entry in aggregator.entries()
                 if entry.tid > 0}
 
     def rows(self, by: Grouping, since: Marks | None = None, application: str = "",
@@ -182,8 +184,8 @@ class ApplicationTotals:
 
         def parts(marks: Marks | None) -> list[list[TaskRow]]:
             every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._aggregators) if marks is None else marks
-            return [task_rows(one, by, mark, application, idle=True, only=active)
-                    for one, mark in zip(self._aggregators, every, strict=True)]
+            return [task_rows(aggregator, by, mark, application, idle=True, only=active)
+                    for aggregator, mark in zip(self._aggregators, every, strict=True)]
 
         rows = joined(parts(since), self.names, self.always, () if before is None else parts(before))
         return rows if since is None else [row for row in rows if any(row.counts.values())]
@@ -205,32 +207,32 @@ def joined(parts: Sequence[Sequence[TaskRow]], names: Sequence[str], always: fro
         always: of what every set counts.
         longer: the same over a longer time, for events whose set had no time slice.
     """
-    found, past = _by_task(parts), _by_task(longer)
-    together = [_together(rows, names, always, past.get(key, ())) for key, rows in found.items()]
+    spans, past = _by_task(parts), _by_task(longer)
+    together = [_together(rows, names, always, past.get(key, ())) for key, rows in spans.items()]
     return sorted(together, key=lambda row: (-row.run_seconds, row.pid or 0, row.tid or 0))
 
 
 def _by_task(parts: Sequence[Sequence[TaskRow]]) -> dict[object, list[TaskRow]]:
-    found: dict[object, list[TaskRow]] = {}
+    by_task: dict[object, list[TaskRow]] = {}
     for rows in parts:
         for row in rows:
-            found.setdefault(row.name if row.pid is None else (row.pid, row.tid), []).append(row)
-    return found
+            by_task.setdefault(row.name if row.pid is None else (row.pid, row.tid), []).append(row)
+    return by_task
 
 
 def _estimate(name: str, everything: int, *spans: Sequence[TaskRow]) -> int | None:
     """A count that only some sets have, scaled to all instructions by the first span in which such a set was active."""
-    return next((found for rows in spans
-                 if (found := _brought(name, everything, [row.counts for row in rows])) is not None), None)
+    return next((estimate for rows in spans
+                 if (estimate := _brought(name, everything, [row.counts for row in rows])) is not None), None)
 
 
 def _brought(name: str, everything: int, sets: Sequence[Mapping[str, int]]) -> int | None:
     """A count scaled by the instructions counted beside it; None if the set that counts it saw no instructions."""
-    counting = [one for one in sets if name in one]
-    beside = sum(one[REFERENCE] for one in counting)
+    counting = [counter_set for counter_set in sets if name in counter_set]
+    beside = sum(counter_set[REFERENCE] for counter_set in counting)
     if not beside and everything:
         return None
-    return round(sum(one[name] for one in counting) * everything / (beside or 1))
+    return round(sum(counter_set[name] for counter_set in counting) * everything / (beside or 1))
 
 
 def _together(rows: Sequence[TaskRow], names: Sequence[str], always: frozenset[str],

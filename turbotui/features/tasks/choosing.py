@@ -89,7 +89,8 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
             choice = bare = replace(bare, last=few)
         if asked:  # what was asked for by name comes before what a word stands for
             choice, left = _with_asked(host, bare, cpu, asked, target)
-        choice = with_wanted(host, choice, cpu, [one for one in wanted if one.name not in choice.names], target)
+        choice = with_wanted(host, choice, cpu, [counter for counter in wanted if counter.name not in choice.names],
+                             target)
     except HostError as error:
         if error.errno in _REFUSALS and whole_or_pids(application) and host.kind is HostKind.REAL:
             return _of_proc(error)
@@ -138,8 +139,8 @@ def _with_asked(host: Host, bare: TaskSampling, cpu: int, asked: Sequence[TaskCo
     try:
         return with_required(host, bare, cpu, asked, target), ()
     except HostError:
-        for one in asked:
-            with_required(host, bare, cpu, (one,), target)  # each alone has to be there
+        for asked_counter in asked:
+            with_required(host, bare, cpu, (asked_counter,), target)  # each alone has to be there
         anchor = [counter for counter in HARDWARE_COUNTERS if counter.name == REFERENCE and counter.name not in
                   {own.name for own in asked}]
         choice = with_wanted(host, bare, cpu, anchor, target)
@@ -148,7 +149,7 @@ def _with_asked(host: Host, bare: TaskSampling, cpu: int, asked: Sequence[TaskCo
         choice = with_wanted(host, choice, cpu, asked, target)
         if REFERENCE not in choice.names:
             raise
-        return choice, tuple(one for one in asked if one not in choice.counters)
+        return choice, tuple(counter for counter in asked if counter not in choice.counters)
 
 
 def _further(
@@ -156,14 +157,14 @@ def _further(
 ) -> Iterator[TaskSampling]:
     """Further sets for the counters that did not fit into the first one."""
     anchors = tuple(counter for counter in first.counters if counter.free or counter.name in (REFERENCE, "cycles"))
-    left = [one for one in wanted if one.name not in first.names]
+    left = [counter for counter in wanted if counter.name not in first.names]
     while left and REFERENCE in first.names:
         more = with_wanted(host, replace(first, counters=anchors), cpu, left, target)
         counters = more.counters[len(anchors):]
         if not counters:
             return  # they open nowhere
         yield more
-        left = [one for one in left if one not in counters]
+        left = [counter for counter in left if counter not in counters]
 
 
 def _asked(host: Host, application: Application) -> tuple[tuple[TaskCounter, ...], str]:

@@ -97,13 +97,13 @@ def _gigahertz(inputs: TaskInputs) -> Value:
 
 
 def _flops(inputs: TaskInputs) -> Value:
-    found = inputs.numerics.flops(inputs.row.counts)
-    return None if found is None or inputs.seconds <= 0 else found / inputs.seconds / 1e9
+    value = inputs.numerics.flops(inputs.row.counts)
+    return None if value is None or inputs.seconds <= 0 else value / inputs.seconds / 1e9
 
 
 def _bytes(inputs: TaskInputs) -> Value:
-    found = inputs.numerics.bytes(inputs.row.counts)
-    return None if found is None or inputs.seconds <= 0 else found / inputs.seconds / 1e9
+    value = inputs.numerics.bytes(inputs.row.counts)
+    return None if value is None or inputs.seconds <= 0 else value / inputs.seconds / 1e9
 
 
 def _watts(inputs: TaskInputs) -> Value:

@@ -52,5 +52,5 @@ def _judged(column: Column[CpuWaits], row: CpuWaits, value: Value) -> Cell:
 
 def cpu_wait_table(waits: Mapping[int, Waits], seconds: float) -> RowTable[CpuWaits]:
     """A row for each CPU on which waits ended."""
-    rows = tuple(CpuWaits(cpu, one, seconds) for cpu, one in waits.items())
+    rows = tuple(CpuWaits(cpu, cpu_waits, seconds) for cpu, cpu_waits in waits.items())
     return RowTable(CPU_WAITS, "CPU", _COLUMNS, rows, _judged)

@@ -30,7 +30,7 @@ def ancestry_of(watching: WatchedApplications, reports: Iterable[Report],
     """The ancestors up to pid 1 of the processes in some reports, some of whose facts are known."""
     parents: dict[int, int] = {}
     names: dict[int, str] = {}
-    known = {pid: one.stat for (pid, tid), one in (facts or {}).items() if tid is None}
+    known = {pid: looked.stat for (pid, tid), looked in (facts or {}).items() if tid is None}
     for application, report in zip(watching.watched, reports, strict=False):
         family = watching.family(application, known)
         for pid in {row.pid for row in report.rows if row.pid is not None}:
@@ -51,25 +51,25 @@ def facts_of(watching: WatchedApplications, processes: Sequence[Report], threads
     Args:
         most: tasks whose files are read: those that ran most, processes before their further threads.
     """
-    reader, found, left = watching.facts, dict[TaskKey, TaskFacts](), most
+    reader, facts_by_key, left = watching.facts, dict[TaskKey, TaskFacts](), most
     for pid in dict.fromkeys(row.pid for report in processes for row in report.rows if not row.ended):
         if pid is not None and left:
             left -= 1
             facts = reader.facts(pid)
             if facts is not None:
-                found[pid, None] = facts
+                facts_by_key[pid, None] = facts
     for row in (row for report in threads for row in report.rows):
-        process = None if row.pid is None else found.get((row.pid, None))
+        process = None if row.pid is None else facts_by_key.get((row.pid, None))
         if row.pid is None or row.tid is None or process is None or row.ended:
             continue
         if row.tid == row.pid:
-            found[row.pid, row.tid] = process
+            facts_by_key[row.pid, row.tid] = process
         elif left:
             left -= 1
             stat = reader.stat(row.pid, row.tid)
             if stat is not None:
-                found[row.pid, row.tid] = replace(process, stat=stat)
-    return found
+                facts_by_key[row.pid, row.tid] = replace(process, stat=stat)
+    return facts_by_key
 
 
 _FIRST: Final = 1  # rounds until the first table comes by itself
@@ -166,14 +166,14 @@ class TaskWatcher:
         if self._thread.ident is not None:
             self._thread.join(wait_seconds)
 
-    def finish(self, told: Callable[[WatchedApplications], None], wait_seconds: float = 5.0) -> None:
+    def finish(self, publish: Callable[[WatchedApplications], None], wait_seconds: float = 5.0) -> None:
         """Stop counting, and close every descriptor.
 
         Args:
             told: called on the watcher's thread in between, with all that was counted; not called where nothing was.
             wait_seconds: how long to wait for the thread.
         """
-        self._whole = told
+        self._whole = publish
         self.stop(wait_seconds)
 
     @property
@@ -186,17 +186,18 @@ class TaskWatcher:
         try:
             watching = WatchedApplications(self._machine, live=True)
         except TurbotuiError as error:
-            self._publish(self._refusal(dict.fromkeys((one.name for one in self._applications), str(error))))
+            self._publish(self._refusal(dict.fromkeys((application.name for application in self._applications),
+                                                      str(error))))
             self.opened.set()
             return
         with self._lock:
             self._watching = watching
         try:
-            for one in self._applications:
+            for named_application in self._applications:
                 try:
-                    watching.add(one, child=self._children.get(one.name))
+                    watching.add(named_application, child=self._children.get(named_application.name))
                 except (TurbotuiError, EventError, HostError) as error:
-                    refused[one.name] = str(error)
+                    refused[named_application.name] = str(error)
             self.opened.set()
             if not watching.watched:
                 self._publish(self._refusal(refused))
@@ -252,28 +253,29 @@ def _record(watching: WatchedApplications, request: SnapshotRequest, reports: Se
     """The record of the interval that has just ended, with all watched applications."""
     wall_ns, started_ns = request.clocks or (0, 0)
     watched = tuple(reports[: len(watching.watched)])
-    found = {by: watched if by is request.by else
-             tuple(watching.report(one, by, again=True) for one in watching.watched) for by in RECORDED_BY}
-    seen = facts_of(watching, found[Grouping.PROCESS], found[Grouping.THREAD])
-    return TaskRecord(wall_ns, started_ns, found, facts_seen=seen,
-                      ancestry=ancestry_of(watching, found[Grouping.PROCESS], seen))
+    reports_by = {by: watched if by is request.by else
+                  tuple(watching.report(watched_application, by, again=True)
+                        for watched_application in watching.watched) for by in RECORDED_BY}
+    seen = facts_of(watching, reports_by[Grouping.PROCESS], reports_by[Grouping.THREAD])
+    return TaskRecord(wall_ns, started_ns, reports_by, facts_seen=seen,
+                      ancestry=ancestry_of(watching, reports_by[Grouping.PROCESS], seen))
 
 
-def _lanes(one: WatchedApplication, request: SnapshotRequest, opened: int) -> list[Lane]:
+def _lanes(watched: WatchedApplication, request: SnapshotRequest, opened: int) -> list[Lane]:
     """Lanes of one application; `opened` is when watching began, by the clock of the samples."""
-    timeline = one.aggregate.timeline
+    timeline = watched.aggregate.timeline
     end = timeline.end + 1
     span = round(request.window * 1e9)
     start = end - span
     began = max(start, min(opened, timeline.start))
     unwatched = round((began - start) * request.places / span)
-    found = []
-    for row in one.aggregate.rows(Grouping.THREAD, None, one.application.name)[:_MOST_LINES]:
+    lanes = []
+    for row in watched.aggregate.rows(Grouping.THREAD, None, watched.application.name)[:_MOST_LINES]:
         line = timeline.line(row.serials, start, end, request.places)
         if any(line):
             ran = math.fsum(stretch.share for stretch in line if stretch is not None) * span / request.places
-            found.append(Lane(row, tuple(line), unwatched, min(1.0, ran / (end - began))))
-    return sorted(found, key=lambda lane: -lane.busy)
+            lanes.append(Lane(row, tuple(line), unwatched, min(1.0, ran / (end - began))))
+    return sorted(lanes, key=lambda lane: -lane.busy)
 
 
 @runtime_checkable

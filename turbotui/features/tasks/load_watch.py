@@ -199,12 +199,14 @@ class LoadWatch:
 
     def rows(self, rows: Iterable[TaskRow], threads: Mapping[int, Thread], *, whole: bool) -> list[TaskRow]:
         """The rows with the sampled loads of their threads, in the interval or since the beginning."""
-        found = list(rows)
+        counted_rows = list(rows)
         if self.why is not None:
-            return [replace(row, sampled=SampledLoads(why=self.why)) for row in found]
+            return [replace(row, sampled=SampledLoads(why=self.why)) for row in counted_rows]
         if not (self._intervals.known or whole):
-            return found
+            return counted_rows
         counted = self._everything if whole else self._interval
         return [replace(row, sampled=SampledLoads(loads_of_all(
-            counted[threads[one].tid] for one in row.serials if one in threads and threads[one].tid in counted)))
-                for row in found]
+            counted[threads[serial].tid] for serial in row.serials
+                                                               if serial in threads
+                                                               and threads[serial].tid in counted)))
+                for row in counted_rows]

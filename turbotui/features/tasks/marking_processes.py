@@ -26,7 +26,7 @@ class MarkingProcesses:
 
     def __init__(self, host: Host, sets: Sequence[Sequence[PerfAttr]]) -> None:
         self._host = host
-        self._sets = [list(one) for one in sets]
+        self._sets = [list(group) for group in sets]
         self._counted: list[CommandCounters] = []
         self._on: set[int] = set()
         self.user_only = False
@@ -46,12 +46,12 @@ class MarkingProcesses:
                     if error.errno != errno.ESRCH:  # else it has just ended
                         raise
         except HostError:
-            for one in fresh:
-                one.close()
+            for marking in fresh:
+                marking.close()
             raise
-        for one in fresh:
+        for marking in fresh:
             for position in self._on:
-                one.enable(position)
+                marking.enable(position)
         self._counted += fresh
         self.user_only |= any(counters.user_only for counters in fresh)
 

@@ -56,11 +56,11 @@ def by_group(rows: Iterable[TaskRow], group_of: Callable[[int], GroupName | None
         group_of: the control group of a process, None where nobody knows it.
         unknown: what the row of those is called.
     """
-    found: dict[GroupName | None, list[TaskRow]] = {}
+    by_group: dict[GroupName | None, list[TaskRow]] = {}
     for row in rows:
-        found.setdefault(None if row.pid is None else group_of(row.pid), []).append(row)
+        by_group.setdefault(None if row.pid is None else group_of(row.pid), []).append(row)
     sums = [replace(merged(members), pid=None, tid=None, name=unknown if group is None else group.text, group=group)
-            for group, members in found.items()]
+            for group, members in by_group.items()]
     return sorted(sums, key=lambda row: (-row.cpu_ns, row.name))
 
 
@@ -86,17 +86,17 @@ class Lineage:
 
     def ancestors(self, pid: int) -> list[int]:
         """The ancestors of a process, its parent first."""
-        found: list[int] = []
+        ancestors: list[int] = []
         above = self.parent(pid)
-        while above is not None and above not in found and above != pid and len(found) < _DEEPEST:
-            found.append(above)
+        while above is not None and above not in ancestors and above != pid and len(ancestors) < _DEEPEST:
+            ancestors.append(above)
             above = self.parent(above)
-        return found
+        return ancestors
 
     def group(self, pid: int) -> GroupName | None:
         """The control group of a process, or its parent's if the process ended before it was read."""
-        for one in (pid, *self.ancestors(pid)):
-            facts = self._facts.facts(one)
+        for ancestor in (pid, *self.ancestors(pid)):
+            facts = self._facts.facts(ancestor)
             if facts is not None:
                 return facts.group
         return None

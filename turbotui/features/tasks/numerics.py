@@ -55,8 +55,8 @@ class Numerics:
         """Bytes that the cores loaded and stored; the width of an access is that of `points.WidthModel.MIX`."""
         if self.definition is None or not self.has_bytes or not self.counted <= counts.keys():
             return None
-        found = counted(self.definition, counts, Sizing())
-        return None if found is None else found.bytes
+        moved = counted(self.definition, counts, Sizing())
+        return None if moved is None else moved.bytes
 
 
 def definition_counters(machine: Machine) -> tuple[TaskCounter, ...] | Unavailable:

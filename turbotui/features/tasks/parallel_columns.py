@@ -75,11 +75,11 @@ def times_of_all(parts: Sequence[ParallelTime | None]) -> ParallelTime | None:
 
 def alone_by_name(rows: Iterable[tuple[str, ParallelTime | None]]) -> dict[str, float]:
     """The ns in which threads of each name ran alone."""
-    found: dict[str, float] = {}
+    alone: dict[str, float] = {}
     for name, time in rows:
         if time is not None:
-            found[name] = found.get(name, 0.0) + time.alone
-    return found
+            alone[name] = alone.get(name, 0.0) + time.alone
+    return alone
 
 
 def _share(time: ParallelTime, window: ParallelWindow) -> MeasuredCell:

@@ -40,10 +40,10 @@ class ProcessTree:
 
     def below(self, key: str) -> list[str]:
         """A process and all its descendants."""
-        found = [key]
-        for one in found:
-            found += self.parts.get(one, ())
-        return found
+        members = [key]
+        for member in members:
+            members += self.parts.get(member, ())
+        return members
 
 
 def sum_key(key: str) -> str:
@@ -95,18 +95,19 @@ def _leads_to(parents: Mapping[str, str], key: str, goal: str) -> bool:
 def folded_sums(by_key: Mapping[Hashable, TaskInputs], tree: ProcessTree,
                 folded: Iterable[Hashable]) -> dict[Hashable, TaskInputs]:
     """Summed rows of folded processes and their descendants, by key."""
-    found: dict[Hashable, TaskInputs] = {}
+    sums: dict[Hashable, TaskInputs] = {}
     for key in map(str, folded):
-        members = [by_key[one] for one in tree.below(key) if one in by_key]
+        members = [by_key[member] for member in tree.below(key) if member in by_key]
         if key not in by_key or len(members) < 2:
             continue
         first = members[0]
         joules = [member.joules for member in members if member.row.cpu_ns]
         known = [joule for joule in joules if joule is not None]
-        found[sum_key(key)] = TaskInputs(merged([one.row for one in members], first.row), first.seconds, first.numerics,
-                                         math.fsum(known) if known and len(known) == len(joules) else None, first.looks,
-                                         first.window)
-    return found
+        sums[sum_key(key)] = TaskInputs(merged([member.row for member in members], first.row), first.seconds,
+                                        first.numerics,
+                                        math.fsum(known) if known and len(known) == len(joules) else None, first.looks,
+                                        first.window)
+    return sums
 
 
 def tree_lines(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[TaskInputs]) -> list[Line[Hashable]]:
@@ -130,12 +131,12 @@ def _ranks(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[Tas
     ranks = dict(zip(keys, content.values(column, keys), strict=True))
     if column.identity or column.decimals < 0:
         return ranks
-    order = [one for root in tree.roots for one in tree.below(root)]
+    order = [key for root in tree.roots for key in tree.below(root)]
     for key in reversed(order):  # parts before what made them
-        above, mine = tree.parents.get(key), ranks.get(key)
-        if above is not None and isinstance(mine, int | float):
+        above, own = tree.parents.get(key), ranks.get(key)
+        if above is not None and isinstance(own, int | float):
             theirs = ranks.get(above)
-            ranks[above] = mine if not isinstance(theirs, int | float) else max(mine, theirs)
+            ranks[above] = own if not isinstance(theirs, int | float) else max(own, theirs)
     return ranks
 
 

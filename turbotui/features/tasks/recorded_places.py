@@ -30,24 +30,25 @@ def read_places(looks: TaskLooks, tasks: Sequence[TaskKey]) -> MemoryPlaces:
 
 def places_facts(places: MemoryPlaces) -> dict[str, object]:
     """Memory by node as JSON: columns, and each reason once."""
-    reasons = list(dict.fromkeys(one for known in (places.memory, places.moved) for one in known.values()
-                                 if isinstance(one, Unavailable)))
+    reasons = list(dict.fromkeys(why for known in (places.memory, places.moved) for why in known.values()
+                                 if isinstance(why, Unavailable)))
     numbers = {why: at for at, why in enumerate(reasons)}
-    memory = {pid: None if isinstance(one, Unavailable) else one for pid, one in places.memory.items()}
-    moved = {key: None if isinstance(one, Unavailable) else one for key, one in places.moved.items()}
+    memory = {pid: None if isinstance(node_memory, Unavailable) else node_memory
+              for pid, node_memory in places.memory.items()}
+    moved = {key: None if isinstance(pages, Unavailable) else pages for key, pages in places.moved.items()}
     return {
         "reasons": [reason_facts(why) for why in reasons],
         "memory": {
-            "pid": list(memory), "why": [_number(one, numbers) for one in places.memory.values()],
-            "age": [None if one is None else one.age_ns for one in memory.values()],
-            "nodes": [{} if one is None else {str(node): size for node, size in one.nodes.items()}
-                      for one in memory.values()],
+            "pid": list(memory), "why": [_number(node_memory, numbers) for node_memory in places.memory.values()],
+            "age": [None if node_memory is None else node_memory.age_ns for node_memory in memory.values()],
+            "nodes": [{} if node_memory is None else {str(node): size for node, size in node_memory.nodes.items()}
+                      for node_memory in memory.values()],
         },
         "moved": {
             "pid": [pid for pid, _tid in moved], "tid": [tid for _pid, tid in moved],
-            "why": [_number(one, numbers) for one in places.moved.values()],
-            "nodes": [[] if one is None else list(one.nodes) for one in moved.values()],
-            **{name: [None if one is None else getattr(one, name) for one in moved.values()] for name in _MOVED},
+            "why": [_number(pages, numbers) for pages in places.moved.values()],
+            "nodes": [[] if pages is None else list(pages.nodes) for pages in moved.values()],
+            **{name: [None if pages is None else getattr(pages, name) for pages in moved.values()] for name in _MOVED},
         },
     }
 
@@ -58,7 +59,7 @@ def _number(known: object, numbers: Mapping[Unavailable, int]) -> int | None:
 
 def places_from(stored: JsonValue) -> MemoryPlaces:
     """Read memory by node back from the JSON of `places_facts`. Raises DamagedError if it is none."""
-    reasons = [reason_from(one) for one in stored["reasons"].items()]
+    reasons = [reason_from(stored_reason) for stored_reason in stored["reasons"].items()]
     memory, moved = stored["memory"], stored["moved"]
     pids, ages, sizes = memory["pid"].values(int), memory["age"].values_or_none(int), memory["nodes"].items()
     memory.expect_columns(len(pids), ages, sizes, whys := memory["why"].values_or_none(int))
@@ -104,15 +105,16 @@ def joined_places(earlier: MemoryPlaces | None, later: MemoryPlaces | None, pass
     if earlier is None or later is None:
         return later or earlier
     memory: dict[int, NodeMemory | Unavailable] = {
-        pid: one if isinstance(one, Unavailable) else replace(one, age_ns=one.age_ns + passed_ns)
-        for pid, one in earlier.memory.items()}
-    memory |= {pid: one for pid, one in later.memory.items()
-               if isinstance(one, NodeMemory) or not isinstance(memory.get(pid), NodeMemory)}
+        pid: node_memory if isinstance(node_memory, Unavailable)
+                                                   else replace(node_memory, age_ns=node_memory.age_ns + passed_ns)
+        for pid, node_memory in earlier.memory.items()}
+    memory |= {pid: node_memory for pid, node_memory in later.memory.items()
+               if isinstance(node_memory, NodeMemory) or not isinstance(memory.get(pid), NodeMemory)}
     moved = {**earlier.moved, **later.moved}
-    for key, one in later.moved.items():
+    for key, pages in later.moved.items():
         first = earlier.moved.get(key)
-        if isinstance(one, MovedPages) and isinstance(first, MovedPages):
-            moved[key] = first.plus(one)
+        if isinstance(pages, MovedPages) and isinstance(first, MovedPages):
+            moved[key] = first.plus(pages)
     return MemoryPlaces(_newest(memory), _newest(moved))
 
 

@@ -29,14 +29,15 @@ def loads_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
     if known is None:
         return None
     counts = [None if row.sampled is None else row.sampled.counts for row in rows]
-    return {"served": {one.name: [None if each is None else each.served[one] for each in counts] for one in Served},
+    return {"served": {served.name: [None if each is None else each.served[served] for each in counts]
+                       for served in Served},
         **{name: [None if each is None else getattr(each, name) for each in counts] for name in _SUMS},
         "why": reason_facts(known.why)}
 
 
 def loads_from(stored: JsonValue, count: int) -> list[SampledLoads | None]:
     """Read the loads of that many rows back from the JSON of `loads_facts`. Raises DamagedError if they are none."""
-    columns = [stored["served"][one.name].values_or_none(int) for one in Served]
+    columns = [stored["served"][served.name].values_or_none(int) for served in Served]
     columns += [stored[name].values_or_none(int) for name in _SUMS]
     stored.expect_columns(count, *columns)
     why = stored.get("why")
@@ -95,7 +96,7 @@ def waits_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
         "sleeping": [None if wait is None else wait.sleeping for wait in waits],
         **{name: reason_facts(getattr(known, name)) for name in _WHYS},
         "lost": [None if wait is None else wait.lost for wait in waits],
-        "behind": [[] if wait is None else [list(one) for one in wait.behind] for wait in waits],
+        "behind": [[] if wait is None else [list(pushed) for pushed in wait.behind] for wait in waits],
         "lengths": _lengths_facts(waited),
     }
 
@@ -104,8 +105,8 @@ def _lengths_facts(waited: Sequence[WaitSums | None]) -> list[list[int] | None]:
     """Histograms of waits as lists of bucket, count, bucket, count; null beyond the rows that waited most."""
     most = heapq.nlargest(MOST_LENGTHS, ((sums.times, -at) for at, sums in enumerate(waited) if sums is not None))
     kept = {-at for _times, at in most}
-    return [None if one is None or (one.lengths and at not in kept)
-            else [number for pair in sorted(one.lengths.items()) for number in pair] for at, one in enumerate(waited)]
+    return [None if sums is None or (sums.lengths and at not in kept)
+            else [number for pair in sorted(sums.lengths.items()) for number in pair] for at, sums in enumerate(waited)]
 
 
 def _lengths(numbers: object) -> Buckets:
@@ -142,15 +143,15 @@ def waits_from(stored: JsonValue, count: int) -> list[Waits | None]:
     ran = [()] * count if behind is None else [_behind(value) for value in behind.items()]
     missing = [0] * count if lost is None else [number or 0 for number in lost.values_or_none(int)]
     stored.expect_columns(count, histograms, ran, missing)
-    found: list[Waits | None] = []
+    waits: list[Waits | None] = []
     for at, asleep in enumerate(sleeping):
         waited, histogram = _waited([column[at] for column in times]), histograms[at]
         if waited is not None and histogram is not None:
             waited.lengths = _lengths(histogram)
-        found.append(None if asleep is None else replace(
+        waits.append(None if asleep is None else replace(
             known, waited=waited, delay=delays[at], slices=slices[at], pusher=pushers[at], sleeping=asleep,
             behind=ran[at], lost=missing[at], why_no_lengths=_NO_LENGTHS if histogram is None else None))
-    return found
+    return waits
 
 
 def _waited(numbers: Sequence[int | None]) -> WaitSums | None:
@@ -169,7 +170,7 @@ _LISTS: Final = 4096  # of CPUs that are remembered: most rows are seen on the s
 
 def rows_facts(rows: Sequence[TaskRow], names: Sequence[str]) -> dict[str, object]:
     """Task rows as JSON by column; a count that a row does not have is null."""
-    found: dict[str, object] = {
+    columns_of: dict[str, object] = {
         "pid": [row.pid for row in rows], "tid": [row.tid for row in rows], "name": [row.name for row in rows],
         "threads": [row.threads for row in rows], "cpus": [format_cpulist(row.cpus) for row in rows],
         "last_cpu": [row.last_cpu for row in rows], "migrations": [row.migrations for row in rows],
@@ -179,9 +180,9 @@ def rows_facts(rows: Sequence[TaskRow], names: Sequence[str]) -> dict[str, objec
         "counts": {name: [row.counts.get(name) for row in rows] for name in names},
     }
     if any(row.estimated for row in rows):
-        found["estimated"] = [sorted(row.estimated) for row in rows]
+        columns_of["estimated"] = [sorted(row.estimated) for row in rows]
     beside = {"waits": waits_facts(rows), "sampled": loads_facts(rows), "parallel": parallel_facts(rows)}
-    return {**found, **{name: facts for name, facts in beside.items() if facts is not None}}
+    return {**columns_of, **{name: facts for name, facts in beside.items() if facts is not None}}
 
 
 def rows_from(stored: JsonValue, names: Sequence[str], application: str) -> tuple[TaskRow, ...]:
@@ -218,10 +219,10 @@ def _texts(stored: JsonValue) -> list[frozenset[str]]:
     """Lists of names as JSON, equal lists stored once."""
     known: dict[str, frozenset[str]] = {}
     texts = []
-    for one in stored.values(list):
-        key = repr(one)
+    for lengths in stored.values(list):
+        key = repr(lengths)
         if key not in known:
-            known[key] = frozenset(JsonValue(one, stored.where).lines())
+            known[key] = frozenset(JsonValue(lengths, stored.where).lines())
         texts.append(known[key])
     return texts
 

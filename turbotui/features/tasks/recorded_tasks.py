@@ -40,8 +40,8 @@ _GROUP: Final = ("kind", "name", "container", "pod", "path")
 
 def facts_facts(facts: Mapping[TaskKey, TaskFacts]) -> dict[str, object]:
     """Facts from /proc as JSON: processes, their threads, and each control group once."""
-    processes = {pid: one for (pid, tid), one in facts.items() if tid is None}
-    threads = {key: one.stat for key, one in facts.items() if key[1] is not None and key[1] != key[0]}
+    processes = {pid: looked for (pid, tid), looked in facts.items() if tid is None}
+    threads = {key: looked.stat for key, looked in facts.items() if key[1] is not None and key[1] != key[0]}
     groups = list(dict.fromkeys(process.group for process in processes.values() if process.group is not None))
     numbers = {group: at for at, group in enumerate(groups)}
     return {
@@ -153,13 +153,13 @@ class TaskRecord(IntervalRows):
     def facts(self) -> Mapping[str, object]:
         applications = []
         for at, report in enumerate(self.reports[Grouping.THREAD]):
-            found: dict[str, object] = {}
+            facts: dict[str, object] = {}
             for by in RECORDED_BY:
                 rows = self.reports[by][at].rows
                 kept = rows[:MOST_ROWS]
                 left_out = len(rows) - len(kept) + sum(self.left_out.get(by, ())[at:at + 1])
-                found[by.value] = {**rows_facts(kept, report.names), "left_out": left_out}
-            applications.append({**_report_facts(report), "rows": found})
+                facts[by.value] = {**rows_facts(kept, report.names), "left_out": left_out}
+            applications.append({**_report_facts(report), "rows": facts})
         seen = self.facts_seen
         beside = {} if seen is None else {"facts": facts_facts(seen), "ancestry": ancestry_facts(self.ancestry)}
         places = {} if self.places is None else {"places": places_facts(self.places)}
@@ -313,10 +313,10 @@ def _apart_from(counts: JsonValue, loads: JsonValue | None) -> dict[str, Apart]:
 
 
 def _member(kind: type[E], stored: JsonValue) -> E:
-    found = kind.__members__.get(stored.text())
-    if found is None:
+    member = kind.__members__.get(stored.text())
+    if member is None:
         raise DamagedError(f"{stored.where} of the recording is no {kind.__name__}")
-    return found
+    return member
 
 
 def _numerics_from(stored: JsonValue, model: CpuModel) -> Numerics:
@@ -379,9 +379,9 @@ def _plus(first: TaskRow, later: TaskRow) -> TaskRow:
 
 def _merged(earlier: Mapping[K, V], later: Mapping[K, V]) -> dict[K, V]:
     """Join what is known by key, the later interval's first, as much of it as is kept."""
-    found = {**later, **{key: value for key, value in earlier.items() if key not in later}}
-    return found if len(found) <= _MOST_JOINED else dict(islice(found.items(), _MOST_JOINED))
+    merged = {**later, **{key: value for key, value in earlier.items() if key not in later}}
+    return merged if len(merged) <= _MOST_JOINED else dict(islice(merged.items(), _MOST_JOINED))
 
 
-def _sum(one: Mapping[K, int], other: Mapping[K, int]) -> dict[K, int]:
-    return {key: one.get(key, 0) + other.get(key, 0) for key in (*one, *(key for key in other if key not in one))}
+def _sum(first: Mapping[K, int], other: Mapping[K, int]) -> dict[K, int]:
+    return {key: first.get(key, 0) + other.get(key, 0) for key in (*first, *(key for key in other if key not in first))}

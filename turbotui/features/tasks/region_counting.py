@@ -50,10 +50,10 @@ class _Sums:
     def plus(self, other: _Sums) -> _Sums:
         """The sum of the counts of two regions."""
         more, less = (self, other) if len(self.base) >= len(other.base) else (other, self)
-        sums = _Sums(self.run_ns + other.run_ns, self.estimated or other.estimated, [[*one] for one in more.base],
-                      [{**one} for one in more.sets])
+        sums = _Sums(self.run_ns + other.run_ns, self.estimated or other.estimated, [[*row] for row in more.base],
+                      [{**counts} for counts in more.sets])
         for base, sets, old, new in zip(sums.base, sums.sets, less.base, less.sets, strict=False):
-            base[:] = [one + two for one, two in zip(base, old, strict=True)]
+            base[:] = [here + two for here, two in zip(base, old, strict=True)]
             for at, interval in new.items():
                 sets[at] = _joined(sets.get(at), interval, 1.0)
         return sums
@@ -158,12 +158,12 @@ class RegionCounting:
         """The choices in order: operations, then instructions and cycles, then CPU time alone."""
         several = len(self._types) > 1
         for cycles in (True, False) if self._types else ():
-            found: list[KindCounters] = []
+            kinds: list[KindCounters] = []
             for core_type in self._types:
-                first = 1 + sum(1 + len(kind.sets) for kind in found)
-                found.append(KindCounters(core_type, first, core_type.pmu.type if several else 0, scaled=not several,
+                first = 1 + sum(1 + len(kind.sets) for kind in kinds)
+                kinds.append(KindCounters(core_type, first, core_type.pmu.type if several else 0, scaled=not several,
                                           cycles=cycles))
-            yield found
+            yield kinds
         yield [KindCounters(None, 1, 0, scaled=True)]
         yield []
 

@@ -72,18 +72,20 @@ class RegionTotals:
 
     def notes(self) -> tuple[str, ...]:
         """Notes on the regions; those that are still open are no fault while the command runs."""
-        found = region_notes(marked=[region.name for region in self.regions], lost=self.lost, unmatched=self.unmatched,
-                             still_open=0, unread=self.unread, strangers=self.strangers,
-                             estimate=SHARED_BY_TIME if any(region.apportioned for region in self.regions) else "")
+        sentences = region_notes(marked=[region.name for region in self.regions], lost=self.lost,
+                                 unmatched=self.unmatched,
+                                 still_open=0, unread=self.unread, strangers=self.strangers,
+                                 estimate=SHARED_BY_TIME if any(region.apportioned for region in self.regions) else "")
         more = ("a region is counted from the program's first mark on",) if self.regions else ()
-        return (*found, *more, *(("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",)
-                                 if self.user_only else ()))
+        return (*sentences, *more, *(("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",
+                                      )
+                                     if self.user_only else ()))
 
 
-def _counts(one: CountedRegion) -> dict[str, float]:
-    found = {RUN: one.run_ns}
-    sums = {name: sum(getattr(kind, name) for kind in one.kinds) for name in ("instructions", "cycles")}
-    return found | {name: value for name, value in sums.items() if value}
+def _counts(region: CountedRegion) -> dict[str, float]:
+    counts = {RUN: region.run_ns}
+    sums = {name: sum(getattr(kind, name) for kind in region.kinds) for name in ("instructions", "cycles")}
+    return counts | {name: value for name, value in sums.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +102,17 @@ class RegionRecord(IntervalRows):
             "table": "regions", "seconds": totals.seconds, "run": totals.run_ns, "lost": totals.lost,
             "unmatched": totals.unmatched, "still_open": totals.still_open, "unread": totals.unread,
             "user_only": totals.user_only, "strangers": totals.strangers, "why": reason_facts(totals.why),
-            "regions": [{"name": one.name, "entries": one.entries, "seconds": one.seconds, "run": one.run_ns,
-                         "apportioned": one.apportioned, "estimated": one.estimated,
-                         "kinds": [_kind_facts(kind) for kind in one.kinds]} for one in totals.regions],
+            "regions": [{"name": region.name, "entries": region.entries, "seconds": region.seconds,
+                         "run": region.run_ns,
+                         "apportioned": region.apportioned, "estimated": region.estimated,
+                         "kinds": [_kind_facts(kind) for kind in region.kinds]} for region in totals.regions],
         }
 
 
 def _kind_facts(kind: KindCounts) -> dict[str, object]:
     return {"definition": kind.definition, "instructions": kind.instructions, "cycles": kind.cycles,
-            "sets": [{"seconds": one.seconds, "instructions": one.instructions, "counts": dict(one.counts)}
-                     for one in kind.sets]}
+            "sets": [{"seconds": part.seconds, "instructions": part.instructions, "counts": dict(part.counts)}
+                     for part in kind.sets]}
 
 
 def region_totals(data: JsonValue) -> RegionTotals:
@@ -133,10 +136,10 @@ def _kind(data: JsonValue) -> KindCounts:
 
 
 def _positive(data: JsonValue) -> float:
-    found = data.number()
-    if found < 0:
-        raise DamagedError(f"{data.where} of the recording is {found}")
-    return found
+    number = data.number()
+    if number < 0:
+        raise DamagedError(f"{data.where} of the recording is {number}")
+    return number
 
 
 def _whole(data: JsonValue) -> int:
@@ -150,5 +153,5 @@ def regions_of(rows: FindRows, frame: Frame) -> RegionTotals | None:
     Raises:
         DamagedError: what is there are no regions.
     """
-    found = newest_rows(rows_of_interval(rows, REGIONS_STREAM, frame))
-    return None if found is None else found.restored(lambda data, _wall_ns: region_totals(data))
+    records = newest_rows(rows_of_interval(rows, REGIONS_STREAM, frame))
+    return None if records is None else records.restored(lambda data, _wall_ns: region_totals(data))

@@ -191,21 +191,21 @@ def _print(arguments: argparse.Namespace,
     printed: set[str] = set()
     for tasks, regions in intervals:
         parts: list[ReplayedTasks | ReplayedRegions] = [*tasks, *([] if regions is None else [regions])]
-        for one in parts:
-            output.write(one.envelope, (one.table,), lambda one=one: (  # type: ignore[misc]  # a default binds it
-                *(_text(one, printed, room) if isinstance(one, ReplayedTasks) else one.text(printed, room)), ""))
-            printed.update(one.notes())
+        for part in parts:
+            output.write(part.envelope, (part.table,), lambda tasks=part: (  # type: ignore[misc]  # a default binds it
+                *(_text(tasks, printed, room) if isinstance(tasks, ReplayedTasks) else tasks.text(printed, room)), ""))
+            printed.update(part.notes())
     output.end()
 
 
-def _text(one: ReplayedTasks, printed: set[str], room: int | None) -> Iterator[str]:
-    report, envelope = one.report, one.envelope
+def _text(tasks: ReplayedTasks, printed: set[str], room: int | None) -> Iterator[str]:
+    report, envelope = tasks.report, tasks.envelope
     if envelope.label:
         yield f"# {envelope.label}"
     yield (f"# {report.application.name}: {envelope.time}, interval of {report.seconds:.3f} s"
            + ("" if report.choice is None else f"; mode {report.choice.mode.value}"))
-    yield from text_lines(envelope, in_text(one.table), room=room)
+    yield from text_lines(envelope, in_text(tasks.table), room=room)
     yield f"# {report.sums_sentence()}"
     if any(row.incomplete for row in report.rows):
         yield "# * marks counts that are too low: another profiler held the counters for a part of the time"
-    yield from (f"# {note}" for note in one.notes() if note not in printed)
+    yield from (f"# {note}" for note in tasks.notes() if note not in printed)

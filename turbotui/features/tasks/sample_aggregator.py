@@ -220,7 +220,7 @@ class SampleAggregator(TotalsTable):
             return False
         if not self.choice.last:
             return root not in self._creators and not self.lost
-        return (not any(one == root for one, _tid in (*self._unseen, *self._merged))
+        return (not any(parent == root for parent, _tid in (*self._unseen, *self._merged))
                 and all(entry.closed for entry in self._entries.values() if entry.root == root and entry.tid != root))
 
     def book(self, cpu: int, record: Record) -> None:
@@ -276,7 +276,7 @@ class SampleAggregator(TotalsTable):
 
         Rings are taken one after the other, so that its first samples, and its end, may have come before.
         """
-        for entry in [one for one in self._by_tid.get(record.tid, ()) if 0 < one.ended_ns < record.time]:
+        for entry in [early for early in self._by_tid.get(record.tid, ()) if 0 < early.ended_ns < record.time]:
             self._finished.append(self._forget((entry.root, entry.tid)))
         self._forget_merged(record.tid)
         if record.pid != record.parent_pid:
@@ -375,7 +375,8 @@ class SampleAggregator(TotalsTable):
         """
         if self._has_set(tid):
             return tid
-        known = {entry.root for entry in self._by_tid.get(tid, ())} | {root for root, one in self._unseen if one == tid}
+        known = {entry.root for entry in self._by_tid.get(tid, ())} | {root for root,
+                                                                       child in self._unseen if child == tid}
         if not known and tid in self._known:
             known = set(self._with_sets)
         return known.pop() if len(known) == 1 else -1
@@ -417,8 +418,8 @@ class SampleAggregator(TotalsTable):
     def _values(self, reading: GroupReading) -> tuple[int, ...]:
         """Counts by `names`; run time is the time the set was scheduled, for its clock may pause (`clock_throttle`)."""
         values, run = reading.values, self._run
-        found = (*values[:run], reading.running, *values[run + 1 : self._named])
-        return found if self.time is None else (*found, 0)
+        whole = (*values[:run], reading.running, *values[run + 1 : self._named])
+        return whole if self.time is None else (*whole, 0)
 
     def _add(self, entry: ThreadTotals, key: tuple[int, int, int], reading: GroupReading, cpu: int, time: int) -> int:
         """Book the difference to the reading before, up to a time; returns the run time in it."""

@@ -389,8 +389,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
     def _mark_ns(self) -> int | None:
         """The time of the latest mark before the shown moment; None if there is none."""
         cursor, frame = self.watch_state.cursor, self._shown_frame
-        ends = () if cursor is None or frame is None else [one.time_ns for one in cursor.marks
-                                                           if one.time_ns <= frame.newer.wall_ns]
+        ends = () if cursor is None or frame is None else [mark.time_ns for mark in cursor.marks
+                                                           if mark.time_ns <= frame.newer.wall_ns]
         return max(ends, default=None)
 
     @property
@@ -405,16 +405,17 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         end, mark = frame.newer.wall_ns, self._mark_ns
         begin = mark if self._span is TaskSpan.MARK and mark is not None else end - MINUTE_NS
         key = self._span, by, tree, mark if self._span is TaskSpan.MARK else None, self._newest is None
-        known, until, found = self._sum
+        known, until, joined_tasks = self._sum
         moves = not self.watch_state.in_past or bool(self.watch_state.play_state)
-        if key != known or found is None or not until <= end < until + (_SUM_EVERY_NS if moves else 1):
+        if key != known or joined_tasks is None or not until <= end < until + (_SUM_EVERY_NS if moves else 1):
             topology = self.watch_state.session.machine.topology
-            found = joined(self._intervals(begin, end), by, topology)
-            if found is not None and tree and self._newest is not None:  # who made whom, as known now
-                found = replace(found, snapshot=replace(found.snapshot, request=self._newest.snapshot.request,
-                                                        ancestry=self._newest.snapshot.ancestry))
-            self._sum = key, end, found
-        return found
+            joined_tasks = joined(self._intervals(begin, end), by, topology)
+            if joined_tasks is not None and tree and self._newest is not None:  # who made whom, as known now
+                joined_tasks = replace(joined_tasks,
+                                       snapshot=replace(joined_tasks.snapshot, request=self._newest.snapshot.request,
+                                                                      ancestry=self._newest.snapshot.ancestry))
+            self._sum = key, end, joined_tasks
+        return joined_tasks
 
     def _intervals(self, begin_ns: int, end_ns: int) -> Iterator[PastTasks]:
         """The tasks of the intervals that ended after one time and not after another."""
@@ -425,9 +426,9 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             times = cursor.timeline.times
             for time_ns in times[bisect_right(times, begin_ns):bisect_right(times, end_ns)]:
                 frame = cursor.timeline.frame(time_ns)
-                found = None if frame is None or frame.older is None else self._recorded(self.played.rows, frame)
-                if found is not None:
-                    yield found
+                intervals = None if frame is None or frame.older is None else self._recorded(self.played.rows, frame)
+                if intervals is not None:
+                    yield intervals
 
     def _said_of_span(self) -> str:
         """The heading that names the span of the numbers; "" for one interval."""
@@ -435,13 +436,14 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             return ""
         if self._span is TaskSpan.MARK:
             return f"SINCE THE MARK OF {time_of_day(self._mark_ns or 0)}"
-        seconds = max([0.0, *(one.seconds for one in (self._snapshot.reports if self._snapshot else ()))])
+        seconds = max([0.0, *(report.seconds for report in (self._snapshot.reports if self._snapshot else ()))])
         whole = seconds > MINUTE_NS / 1e9 - 2 * self.watch_state.interval
         return f"LAST MINUTE{'' if whole else f', {seconds:.0f} s of it watched'}"
 
     def action_span(self) -> None:
         """Show numbers of the last minute, since the mark, or of each interval again."""
-        spans = [one for one in TaskSpan if one in {TaskSpan.INTERVAL, self._span, TaskSpan.MINUTE} or self._mark_ns]
+        spans = [choice for choice in TaskSpan
+                 if choice in {TaskSpan.INTERVAL, self._span, TaskSpan.MINUTE} or self._mark_ns]
         self._choose_span(spans[(spans.index(self._span) + 1) % len(spans)])
 
     def _choose_span(self, span: TaskSpan) -> None:

@@ -71,12 +71,12 @@ def lane_segments(lane: Lane, cell: int) -> tuple[TextSegment, ...]:
     segments: list[TextSegment] = [(head, StyleRole.DIM if row.ended else StyleRole.PLAIN)]
     text, role = "", StyleRole.PLAIN
     for at, (stretch, word) in enumerate(zip(lane.stretches, place_texts(lane.stretches, cell), strict=True)):
-        mine = (" " * cell if at < lane.unwatched else word, StyleRole.DIM) if stretch is None else (
+        segment = (" " * cell if at < lane.unwatched else word, StyleRole.DIM) if stretch is None else (
             word, (FULL if stretch.share >= FILLED else THIN)[stretch.cpu % len(THIN)])
-        if mine[1] is not role and text:
+        if segment[1] is not role and text:
             segments.append((text, role))
             text = ""
-        text, role = text + mine[0], mine[1]
+        text, role = text + segment[0], segment[1]
     return (*segments, (text, role))
 
 
@@ -180,17 +180,17 @@ def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] =
     rows: list[TaskInputs] = []
     for report in live:
         joules = share_out(report, energy, topology) if kept.joules is None else kept.joules
-        found = [row for row in report.rows
-                 if (not row.ended or row.counts["run"]) and (cpu is None or cpu in row.loads)]
+        task_rows = [row for row in report.rows
+                     if (not row.ended or row.counts["run"]) and (cpu is None or cpu in row.loads)]
         if snapshot.request.tree:
-            found += still_rows(found, snapshot.ancestry)
+            task_rows += still_rows(task_rows, snapshot.ancestry)
         rows += [TaskInputs(row, report.seconds, report.numerics, joules.get(row.key), kept.looks, report.parallel)
-                 for row in found]
+                 for row in task_rows]
     rows.sort(key=lambda inputs: (inputs.row.pid or 0, inputs.row.tid or 0, inputs.row.name))
     table = RowTable(name, snapshot.request.by.value, columns, tuple(rows), judge_task(why),
                      lambda column, inputs: task_evidence(snapshot, why, inputs, column.id))
     lanes = [lane for lane in snapshot.lanes if cpu is None or cpu in lane.row.cpus]
-    tree = tree_of((one.row for one in rows), snapshot.ancestry) if snapshot.request.tree else None
+    tree = tree_of((row.row for row in rows), snapshot.ancestry) if snapshot.request.tree else None
     return TaskContent(table, kept.seq, why, lanes if snapshot.request.window else None, tree=tree, folded=folded)
 
 
@@ -256,9 +256,9 @@ class LanePainter(RowPainter[TaskInputs]):
               chosen: tuple[Hashable, int] | None) -> list[list[TextSegment]]:
         del geometry, chosen
         lanes = content.lanes if isinstance(content, TaskContent) and content.lanes is not None else {}
-        found = [lanes.get(str(line.row)) for line in lines]
+        line_lanes = [lanes.get(str(line.row)) for line in lines]
         return [[(" did not run in this window", StyleRole.DIM)] if lane is None
-            else list(lane_segments(lane, self.cell)) for lane in found]
+            else list(lane_segments(lane, self.cell)) for lane in line_lanes]
 
 
 def with_room(fixed: Sequence[Slot], moving: Sequence[Slot], width: int,

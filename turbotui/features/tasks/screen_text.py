@@ -141,19 +141,19 @@ def _facts(snapshot: TaskSnapshot, energy: Unavailable | None) -> list[str]:
     if not live or live[0].choice is None:
         return []
     choice, numerics = live[0].choice, live[0].numerics
-    found = [note for report in live if (note := report.unseen_note())]
-    found += [f"{choice.mode.value} · sampled {choice.when.value}"]
+    notes = [note for report in live if (note := report.unseen_note())]
+    notes += [f"{choice.mode.value} · sampled {choice.when.value}"]
     if energy is None:
-        found.append(f"~Watt is an {method(live[0])}")
+        notes.append(f"~Watt is an {method(live[0])}")
     if numerics.has_flops and numerics.note:
-        found.append(f"FLOPs and bytes: {numerics.note}")
-    found += dict.fromkeys(report.sampling for report in live if report.sampling)
+        notes.append(f"FLOPs and bytes: {numerics.note}")
+    notes += dict.fromkeys(report.sampling for report in live if report.sampling)
     if lost := max(report.waits_lost or 0 for report in live):
-        found.append(f"{lost:,} records of switches LOST: waits are too low")
+        notes.append(f"{lost:,} records of switches LOST: waits are too low")
     sets = max(report.set_count for report in live)
     if sets > 1:
-        found.append(multiplexing_sentence(sets))
-    return [*found, *(f"no {', '.join(ids)}: {sentence}" for sentence, ids in _missing(live, energy).items())]
+        notes.append(multiplexing_sentence(sets))
+    return [*notes, *(f"no {', '.join(ids)}: {sentence}" for sentence, ids in _missing(live, energy).items())]
 
 
 def _in_short(snapshot: TaskSnapshot, energy: Unavailable | None, *, mode: bool) -> list[str]:
@@ -193,7 +193,7 @@ def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inp
     numbers: list[tuple[str, ...]] = []
     remarks: list[str] = []
     report = None if inputs is None else next(
-        (one for one in snapshot.reports if one.application.name == inputs.row.application), None)
+        (report for report in snapshot.reports if report.application.name == inputs.row.application), None)
     if inputs is not None and report is not None:
         row = inputs.row
         for column in (*_SHOWN, *extra_columns(report.names, report.numerics.counters)):
@@ -215,7 +215,7 @@ def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inp
         if row.waits is not None and (total := sum(ran for _name, ran in row.waits.behind)):
             parts = ", ".join(f"{name} {ran / total:.0%}" for name, ran in row.waits.behind).replace("%", " %")
             remarks.append(f"on its CPU ran while it waited 0.1 ms or longer: {parts}")
-    sums = [f"{one.application.name}: {one.sums_sentence()}" for one in snapshot.reports if one.names]
+    sums = [f"{report.application.name}: {report.sums_sentence()}" for report in snapshot.reports if report.names]
     return CellEvidence(readings=tuple(numbers), remarks=(*remarks, *_facts(snapshot, energy), *sums))
 
 
@@ -233,28 +233,29 @@ def _how_counted(report: Report, estimated: frozenset[str]) -> str:
 _SOURCES: Final = {"switches": "context-switches", "run": "the time that the group was on a CPU, which is the run time"}
 
 
-def _short(one: Application) -> str:
-    if one.events:
-        return one.text
-    if one.everything:
+def _short(application: Application) -> str:
+    if application.events:
+        return application.text
+    if application.everything:
         return "everything"
-    if one.container:
-        return f"container {one.container}"
-    if one.cgroup is not None:
-        return f"control group {one.cgroup}"
-    if one.command and not one.name:
-        return f"the command {shlex.join(one.command)} and all that it starts"
-    return f"process {one.name}" if one.name.isdecimal() else one.text
+    if application.container:
+        return f"container {application.container}"
+    if application.cgroup is not None:
+        return f"control group {application.cgroup}"
+    if application.command and not application.name:
+        return f"the command {shlex.join(application.command)} and all that it starts"
+    return f"process {application.name}" if application.name.isdecimal() else application.text
 
 
 COMMAND: Final = "command"
 """What a person types for the command that runs beside the dashboard."""
 
 
-def word_of(one: Application) -> str:
+def word_of(application: Application) -> str:
     """An application in the words of the prompt."""
-    if one.command and not one.name:
+    if application.command and not application.name:
         return COMMAND
-    if one.container == one.name and not one.events:
-        return shlex.quote(f"container={one.container}")
-    return one.name if one.name == "all" or one.name.isdecimal() or one.name.startswith("/") else f"'{one.text}'"
+    if application.container == application.name and not application.events:
+        return shlex.quote(f"container={application.container}")
+    name = application.name
+    return name if name == "all" or name.isdecimal() or name.startswith("/") else f"'{application.text}'"

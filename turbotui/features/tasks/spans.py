@@ -33,12 +33,12 @@ def joined(intervals: Iterable[PastTasks], by: Grouping, topology: Topology) -> 
     interval whose energy is not known yet, as the first one, is shared out with the next; at the end it is left out.
     What is known of tasks beside their counts is that of the last interval.
     """
-    found: PastTasks | None = None
+    joined_tasks: PastTasks | None = None
     waiting: PastTasks | None = None  # for the energy of its time
     shares: dict[str, float] = {}
     lacking: set[str] = set()
-    for one in intervals:
-        rows = _grouped(one, by)
+    for interval in intervals:
+        rows = _grouped(interval, by)
         if rows is None:
             continue
         part = rows if waiting is None else _sum(waiting, rows)
@@ -51,10 +51,10 @@ def joined(intervals: Iterable[PastTasks], by: Grouping, topology: Topology) -> 
             lacking |= {row.key for row in report.rows if row.key not in joules and any(row.loads.values())}
             for key, used in joules.items():
                 shares[key] = shares.get(key, 0.0) + used
-        found = part if found is None else _sum(found, part)
-    if found is None:
+        joined_tasks = part if joined_tasks is None else _sum(joined_tasks, part)
+    if joined_tasks is None:
         return waiting
-    return replace(found, joules={key: used for key, used in shares.items() if key not in lacking})
+    return replace(joined_tasks, joules={key: used for key, used in shares.items() if key not in lacking})
 
 
 def _grouped(interval: PastTasks, by: Grouping) -> PastTasks | None:
@@ -73,12 +73,12 @@ def _rows(threads: Sequence[TaskRow], by: Grouping) -> tuple[TaskRow, ...]:
     members: dict[Hashable, list[TaskRow]] = {}
     for row in threads:
         members.setdefault(row.name if by is Grouping.COMMAND or row.pid is None else row.pid, []).append(row)
-    found = []
+    span_rows = []
     for rows in members.values():
         first = next((row for row in rows if row.tid == row.pid), rows[0])
         pid = first.pid if len({row.pid for row in rows}) == 1 else None
-        found.append(replace(merged(rows, first), pid=pid, tid=None))
-    return tuple(sorted(found, key=lambda row: -row.cpu_ns))
+        span_rows.append(replace(merged(rows, first), pid=pid, tid=None))
+    return tuple(sorted(span_rows, key=lambda row: -row.cpu_ns))
 
 
 def _sum(earlier: PastTasks, later: PastTasks) -> PastTasks:

@@ -104,15 +104,15 @@ class _Stretches:
 
     def overlap(self, start: int, end: int) -> int:
         """The share of a time span that lies in the stretches; 1 for an instant inside one."""
-        found, whole = 0, max(1, end - start)
+        shared, whole = 0, max(1, end - start)
         stop = max(end, start + 1)
         if self.threads and stop > self.since:
-            found += stop - max(start, self.since)
+            shared += stop - max(start, self.since)
         at = bisect_right(self._ends, start)
         while at < len(self._starts) and self._starts[at] < stop:
-            found += min(stop, self._ends[at]) - max(start, self._starts[at])
+            shared += min(stop, self._ends[at]) - max(start, self._starts[at])
             at += 1
-        return min(found, whole)
+        return min(shared, whole)
 
 
 class TaskRegions:
@@ -174,7 +174,8 @@ class TaskRegions:
 
     def _fold(self) -> None:
         seconds = {name: float(stretches.done_ns) for name, stretches in self._stretches.items()}
-        folded = self._kept.fold(seconds, seconds, {name for name, one in self._stretches.items() if one.threads})
+        folded = self._kept.fold(seconds, seconds,
+                                 {name for name, stretches in self._stretches.items() if stretches.threads})
         if folded:
             self._stretches = by_rows(self._stretches, folded, _Stretches.plus)
             self._counts = by_rows(self._counts, folded, _sums)
@@ -227,20 +228,20 @@ class TaskRegions:
         open_ns = {name: stretches.done_ns + (now - stretches.since if stretches.threads else 0)
                    for name, stretches in self._stretches.items()}
         of = self._rows()
-        nothing, found = [0.0] * len(self._names), []
-        entries = by_rows({name: one.entries for name, one in self._stretches.items()}, of, int.__add__)
+        nothing, rows = [0.0] * len(self._names), []
+        entries = by_rows({name: stretches.entries for name, stretches in self._stretches.items()}, of, int.__add__)
         lengths, every = by_rows(open_ns, of, int.__add__), by_rows(self._counts, of, _sums)
         shared, beside = by_rows(self._apportioned, of, int.__add__), by_rows(self._beside, of, _both)
         for name, entered in entries.items():
             counts = every.get(name, nothing)
             run = counts[self._run]
-            found.append(TaskRegion(
+            rows.append(TaskRegion(
                 name, entered, lengths[name] / 1e9,
                 dict(zip(self._names, counts, strict=True)) if self._sets == 1 else {},
                 run / self._whole if self._whole and self._sets == 1 else None,
                 1.0 if self._lost else min(1.0, shared.get(name, 0) / run) if run else 0.0,
                 None if window is None else beside.get(name, ParallelTime()), window))
-        return tuple(sorted(found, key=lambda row: (-row.counts.get(RUN, 0.0), -row.seconds, row.name)))
+        return tuple(sorted(rows, key=lambda row: (-row.counts.get(RUN, 0.0), -row.seconds, row.name)))
 
     def _rows(self) -> Mapping[str, str]:
         """The row of each region; only those with the longest run time have rows of their own."""
@@ -254,12 +255,12 @@ class TaskRegions:
                             unread=self._pipe.unread, strangers=self._pipe.strangers)
 
 
-def _both(one: ParallelTime, other: ParallelTime) -> ParallelTime:
-    return time_of_all((one, other))
+def _both(first: ParallelTime, other: ParallelTime) -> ParallelTime:
+    return time_of_all((first, other))
 
 
-def _sums(one: list[float], other: list[float]) -> list[float]:
-    return [count + more for count, more in zip(one, other, strict=True)]
+def _sums(first: list[float], other: list[float]) -> list[float]:
+    return [count + more for count, more in zip(first, other, strict=True)]
 
 
 def _count(name: str) -> Column[TaskRegion]:

@@ -168,8 +168,8 @@ def total_table(report: Report, aggregate: ApplicationTotals, joules: Mapping[st
         rows += [Total(AFTER, {name: max(0, value) for name, value in of_all_sets(aggregate, aggregate.tail).items()}),
                  Total(FINAL, of_all_sets(aggregate, aggregate.read))]
     if aggregate.set_count > 1:
-        for number, (one, read) in enumerate(zip(totals.sets, aggregate.reads, strict=True), 1):
-            rows.append(Total(f"set {number}: {SUM}", one))
+        for number, (total_set, read) in enumerate(zip(totals.sets, aggregate.reads, strict=True), 1):
+            rows.append(Total(f"set {number}: {SUM}", total_set))
             if read is not None:
                 rows.append(Total(f"set {number}: {FINAL}", read))
     rows.append(Total(SINCE_START, whole.everything, joined))
@@ -198,8 +198,8 @@ def of_all_sets(aggregate: ApplicationTotals, values: Sequence[int]) -> dict[str
 
 
 def _seconds(name: str, count: str, meaning: str) -> Column[Total]:
-    def seconds(one: Total) -> Value:
-        spent = one.counts.get(count)
+    def seconds(total: Total) -> Value:
+        spent = total.counts.get(count)
         return None if spent is None else spent / 1e9
 
     return Column(name, "s", 9, (count,), seconds, help=meaning, width=14)
@@ -214,16 +214,16 @@ BOTH_TOGETHER: Final = Unavailable(Reason.NOT_READ, "perf has the number 0 for t
 """Why the two parts have no counts beside their times."""
 
 
-def _judged_total(column: Column[Total], one: Total, value: Value) -> Cell:
+def _judged_total(column: Column[Total], total: Total, value: Value) -> Cell:
     if value is not None:
-        return Cell(value, estimated=not one.estimated.isdisjoint(column.needs))
+        return Cell(value, estimated=not total.estimated.isdisjoint(column.needs))
     if column.needs == (ENERGY,):
         return Cell(None, Unavailable(Reason.NOT_READ, "energy is shared out among rows and what is in no row"))
-    if one.what in (IDLE_PART, OUTSIDE_PART):
+    if total.what in (IDLE_PART, OUTSIDE_PART):
         return Cell(None, BOTH_TOGETHER)
-    if all(name in one.counts for name in column.needs):
+    if all(name in total.counts for name in column.needs):
         return Cell(None, Unavailable(Reason.NEVER_RAN, NOT_SCHEDULED))
-    if one.what == USED:
+    if total.what == USED:
         return Cell(None, Unavailable(Reason.NOT_READ, "wait4(2) tells CPU time alone"))
     if column.needs == (CPU_TIME,):
         return Cell(None, Unavailable(Reason.NOT_READ, "CPU time of the clock is no counter: see Clock_s"))

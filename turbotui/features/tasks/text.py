@@ -102,8 +102,8 @@ class TaskInterval:
     @property
     def tables(self) -> tuple[AnyTable, ...]:
         """The table of tasks, the table of their totals, and that of regions where a command marked some."""
-        found = () if self.regions is None else self.regions.found(self.report.parallel)
-        regions = (region_table(found),) if found else ()
+        region_rows = () if self.regions is None else self.regions.found(self.report.parallel)
+        regions = (region_table(region_rows),) if region_rows else ()
         return self.tasks, total_table(self.report, self.aggregate, self.joules), *self.cpu_waits, *regions
 
     @property
@@ -292,7 +292,7 @@ def timeline_lines(table: TaskInterval, width: int, *, colour: bool) -> list[str
     for row in rows:
         line = timeline.line(row.serials, timeline.start, timeline.end + 1, places)
         lines.append(f"{flush_left(_name(row), names)}  " + "".join(
-            _place(one, text, colour=colour) for one, text in zip(line, place_texts(line, cell), strict=True)))
+            _place(stretch, text, colour=colour) for stretch, text in zip(line, place_texts(line, cell), strict=True)))
     return [*lines, *_serial_lines(table, {serial: row for row in rows for serial in row.serials})]
 
 
@@ -301,7 +301,7 @@ def _serial_lines(table: TaskInterval, rows: Mapping[int, TaskRow]) -> Iterator[
     watch = table.parallel
     if watch is None or not (stretches := watch.slices.longest_stretches()):
         return
-    longest = sorted(sorted(stretches, key=lambda one: -one.ran)[:_STRETCHES])
+    longest = sorted(sorted(stretches, key=lambda stretch: -stretch.ran)[:_STRETCHES])
     yield f"# the {len(longest)} longest stretches in which one thread ran alone, and what the others waited for"
     for stretch in longest:
         row = rows.get(stretch.thread)

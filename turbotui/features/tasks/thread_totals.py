@@ -169,9 +169,9 @@ def places_of(mask: int) -> Iterator[int]:
     return (cpu for cpu in range(mask.bit_length()) if mask >> cpu & 1)
 
 
-def added(one: LoadByCpu | None, other: LoadByCpu | None) -> LoadByCpu | None:
+def added(first: LoadByCpu | None, other: LoadByCpu | None) -> LoadByCpu | None:
     """Add two loads."""
-    return one if other is None else other.copy() if one is None else one.plus(other)
+    return first if other is None else other.copy() if first is None else first.plus(other)
 
 
 @dataclass(frozen=True, slots=True)

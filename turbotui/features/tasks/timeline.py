@@ -131,7 +131,7 @@ class Timeline:
         A bin belongs to the place that its middle lies in, so places narrower than a bin stay empty now and then.
         """
         span = max(1, end - start)
-        found: list[dict[int, int]] = [{} for _ in range(places)]
+        busy: list[dict[int, int]] = [{} for _ in range(places)]
         early = start // self.bin_ns - _OUT_OF_ORDER
         for thread in threads:
             for (number, cpu), ran in reversed(self._lines.get(thread, {}).items()):
@@ -139,9 +139,9 @@ class Timeline:
                     break  # bins are added in the order of time, but for rings that were taken one after the other
                 place = (number * self.bin_ns + self.bin_ns // 2 - start) * places // span
                 if 0 <= place < places:
-                    found[place][cpu] = found[place].get(cpu, 0) + ran
+                    busy[place][cpu] = busy[place].get(cpu, 0) + ran
         length = span / places
-        return [_stretch(by_cpu, length) for by_cpu in found]
+        return [_stretch(by_cpu, length) for by_cpu in busy]
 
     def slices(self) -> Iterator[RunSlice]:
         """Return when each thread ran, CPU by CPU in the order of time.
@@ -174,25 +174,25 @@ class Timeline:
         order = sorted(ran, key=lambda thread: (thread != first, thread in following, -ran[thread], thread))
         whole = sum(ran.values())
         scale = min(1.0, self.bin_ns / whole) if whole else 0.0  # threads that leave and come overlap by some ns
-        found, at = [], 0.0
+        columns, at = [], 0.0
         for thread in order:
             length = ran[thread] * scale
             if thread in following and thread == order[-1] and (thread != first or len(order) == 1):
                 at = self.bin_ns - length  # it goes on in the next bin
-            found.append((begin + round(at), begin + round(at + length), thread))
+            columns.append((begin + round(at), begin + round(at + length), thread))
             at += length
-        return found
+        return columns
 
     def running(self, start: int, end: int, places: int) -> list[float]:
         """The mean number of threads that ran in each cell of the window from `start` to `end`."""
         span = max(1, end - start)
-        found = [0] * places
+        running = [0] * places
         for bins in self._lines.values():
             for (number, _cpu), ran in bins.items():
                 place = (number * self.bin_ns + self.bin_ns // 2 - start) * places // span
                 if 0 <= place < places:
-                    found[place] += ran
-        return [ran * places / span for ran in found]
+                    running[place] += ran
+        return [ran * places / span for ran in running]
 
     def _coarsen(self) -> None:
         self.bin_ns *= 2
@@ -234,5 +234,5 @@ def place_texts(stretches: Sequence[Stretch | None], cell: int) -> Iterator[str]
 def _stretch(by_cpu: dict[int, int], length: float) -> Stretch | None:
     if not by_cpu:
         return None
-    cpu = max(by_cpu, key=lambda one: (by_cpu[one], -one))
+    cpu = max(by_cpu, key=lambda number: (by_cpu[number], -number))
     return Stretch(cpu, min(1.0, sum(by_cpu.values()) / length), len(by_cpu) > 1)

@@ -144,7 +144,7 @@ class TotalsTable:
             return None
         self._look_at_roots()
         keys = ((root, tid) for root in (-1, *self._with_sets))
-        return next((one for key in keys if (one := self._merged.get(key)) is not None), None)
+        return next((merged for key in keys if (merged := self._merged.get(key)) is not None), None)
 
     def of_threads(self) -> list[ThreadTotals]:
         """Return the entries of threads that live, or ended a little while ago."""
@@ -152,7 +152,8 @@ class TotalsTable:
 
     def nameless(self) -> list[tuple[int, int]]:
         """Return the living processes and threads whose names are unknown."""
-        return [(one.pid, one.tid) for one in self._entries.values() if not one.name and not one.ended and one.pid > 0]
+        return [(entry.pid, entry.tid) for entry in self._entries.values()
+                if not entry.name and not entry.ended and entry.pid > 0]
 
     def entries(self) -> list[ThreadTotals]:
         """The entries of all threads; a thread id that was reused has several.
@@ -300,7 +301,7 @@ class TotalsTable:
         early = self._early.pop(entry.serial, None)
         if early is not None:
             before = self._early.get(owner.serial, [0] * len(early))
-            self._early[owner.serial] = [one + more for one, more in zip(before, early, strict=True)]
+            self._early[owner.serial] = [count + more for count, more in zip(before, early, strict=True)]
         return owner
 
     def _silence(self, key: tuple[int, int], moved: dict[int, int]) -> None:

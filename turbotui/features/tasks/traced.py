@@ -125,15 +125,16 @@ class _RecordedTrace:
             # an interval that begins with the first mark, or later, has all of the totals
             before = RegionTotals() if totals.seconds * 1e9 <= end_ns - start_ns else totals
         self._regions = totals
-        known = {one.name: one for one in before.regions}
-        for one in totals.regions:
-            earlier = known.get(one.name)
-            seconds = one.seconds - (0.0 if earlier is None else earlier.seconds)
+        known = {region.name: region for region in before.regions}
+        for region in totals.regions:
+            earlier = known.get(region.name)
+            seconds = region.seconds - (0.0 if earlier is None else earlier.seconds)
             if seconds > 0:
                 self._notes[_REGION_ORDER] = None
-                entered = one.entries - (0 if earlier is None else earlier.entries)
-                marks = {"marks": ESTIMATED.name} if one.apportioned else {}
-                yield TraceSlice(REGIONS, one.name, one.name, start_ns, min(end_ns, start_ns + round(seconds * 1e9)),
+                entered = region.entries - (0 if earlier is None else earlier.entries)
+                marks = {"marks": ESTIMATED.name} if region.apportioned else {}
+                yield TraceSlice(REGIONS, region.name, region.name, start_ns,
+                                 min(end_ns, start_ns + round(seconds * 1e9)),
                                  {"entered": entered, **marks})
 
     def notes(self) -> Iterator[str]:
@@ -219,8 +220,8 @@ def recorded_lines(journal: Journal, frames: Iterable[Frame]) -> Iterator[str]:
             host = journal.machine.host
             events.instant(Envelope(host.name, host.kind, began_ns).label, began_ns, "trace")
         end_ns = frame.newer.wall_ns
-        for one in recorded.slices(frame, _MOST_OF_INTERVAL):
-            events.slice(one)
+        for drawn in recorded.slices(frame, _MOST_OF_INTERVAL):
+            events.slice(drawn)
         if any(recorded.notes()):
             yield from events.take()
     if not any(recorded.notes()):

@@ -142,14 +142,15 @@ def _applications(arguments: argparse.Namespace) -> list[Application]:
     if arguments.app:
         if arguments.event:
             raise UsageError("--event belongs to --pid, --cgroup, --all and a command: an --app has its own events=")
-        found = [parse_application(text) for text in arguments.app]
-        refuse_duplicates(found)
+        applications = [parse_application(text) for text in arguments.app]
+        refuse_duplicates(applications)
     else:
-        found = [Application("", tuple(arguments.pid or ()), arguments.cgroup, arguments.all, tuple(arguments.command),
-                             ",".join(arguments.event), arguments.container or "")]
-    if arguments.machine is not None and any(application.command for application in found):
+        applications = [Application("", tuple(arguments.pid or ()), arguments.cgroup, arguments.all,
+                                    tuple(arguments.command),
+                                    ",".join(arguments.event), arguments.container or "")]
+    if arguments.machine is not None and any(application.command for application in applications):
         raise UsageError("a command runs on this machine, not on a simulated one: leave --machine out")
-    return found
+    return applications
 
 
 class _Watch:
@@ -193,9 +194,9 @@ class _Watch:
     def _run(self, watching: WatchedApplications, seen: Observation, held: Mapping[str, HeldCommand],
              pipe: MarkPipe | None) -> int:
         for application in self._applications:
-            one = watching.add(application, child=held[application.name].pid if application.command else None)
+            watched = watching.add(application, child=held[application.name].pid if application.command else None)
             if pipe is not None:
-                one.mark_regions(pipe, self._machine.host)
+                watched.mark_regions(pipe, self._machine.host)
         sources = tuple(source for source in SOURCES if source.id in ENERGY_SOURCES)
         session = Session(self._machine, sources, max(_FIRST, min(1.0, (self._interval or 4.0) / 4)), LinuxHost())
         meter = EnergyMeter(session.capabilities)
@@ -236,8 +237,8 @@ class _Watch:
         while not self._ended and not self._signal:
             due = None if self._interval is None else began + slot * self._interval
             rounds(math.inf if due is None else max(0.0, due - time.monotonic()))
-            self._ended |= all(watching.gone(one) if one.application.name not in held
-                               else held[one.application.name].poll() is not None for one in watching.watched)
+            self._ended |= all(watching.gone(watched) if watched.application.name not in held
+                               else held[watched.application.name].poll() is not None for watched in watching.watched)
             if due is not None and (time.monotonic() >= due or self._ended):
                 number += 1
                 if self._interval is not None:
@@ -253,13 +254,13 @@ class _Watch:
         watching.finish()
         self._show(watching, meter, None)
         self._end_output()
-        for one in seen.running if self._signal else ():
-            print(f"turbotui: {one.name} (process {one.pid}) goes on: it did not end by "
+        for running_command in seen.running if self._signal else ():
+            print(f"turbotui: {running_command.name} (process {running_command.pid}) goes on: it did not end by "
                   f"{signal.Signals(self._signal).name}", file=sys.stderr)
         if self._signal and (seen.running or not seen.commands):
             # Ctrl-C is how people end what has no end of its own
             return signal_status(self._signal) if seen.running or self._signal != signal.SIGINT else 0
-        return next((status for one in seen.commands if (status := one.status) is not None), 0)
+        return next((status for command in seen.commands if (status := command.status) is not None), 0)
 
     def _end_output(self) -> None:
         if self._writer is not None:
@@ -271,13 +272,14 @@ class _Watch:
         energy = meter.take()
         self._spent = self._spent.plus(energy)
         energy = self._spent if number is None else energy
-        for one in watching.watched:
-            report: Report = watching.report(one, self._by, whole=number is None)
+        for watched in watching.watched:
+            report: Report = watching.report(watched, self._by, whole=number is None)
             joules = share_out(report, energy, self._machine.topology)
-            earlier = StartTotals() if number is None else self._so_far.get(one.application.name, StartTotals())
-            shown = TaskInterval(report, one.aggregate, number, joules, energy, self._by, self._machine.host, earlier,
-                                 TaskLooks(self._facts), one.parallel, one.regions if number is None else None)
-            self._so_far[one.application.name] = shown.so_far()
+            earlier = StartTotals() if number is None else self._so_far.get(watched.application.name, StartTotals())
+            shown = TaskInterval(report, watched.aggregate, number, joules, energy, self._by, self._machine.host,
+                                 earlier,
+                                 TaskLooks(self._facts), watched.parallel, watched.regions if number is None else None)
+            self._so_far[watched.application.name] = shown.so_far()
             if self._trace is not None:
                 if number is None:
                     self._trace.add(shown)
@@ -285,7 +287,7 @@ class _Watch:
             if self._writer is not None:
                 self._writer.write(shown.envelope, shown.tables)
                 continue
-            printed = self._said.setdefault(one.application.name, set())
+            printed = self._said.setdefault(watched.application.name, set())
             print("\n".join(as_text(shown, printed, terminal_room())))
             printed.update(notes(shown))
             if self._arguments.timeline:

@@ -124,10 +124,10 @@ class WaitWatch:
             group_of: gives the control group of a thread where rows are groups, which wait behind each other; None
                 where rows wait behind threads.
         """
-        found = list(rows)
+        waiting_rows = list(rows)
         if not (self._intervals.known or whole):
-            return found
-        row_threads = [[threads[serial] for serial in row.serials if serial in threads] for row in found]
+            return waiting_rows
+        row_threads = [[threads[serial] for serial in row.serials if serial in threads] for row in waiting_rows]
         if not self._complete and not again:
             self._read_delays([thread for each in row_threads for thread in each])
         waited = self._everything if whole else self._interval
@@ -137,18 +137,19 @@ class WaitWatch:
             return self._name(tid) if group is None else group.text
 
         return [replace(row, waits=self._waits(each, waited, name, whole=whole))
-                for row, each in zip(found, row_threads, strict=True)]
+                for row, each in zip(waiting_rows, row_threads, strict=True)]
 
     def _waits(self, threads: Collection[Thread], waited: Mapping[int, WaitSums], name: Callable[[int], str], *,
                whole: bool) -> Waits:
-        known = None if self._times is None else all_of(waited[one.tid] for one in threads if one.tid in waited)
+        known = None if self._times is None else all_of(waited[thread.tid]
+                                                        for thread in threads if thread.tid in waited)
         delays = [delay for thread in threads if (delay := self._delay(thread, whole=whole)) is not None]
         pusher = known.pusher if known is not None else None
         behind = () if known is None else _behind(known, name)
         return Waits(
             known,
-            sum(one.waited for one in delays) if delays else None,
-            sum(one.slices for one in delays) if delays else None,
+            sum(delay.waited for delay in delays) if delays else None,
+            sum(delay.slices for delay in delays) if delays else None,
             "" if pusher is None else name(pusher),
             self._sleeping(threads),
             self._why_no_records,
@@ -167,10 +168,10 @@ class WaitWatch:
     def _sleeping(self, threads: Collection[Thread]) -> str:
         """Return the most frequent reason of sleep among a row's threads, of those that are examined; "" if unknown."""
         words: Counter[str] = Counter()
-        for one in itertools.islice(threads, _OF_A_ROW):
-            if one not in self._slept and len(self._slept) < _MOST_ASKED:
-                self._slept[one] = sleeps_in(self._host, one.pid, one.tid)
-            words[self._slept.get(one, "")] += 1
+        for thread in itertools.islice(threads, _OF_A_ROW):
+            if thread not in self._slept and len(self._slept) < _MOST_ASKED:
+                self._slept[thread] = sleeps_in(self._host, thread.pid, thread.tid)
+            words[self._slept.get(thread, "")] += 1
         del words[""]
         return words.most_common(1)[0][0] if words else ""
 
@@ -200,16 +201,16 @@ class WaitWatch:
 
     def _all_delays(self) -> dict[Thread, Delay]:
         """Read schedstat of every thread that this user may inspect."""
-        found: dict[Thread, Delay] = {}
+        delays: dict[Thread, Delay] = {}
         for pid in processes(self._host):
             for tid in threads_of(self._host, pid):
                 read = run_delay(self._host, pid, tid)
                 if read is not None:
-                    found[Thread(pid, tid)] = Delay(*read)
-        return found
+                    delays[Thread(pid, tid)] = Delay(*read)
+        return delays
 
 
 def _behind(waited: WaitSums, name: Callable[[int], str]) -> tuple[tuple[str, int], ...]:
     """Who ran while threads waited, by name, the longest first."""
-    most = heapq.nlargest(_MOST_ADDED, waited.behind.items(), key=lambda one: one[1])
+    most = heapq.nlargest(_MOST_ADDED, waited.behind.items(), key=lambda pushed: pushed[1])
     return behind_of_all(((name(tid), ran),) for tid, ran in most)

@@ -111,8 +111,9 @@ class WatchedApplication:
                 self.gap_ns = gap if self.gap_ns is None else min(gap, self.gap_ns)
             self.unfound += len(aggregator.forked) * (aggregator.choice.mode is Mode.THREADS)
             aggregator.children -= reader.find_threads((*self.pids, *aggregator.children))
-        found = self.readers[0].followed if any(aggregator.forked for aggregator in self.aggregators) else frozenset()
-        self.missed += len(frozenset[int]().union(*(aggregator.forked for aggregator in self.aggregators)) - found)
+        followed = self.readers[0].followed if any(aggregator.forked
+                                                   for aggregator in self.aggregators) else frozenset()
+        self.missed += len(frozenset[int]().union(*(aggregator.forked for aggregator in self.aggregators)) - followed)
         for aggregator in self.aggregators:
             aggregator.forked.clear()
         self.taken_ns = now_ns
@@ -207,8 +208,8 @@ class WatchedApplication:
     @property
     def early(self) -> float:
         """Return the seconds of run time that were added in this interval but happened before it."""
-        return (sum(one[aggregator.names.index(RUN)] for aggregator in self.aggregators
-            for one in aggregator.early().values()) / 1e9)
+        return (sum(counts[aggregator.names.index(RUN)] for aggregator in self.aggregators
+            for counts in aggregator.early().values()) / 1e9)
 
     def next_slice(self, now_ns: int) -> None:
         """Switch to the next event set when it is due, but not before the first sample."""
@@ -246,20 +247,20 @@ def slice_for(interval_ns: int, sets: int) -> int:
 
 def moved_marks(marks: Mapping[int, Mark], moved: Mapping[int, int]) -> dict[int, Mark]:
     """Return the marks of an instant after entries have been merged."""
-    found = dict(marks)
+    late = dict(marks)
     for old, home in moved.items():
-        mark = found.pop(old, None)
+        mark = late.pop(old, None)
         if mark is not None:
-            found[home] = found[home].plus(mark) if home in found else mark
-    return found
+            late[home] = late[home].plus(mark) if home in late else mark
+    return late
 
 
 def late_marks(marks: Mapping[int, Mark], early: Mapping[int, Sequence[int]]) -> Mapping[int, Mark]:
     """Return the marks of an instant with counts that were added later but happened before it."""
     if not early:
         return marks
-    found = dict(marks)
+    late = dict(marks)
     for serial, counts in early.items():
         more = Mark(tuple(counts), 0)
-        found[serial] = found[serial].plus(more) if serial in found else more
-    return found
+        late[serial] = late[serial].plus(more) if serial in late else more
+    return late

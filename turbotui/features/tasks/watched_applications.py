@@ -99,27 +99,28 @@ class WatchedApplications:
             self._loads.close()
             self._loads = None
 
-    def _watch_parallel(self, one: WatchedApplication) -> None:
-        one.watch_parallel(self._parallel, len(self._present()), drawn=self._drawn and not self._live,
-                           simulated=self._host.kind is not HostKind.REAL)
+    def _watch_parallel(self, watched: WatchedApplication) -> None:
+        watched.watch_parallel(self._parallel, len(self._present()), drawn=self._drawn and not self._live,
+                               simulated=self._host.kind is not HostKind.REAL)
 
-    def _with_loads(self, rows: list[TaskRow], one: WatchedApplication, *, whole: bool, again: bool) -> list[TaskRow]:
+    def _with_loads(self, rows: list[TaskRow], watched: WatchedApplication, *, whole: bool,
+                    again: bool) -> list[TaskRow]:
         """Return the rows with the sampled loads of their threads, if loads are sampled."""
         if self._loads is None:
             return rows
         if not again:
-            self._loads.end_interval(id(one))
-        return self._loads.rows(rows, one.aggregate.threads(), whole=whole)
+            self._loads.end_interval(id(watched))
+        return self._loads.rows(rows, watched.aggregate.threads(), whole=whole)
 
-    def _with_waits(self, rows: list[TaskRow], one: WatchedApplication, by: Grouping, *, whole: bool,
+    def _with_waits(self, rows: list[TaskRow], watched: WatchedApplication, by: Grouping, *, whole: bool,
                     again: bool) -> list[TaskRow]:
         """Return the rows with the waits of their tasks, if waits are read."""
         if self._waits is None:
             return [replace(row, waits=SIMULATED) for row in rows] if self._waits_wanted else rows
         if not again:
-            self._waits.end_interval(id(one), one.taken_ns)
-        return self._waits.rows(rows, one.aggregate.threads(), whole=whole, again=again,
-                                group_of=self.family(one).group if by is Grouping.UNIT else None)
+            self._waits.end_interval(id(watched), watched.taken_ns)
+        return self._waits.rows(rows, watched.aggregate.threads(), whole=whole, again=again,
+                                group_of=self.family(watched).group if by is Grouping.UNIT else None)
 
     def add(self, application: Application, *, child: int | None = None) -> WatchedApplication:
         """Open the counters of an application.
@@ -140,17 +141,17 @@ class WatchedApplications:
         pids = application.pids if child is None else (child,)
         chosen = self._choose(application, pids)
         try:
-            one = self._opened(application, chosen, pids, on_exec=child is not None)
+            watched = self._opened(application, chosen, pids, on_exec=child is not None)
         except MachineError:
             if len(chosen.sets) == 1:
                 raise
             # fewer numbers are better than none where descriptors or memory do not suffice for every set
-            one = self._opened(application, chosen.first_only(self._machine), pids, on_exec=child is not None)
+            watched = self._opened(application, chosen.first_only(self._machine), pids, on_exec=child is not None)
         if self._waits is not None and not self.watched:
-            self._waits.forget(one.opened_ns)
-        self.watched.append(one)
-        self._watch_parallel(one)
-        return one
+            self._waits.forget(watched.opened_ns)
+        self.watched.append(watched)
+        self._watch_parallel(watched)
+        return watched
 
     def _opened(self, application: Application, chosen: ChosenSets, pids: tuple[int, ...], *,
                 on_exec: bool) -> WatchedApplication:
@@ -170,7 +171,7 @@ class WatchedApplications:
             scheduled=scheduled) for choice, reader in zip(sets, readers, strict=True))
         now = self._host.now_ns()
         nothing: Marks = ({},) * len(sets)
-        one = WatchedApplication(application, readers, aggregators, ApplicationTotals(aggregators), chosen.numerics,
+        watched = WatchedApplication(application, readers, aggregators, ApplicationTotals(aggregators), chosen.numerics,
             pids, None, now, nothing, now, nothing, now, taken_ns=now)
         try:
             if scheduled:
@@ -179,23 +180,23 @@ class WatchedApplications:
             for number, reader in enumerate(readers):
                 if number:
                     reader.rest()
-                one.folder = self._aim(one, reader, on_exec=on_exec and not number)
+                watched.folder = self._aim(watched, reader, on_exec=on_exec and not number)
             if sets[0].mode is Mode.CPUS or (sets[0].mode is Mode.PROC and application.everything):
-                self._begin_whole_cpus(one)
+                self._begin_whole_cpus(watched)
             for aggregator in aggregators:
-                self._name_all(aggregator, one)
+                self._name_all(aggregator, watched)
         except BaseException:
             for reader in readers:
                 reader.close()
             raise
-        return one
+        return watched
 
-    def _begin_whole_cpus(self, one: WatchedApplication) -> None:
+    def _begin_whole_cpus(self, watched: WatchedApplication) -> None:
         """Begin the time of whole CPUs, whose counters have begun together when all were open."""
-        one.opened_ns = one.marked_ns = one.before_ns = one.taken_ns = self._host.now_ns()
+        watched.opened_ns = watched.marked_ns = watched.before_ns = watched.taken_ns = self._host.now_ns()
         sight = self.facts.sight
-        if sight.nested or one.aggregate.choice.mode is Mode.PROC:
-            one.idle = IdleTimes(self._host, self._cpus, known=sight.times and one.folder is None)
+        if sight.nested or watched.aggregate.choice.mode is Mode.PROC:
+            watched.idle = IdleTimes(self._host, self._cpus, known=sight.times and watched.folder is None)
 
     @property
     def pause(self) -> float:
@@ -223,27 +224,27 @@ class WatchedApplications:
             for application in self.watched:
                 self._read_times(application, whole=False)
 
-    def _waiting_for(self, one: WatchedApplication) -> dict[int, str]:
+    def _waiting_for(self, watched: WatchedApplication) -> dict[int, str]:
         """What threads that are off their CPUs wait for at this moment, by the number of their entry."""
-        found: dict[int, str] = {}
-        for entry in islice((entry for entry in one.aggregators[0].entries() if entry.tid > 0 and not entry.ended),
+        reasons: dict[int, str] = {}
+        for entry in islice((entry for entry in watched.aggregators[0].entries() if entry.tid > 0 and not entry.ended),
                             _MOST_LOOKED_AT):
             word = sleeps_in(self._host, entry.pid, entry.tid)
             if not word and (stat := self.facts.stat(entry.pid, entry.tid)) is not None and stat.state == "R":
                 word = "a CPU"
             if word:
-                found[entry.serial] = word
-        return found
+                reasons[entry.serial] = word
+        return reasons
 
-    def gone(self, one: WatchedApplication) -> bool:
+    def gone(self, watched: WatchedApplication) -> bool:
         """Tell whether all processes of the application have ended, including zombies."""
         if self._host.kind is not HostKind.REAL:
             return False
-        if one.folder is not None:
-            return not self._host.exists(one.folder)
-        return bool(one.pids) and all(has_ended(self._host, pid) for pid in one.pids)
+        if watched.folder is not None:
+            return not self._host.exists(watched.folder)
+        return bool(watched.pids) and all(has_ended(self._host, pid) for pid in watched.pids)
 
-    def report(self, one: WatchedApplication, by: Grouping, *, whole: bool = False, again: bool = False) -> Report:
+    def report(self, watched: WatchedApplication, by: Grouping, *, whole: bool = False, again: bool = False) -> Report:
         """End the interval, and return its rows.
 
         Args:
@@ -251,73 +252,73 @@ class WatchedApplications:
             whole: since the beginning, ending nothing.
             again: from the beginning of the interval before, ending nothing: the same interval in another light.
         """
-        self._name_nameless(one)
+        self._name_nameless(watched)
         if not again:
-            self._read_times(one, whole=True)
+            self._read_times(watched, whole=True)
         if not again and not whole:
-            one.end()
-        since, since_ns = (one.before, one.before_ns) if again else (one.since, one.marked_ns)
-        before = None if whole or again else one.before
-        rows = one.aggregate.rows(by, None if whole else since, one.application.name, before)
+            watched.end()
+        since, since_ns = (watched.before, watched.before_ns) if again else (watched.since, watched.marked_ns)
+        before = None if whole or again else watched.before
+        rows = watched.aggregate.rows(by, None if whole else since, watched.application.name, before)
         if by is Grouping.UNIT:
-            rows = by_group(rows, self.family(one).group)
-        apart = one.aggregate.apart(None if whole else since)
-        if one.idle is not None:
+            rows = by_group(rows, self.family(watched).group)
+        apart = watched.aggregate.apart(None if whole else since)
+        if watched.idle is not None:
             if not again and not whole:
-                one.idle.end()
-            apart = self._apart_by_idle_time(one, apart, rows, one.idle.spent(whole=whole, again=again),
-                                             one.taken_ns - (one.opened_ns if whole else since_ns))
-        sets = one.aggregate.totals(None if whole else since).sets
-        seconds = (one.taken_ns - (one.opened_ns if whole else since_ns)) / 1e9
-        early = 0.0 if whole or again else one.early
-        rows = self._with_waits(rows, one, by, whole=whole, again=again)
-        rows = self._with_loads(rows, one, whole=whole, again=again)
-        if one.parallel is not None:
+                watched.idle.end()
+            apart = self._apart_by_idle_time(watched, apart, rows, watched.idle.spent(whole=whole, again=again),
+                                             watched.taken_ns - (watched.opened_ns if whole else since_ns))
+        sets = watched.aggregate.totals(None if whole else since).sets
+        seconds = (watched.taken_ns - (watched.opened_ns if whole else since_ns)) / 1e9
+        early = 0.0 if whole or again else watched.early
+        rows = self._with_waits(rows, watched, by, whole=whole, again=again)
+        rows = self._with_loads(rows, watched, whole=whole, again=again)
+        if watched.parallel is not None:
             if not again:
-                one.parallel.end_interval(one.unseen_switches())
-            rows = one.parallel.rows(rows, whole=whole)
+                watched.parallel.end_interval(watched.unseen_switches())
+            rows = watched.parallel.rows(rows, whole=whole)
         if not whole and not again:
-            one.slice_ns = slice_for(one.taken_ns - one.marked_ns, len(one.readers))
-            one.begin()
-        aggregate = one.aggregate
+            watched.slice_ns = slice_for(watched.taken_ns - watched.marked_ns, len(watched.readers))
+            watched.begin()
+        aggregate = watched.aggregate
         return Report(
-            one.application,
+            watched.application,
             aggregate.choice,
-            one.numerics,
+            watched.numerics,
             tuple(rows),
             seconds,
             aggregate.lost,
             aggregate.throttled,
-            sum(reader.damaged for reader in one.readers),
-            one.missed,
-            self.gone(one),
+            sum(reader.damaged for reader in watched.readers),
+            watched.missed,
+            self.gone(watched),
             "",
             aggregate.names,
             aggregate.set_count,
             early,
             sets,
             apart,
-            one.used_ns,
+            watched.used_ns,
             (0 if self._waits is None else self._waits.lost) if self._waits_wanted else None,
             "" if self._loads is None else self._loads.sentence(),
             {} if self._waits is None else self._waits.cpu_waits(whole=whole),
-            None if one.parallel is None else one.parallel.window(whole=whole),
-            None if one.idle is None else
+            None if watched.parallel is None else watched.parallel.window(whole=whole),
+            None if watched.idle is None else
             self.facts.sight.why if aggregate.choice.mode is Mode.CPUS else self.facts.sight.unseen,
         )
 
-    def _apart_by_idle_time(self, one: WatchedApplication, apart: dict[str, Apart], rows: Sequence[TaskRow],
+    def _apart_by_idle_time(self, watched: WatchedApplication, apart: dict[str, Apart], rows: Sequence[TaskRow],
                             idle_ns: int | None, span_ns: int) -> dict[str, Apart]:
         """What is in no row, where only /proc/stat knows for how long the CPUs idled."""
-        if one.aggregate.choice.mode is Mode.CPUS:
-            return idle_apart(apart, idle_ns, by_cycles="cycles" in one.aggregate.names)
+        if watched.aggregate.choice.mode is Mode.CPUS:
+            return idle_apart(apart, idle_ns, by_cycles="cycles" in watched.aggregate.names)
         rest = max(0, span_ns * len(self._cpus) - sum(row.counts[RUN] for row in rows))
         word = MEANWHILE_PART if self.facts.sight.unseen is None else OUTSIDE_PART
         return rest_apart(rest, idle_ns, self._cpus, word)
 
-    def family(self, one: WatchedApplication, known: Mapping[int, Stat] | None = None) -> Lineage:
+    def family(self, watched: WatchedApplication, known: Mapping[int, Stat] | None = None) -> Lineage:
         """Return the present ancestry of an application's processes, of which some states may be known already."""
-        return Lineage(self.facts, one.aggregators[0].births, known)
+        return Lineage(self.facts, watched.aggregators[0].births, known)
 
     def finish(self) -> None:
         """Stop counting, and process the last read of every counter."""
@@ -370,25 +371,25 @@ class WatchedApplications:
                     if self._switches is not None:
                         self._switches.known(tid, self._host.now_ns())
 
-    def _read_times(self, one: WatchedApplication, *, whole: bool) -> None:
-        for aggregator in one.aggregators:
+    def _read_times(self, watched: WatchedApplication, *, whole: bool) -> None:
+        for aggregator in watched.aggregators:
             if aggregator.time is not None:
-                children = one.pids if one.application.command and one.used_ns is None else ()
+                children = watched.pids if watched.application.command and watched.used_ns is None else ()
                 self._stats.look(aggregator.of_threads(), aggregator.time, children, whole=whole)
 
     def _present(self) -> tuple[int, ...]:
         try:
-            found = parse_cpulist(self._host.read_text(_PRESENT))
+            present = parse_cpulist(self._host.read_text(_PRESENT))
         except (HostError, ValueError):
             return self._cpus
-        return tuple(sorted({*found, *self._cpus}))
+        return tuple(sorted({*present, *self._cpus}))
 
     def _choose(self, application: Application, pids: Sequence[int]) -> ChosenSets:
         return choose_sets(self._machine, application, pids)
 
-    def _aim(self, one: WatchedApplication, reader: SampleReader, *, on_exec: bool) -> str | None:
+    def _aim(self, watched: WatchedApplication, reader: SampleReader, *, on_exec: bool) -> str | None:
         """Open the counters of one event set, and return the control group's folder."""
-        application = one.application
+        application = watched.application
         real = self._host.kind is HostKind.REAL
         if application.everything:
             reader.add_cpus()
@@ -401,24 +402,24 @@ class WatchedApplications:
             reader.add_cpus(folder)
             return folder
         if (
-            one.aggregate.choice.mode is Mode.CPUS and real
+            watched.aggregate.choice.mode is Mode.CPUS and real
         ):  # a command, whose descendants the aggregator distinguishes
             reader.add_cpus()
             return None
-        for pid in one.pids:
+        for pid in watched.pids:
             reader.add_process(pid, on_exec=on_exec)
         return None
 
-    def _name_nameless(self, one: WatchedApplication) -> None:
+    def _name_nameless(self, watched: WatchedApplication) -> None:
         """Read names from /proc for threads whose creation was not recorded."""
         if self._host.kind is HostKind.REAL and not self.facts.sight.foreign:
-            for aggregator in one.aggregators:
+            for aggregator in watched.aggregators:
                 for pid, tid in aggregator.nameless():
                     aggregator.rename(tid, name_of(self._host, pid, tid))
 
-    def _name_all(self, aggregator: SampleAggregator, one: WatchedApplication) -> None:
+    def _name_all(self, aggregator: SampleAggregator, watched: WatchedApplication) -> None:
         if self._host.kind is not HostKind.REAL or self.facts.sight.foreign:
             return
-        for pid in processes(self._host) if one.application.whole_cpus else one.pids:
+        for pid in processes(self._host) if watched.application.whole_cpus else watched.pids:
             for tid in threads_of(self._host, pid):
                 aggregator.name(tid, name_of(self._host, pid, tid))

@@ -55,7 +55,7 @@ class Reading:
 def bundles_of(metrics: Sequence[Metric]) -> tuple[tuple[str, ...], ...]:
     """Return the sets of events that must be counted together: each metric's, unless part of another one's."""
     parts = {frozenset(part) for metric in metrics for part in _together(metric)}
-    sets = sorted(parts, key=lambda one: (-len(one), sorted(one)))
+    sets = sorted(parts, key=lambda names: (-len(names), sorted(names)))
     kept: list[frozenset[str]] = []
     for each in sets:
         if not any(each <= other for other in kept):
@@ -168,15 +168,15 @@ class UncoreCounters:
 
     def sources(self) -> tuple[UncoreSource, ...]:
         """Return one source for each PMU with shown values; unchanged sources stay the same objects."""
-        found: list[UncoreSource] = []
+        sources: list[UncoreSource] = []
         for units in self.kinds:
             bundles = bundles_of((*self.shown(units), *self._beside.get(units.kind.id, ())))
             by_pmu: dict[str, list[UncoreUnit]] = {}
             for unit in units.units:
                 by_pmu.setdefault(unit.pmu.name, []).append(unit)
             if bundles:
-                found += [self._source(tuple(same), bundles) for same in by_pmu.values()]
-        return tuple(found)
+                sources += [self._source(tuple(same), bundles) for same in by_pmu.values()]
+        return tuple(sources)
 
     def _source(self, units: tuple[UncoreUnit, ...], bundles: tuple[tuple[str, ...], ...]) -> UncoreSource:
         name = units[0].pmu.name
@@ -259,8 +259,8 @@ class UncoreCounters:
 
     def _sampled(self, row: UnitRow) -> float | None:
         """Return the ns of one count of sampled latency; None unless the same for all L3s of a row."""
-        found = {self._latencies.unit_of(unit.cpu) for unit in row.units}
-        return found.pop() if len(found) == 1 else None
+        values = {self._latencies.unit_of(unit.cpu) for unit in row.units}
+        return values.pop() if len(values) == 1 else None
 
     def _behind(self, order: UncoreRequest, unit: UncoreUnit, metric: Metric) -> _Behind | None:
         """Return the signals behind a formula; None if they are not counted."""

@@ -77,19 +77,19 @@ class EventPicker(RowPicker):
 
     def further(self, wanted: str) -> Sequence[Item]:
         """Further rows: events of the vendor's tables that are not listed yet."""
-        found = self._found(wanted)
-        if not found:
+        events = self._found(wanted)
+        if not events:
             return ()
         lines = (Item(((f" {flush_left(row.name, _WIDE)}", StyleRole.PLAIN), (f" {row.brief}", StyleRole.DIM)),
-                      f"{_TABLES}{row.name}") for row in found)
+                      f"{_TABLES}{row.name}") for row in events)
         return (Item((("of the vendor's tables", StyleRole.TITLE),)), *lines)
 
     def _found(self, wanted: str) -> list[VendorEvent]:
         if self._search is None or len(wanted) < _FEWEST or "=" in wanted:
             return []
         listed = {column.what for column in self._choosing.known_columns if isinstance(column, Metric)}
-        found = self._search.find(wanted, _MOST, self._pmu.name)
-        return [row for row in found if row.name not in self._pmu.events and row.name not in listed]
+        events = self._search.find(wanted, _MOST, self._pmu.name)
+        return [row for row in events if row.name not in self._pmu.events and row.name not in listed]
 
     @property
     def _chosen_row(self) -> VendorEvent | None:

@@ -58,12 +58,12 @@ def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: UnitRow, metri
 
 def unapplied_of(counters: UncoreCounters, row: UnitRow, metric: Metric) -> Iterator[str]:
     """Return sentences about the filters of a row that the kernel does not apply to a column's events."""
-    found: dict[tuple[str, ...], list[str]] = {}
+    unapplied: dict[tuple[str, ...], list[str]] = {}
     for event in metric.needs:
         fields = () if metric.is_clock(event) else counters.unapplied(row.units[0], event)
         if fields:
-            found.setdefault(fields, []).append(metric.vendor.get(event, event))
-    for fields, events in found.items():
+            unapplied.setdefault(fields, []).append(metric.vendor.get(event, event))
+    for fields, events in unapplied.items():
         yield f"the kernel does not apply {', '.join(fields)} to {', '.join(events)}: everything is counted of that"
 
 
@@ -136,5 +136,5 @@ def _ports(ports: PortMap, unit: UncoreUnit) -> list[tuple[str, ...]]:
         return []
     if ports.lacks_positions:
         return [(PORTS_UNKNOWN,)]
-    found = [(f"root port {port.number}: {port.name}", *port.devices.values()) for port in ports.of(unit)]
-    return found or [("no root port says that it belongs to this root complex",)]
+    ports_of = [(f"root port {port.number}: {port.name}", *port.devices.values()) for port in ports.of(unit)]
+    return ports_of or [("no root port says that it belongs to this root complex",)]

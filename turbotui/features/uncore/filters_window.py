@@ -114,7 +114,7 @@ class FilterForm(ListWindow):
             meaning = field.meaning
             if meaning.part != part:
                 part = meaning.part
-                parted = any(self._draft.get(one.name) for one in self._fields.values() if one.meaning.part == part)
+                parted = any(self._draft.get(own.name) for own in self._fields.values() if own.meaning.part == part)
                 default = "" if parted else f"  (default: {meaning.default})"
                 items.append(Item(((f"{part}{default}", StyleRole.TITLE),)))
             value = self._draft.get(field.name, 0)
@@ -189,15 +189,15 @@ class FilterForm(ListWindow):
 
     def _near(self, text: str) -> str:
         """Return the most similar devices of this root complex, for a mistyped address."""
-        found = difflib.get_close_matches(text, self._addresses(), n=3, cutoff=0.3)
-        return f" Near it: {', '.join(f'{one} = {bdf_value(one):#06x}' for one in found)}." if found else ""
+        near = difflib.get_close_matches(text, self._addresses(), n=3, cutoff=0.3)
+        return f" Near it: {', '.join(f'{address} = {bdf_value(address):#06x}' for address in near)}." if near else ""
 
     def action_switch(self) -> None:
         """Turn the switch under the cursor on or off."""
         field, key = self._field(), self.query_one(Listing).key
         if field is None:
             return
-        choice = next((one for one in self._choices(field) if one.key == key), None)
+        choice = next((choice for choice in self._choices(field) if choice.key == key), None)
         if choice is not None:
             self._take(choice.after)
         elif not field.is_switch:
@@ -226,11 +226,11 @@ class FilterForm(ListWindow):
             self.fill()
             return
         words = settings_in_words(self._units.pmu, self._draft)
-        one = len(self._pmus) == 1
-        whom = self._pmus[0] if one else f"all {len(self._pmus)} {self._units.kind.title} units"
+        is_single = len(self._pmus) == 1
+        whom = self._pmus[0] if is_single else f"all {len(self._pmus)} {self._units.kind.title} units"
         self._counters.set_filters(self._pmus, self._draft)
         self._changed()
-        counted = f"{whom} count{'s' if one else ''} {f'only {words}' if words else 'everything'}"
+        counted = f"{whom} count{'s' if is_single else ''} {f'only {words}' if words else 'everything'}"
         self.say(f"{counted}. ! {hint}" if hint else counted)
         self.fill()
 

@@ -162,8 +162,9 @@ def _is_summable(pmu: Pmu, event: str) -> bool:
 
     A name with a quotation mark would end within the formula of its rate, and the rest be taken for arithmetic.
     """
-    found = pmu.events[event]
-    return "'" not in event and math.isfinite(found.scale) and not is_meaningless(pmu, event) and not found.snapshot
+    described = pmu.events[event]
+    return "'" not in event and math.isfinite(described.scale) and not is_meaningless(pmu,
+                                                                                      event) and not described.snapshot
 
 
 def can_count(pmu: Pmu, event: str) -> bool:

@@ -109,12 +109,13 @@ def draw_map(traffic: Sequence[Traffic], width: int, height: int, chosen: str = 
     """
     packages = [_package(name, [row for row in traffic if row.edge.start == name])
                 for name in dict.fromkeys(row.edge.start for row in traffic)]
-    blocks: list[_Way] = [lambda one: _block(one, _each(one.ports, chosen), _each(one.links, chosen), chosen),
-        lambda one: _block(one, _sums(one.ports, chosen), _each(one.links, chosen), chosen),
-        lambda one: _block(one, _sums(one.ports, chosen), _sums(one.links, chosen), chosen)]
+    blocks: list[_Way] = [lambda package: _block(package, _each(package.ports, chosen), _each(package.links, chosen),
+                                                 chosen),
+        lambda package: _block(package, _sums(package.ports, chosen), _each(package.links, chosen), chosen),
+        lambda package: _block(package, _sums(package.ports, chosen), _sums(package.links, chosen), chosen)]
     beside = range(1, max(1, width // _BESIDE) + 1) if width >= _NARROW else ()
     ways = [(way, columns) for way in blocks for columns in beside]
-    ways += [(lambda one: _row(one, width, chosen), 1), (lambda one: [_line(one, chosen)], 1)]
+    ways += [(lambda package: _row(package, width, chosen), 1), (lambda package: [_line(package, chosen)], 1)]
     lines: list[MapLine] = []
     for way, columns in ways:
         lines = _side_by_side([way(package) for package in packages], columns)

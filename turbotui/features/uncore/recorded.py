@@ -37,9 +37,9 @@ class RecordedCounters(UncoreCounters):
         self._followed: Capabilities | None = None
         known = {unit.pmu.name: units for units in self.kinds for unit in units.units}
         bundles: dict[str, list[frozenset[str]]] = {}
-        for one in counted:
-            if one.pmu in known:
-                bundles.setdefault(known[one.pmu].kind.id, []).extend(map(frozenset, one.bundles))
+        for counted_units in counted:
+            if counted_units.pmu in known:
+                bundles.setdefault(known[counted_units.pmu].kind.id, []).extend(map(frozenset, counted_units.bundles))
         self.keep([units for units in self.kinds if units.kind.id in bundles])
         self._bundles = bundles
         for units in self.kinds:
@@ -49,7 +49,7 @@ class RecordedCounters(UncoreCounters):
         """Show every derived value that the counted events give, even those that are not shown by default."""
         for units in self.kinds:
             derived = [metric for metric in units.metrics if is_counted(metric, self._bundles[units.kind.id])]
-            self.show(units, (*derived, *(one for one in self.shown(units) if one not in derived)))
+            self.show(units, (*derived, *(metric for metric in self.shown(units) if metric not in derived)))
 
     def sources(self) -> tuple[UncoreSource, ...]:
         """Give none: a recording is not read by sources."""
@@ -67,9 +67,9 @@ class RecordedCounters(UncoreCounters):
         self._names.clear()
         self._orders.clear()
         self._settings.clear()
-        for one in definitions_of(frame.capabilities):
-            if isinstance(one, CountedUnits):
-                self._take(one)
+        for definition in definitions_of(frame.capabilities):
+            if isinstance(definition, CountedUnits):
+                self._take(definition)
 
     def _take(self, counted: CountedUnits) -> None:
         units = tuple(self._units[key] for key in counted.units if key in self._units)
@@ -93,9 +93,9 @@ def _made_of(units: UncoreUnits, bundles: Sequence[frozenset[str]]) -> tuple[Met
     A value that is not shown by default is shown if one of its events was counted for nothing else.
     """
     derived = [metric for metric in units.metrics if is_counted(metric, bundles)]
-    plain = {name for one in derived if not one.chosen for name in one.needs}
-    derived = [one for one in derived if not one.chosen or not plain.issuperset(one.needs)]
-    needed = {name for one in derived for name in one.needs}
+    plain = {name for metric in derived if not metric.chosen for name in metric.needs}
+    derived = [metric for metric in derived if not metric.chosen or not plain.issuperset(metric.needs)]
+    needed = {name for metric in derived for name in metric.needs}
     metrics = list(derived)
     for event in dict.fromkeys(name for bundle in bundles for name in sorted(bundle)):
         if event not in needed:

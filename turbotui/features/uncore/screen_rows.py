@@ -158,12 +158,12 @@ class UnitPainter(RowPainter[UnitRow]):
 
     def segment(self, content: RowContent[UnitRow], row: Hashable, slot: Slot) -> TextSegment:
         text, role = super().segment(content, row, slot)
-        found = content.get(row)
+        unit_row = content.get(row)
         if role is StyleRole.PLAIN and slot.column.decimals < 0:
             role = StyleRole.DIM
-        elif role is StyleRole.PLAIN and found is not None:
+        elif role is StyleRole.PLAIN and unit_row is not None:
             value, most = content.value(slot.column, row), self._most(content, slot.column)
-            if found.is_sum:
+            if unit_row.is_sum:
                 role = StyleRole.SUMMARY
             elif most is not None and self.view.mark is None and isinstance(value, int | float):
                 role = cell_role_of(value / most)

@@ -104,11 +104,11 @@ class UncoreTable(RowTable[UnitRow]):
     def fullest(self) -> FullestUnit | None:
         """Return the unit nearest to its peak; None if no column of this kind has a peak."""
         loads = [column for column in self._metrics if column.scale is PERCENT]
-        found = [(value, row, column) for column in loads for row in self.own_rows(column)
-                 if isinstance(value := self.reading(row, column).value, int | float)]
-        if not found:
+        fullest = [(value, row, column) for column in loads for row in self.own_rows(column)
+                   if isinstance(value := self.reading(row, column).value, int | float)]
+        if not fullest:
             return None
-        value, row, column = max(found, key=lambda one: one[0])
+        value, row, column = max(fullest, key=lambda load: load[0])
         which = f"{row.label} {column.heading[0].removesuffix('used').removesuffix('of peak')}".strip()
         return FullestUnit(f"{which} {value:.1f} %", value / 100)
 
@@ -116,24 +116,24 @@ class UncoreTable(RowTable[UnitRow]):
         """Return a sentence for each reason of unknown values."""
         if not any(isinstance(column, Metric) for column in self.columns):
             return (no_events(self.units),)
-        found: dict[str, dict[str, None]] = {}
+        unfiltered: dict[str, dict[str, None]] = {}
         for row in self.rows:
             for why in (self.cell(column, row).why for column in self.columns):
                 if why is not None:
                     sentence = why.sentence()
                     alike = re.sub(rf"{re.escape(self.name)}_\d+(?=[/ :])", self.name, sentence)
-                    found.setdefault(alike, {})[sentence] = None
+                    unfiltered.setdefault(alike, {})[sentence] = None
         return tuple(next(iter(same)) if len(same) == 1 else f"{alike} (of {len(same)} PMUs)"
-                     for alike, same in found.items())
+                     for alike, same in unfiltered.items())
 
     def unfiltered(self) -> tuple[str, ...]:
         """Return a sentence for each column that counts more than the filters of its rows say."""
-        found: dict[str, dict[str, None]] = {}
+        unfiltered: dict[str, dict[str, None]] = {}
         for column in self._metrics:
             for row in self.own_rows(column):
                 for sentence in unapplied_of(self.counters, row, column):
-                    found.setdefault(sentence, {})[" ".join(column.heading).strip()] = None
-        return tuple(f"{', '.join(titles)}: {sentence}" for sentence, titles in found.items())
+                    unfiltered.setdefault(sentence, {})[" ".join(column.heading).strip()] = None
+        return tuple(f"{', '.join(titles)}: {sentence}" for sentence, titles in unfiltered.items())
 
 
 @dataclass(frozen=True)  # compared by value, so that the column is the same in successive frames

@@ -112,10 +112,10 @@ def find_edges(machine: Machine, kinds: Sequence[UncoreUnits]) -> tuple[Edge, ..
 
 def metrics_by_kind(edges: Sequence[Edge]) -> Mapping[str, tuple[Metric, ...]]:
     """Return the metrics that edges need, by the id of the kind of PMU."""
-    found: dict[str, dict[Metric, None]] = {}
+    by_kind: dict[str, dict[Metric, None]] = {}
     for edge in edges:
-        found.setdefault(edge.units.kind.id, {}).update(dict.fromkeys(edge.metrics()))
-    return {kind: tuple(metrics) for kind, metrics in found.items()}
+        by_kind.setdefault(edge.units.kind.id, {}).update(dict.fromkeys(edge.metrics()))
+    return {kind: tuple(metrics) for kind, metrics in by_kind.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ def _end(packages: _Packages, units: UncoreUnits, place: EdgeRow, unit: UncoreUn
     number = unit.pmu.name.removeprefix(f"{units.kind.id}_") if several else ""
     label = " ".join(filter(None, (place.label or units.kind.title, number)))
     if place.kind is EdgeKind.PACKAGE:
-        others = [one for one in packages.ids if one != unit.package]
+        others = [package for package in packages.ids if package != unit.package]
         far = _far_end(unit) if len(packages.ids) == packages.dies else None
         other = far if far is not None else others[0] if len(others) == 1 else None
         return f"package {'?' if other is None else other} by {label}"
@@ -189,11 +189,11 @@ def _sender(row: Traffic, rows: Sequence[Traffic]) -> Traffic | None:
     return others[0] if len(alike) == 2 and len(others) == 1 else None
 
 
-def _sum(one: Reading, other: Reading) -> Reading:
+def _sum(first: Reading, other: Reading) -> Reading:
     """Add two directions; unknown if one is."""
-    if one.value is None or other.value is None:
-        return Reading(why=one.why or other.why)
-    return Reading(one.value + other.value, None, one.estimated or other.estimated, one.partial or other.partial)
+    if first.value is None or other.value is None:
+        return Reading(why=first.why or other.why)
+    return Reading(first.value + other.value, None, first.estimated or other.estimated, first.partial or other.partial)
 
 
 def _traffic(counters: UncoreCounters, frame: Frame, edge: Edge) -> Traffic:
@@ -274,8 +274,8 @@ class TrafficTable(RowTable[Traffic]):
             return Cell(column.compute(row), None if row.share is not None else reading.why)
         if column.id not in _READ:
             return Cell(column.compute(row))
-        found: Reading = getattr(row, _READ[column.id])
-        return Cell(found.value, found.why, found.estimated, found.partial)
+        own_reading: Reading = getattr(row, _READ[column.id])
+        return Cell(own_reading.value, own_reading.why, own_reading.estimated, own_reading.partial)
 
     def evidence(self, column: Column[Any], row: Traffic) -> CellEvidence:
         edge, place = row.edge, row.edge.place
@@ -292,13 +292,13 @@ class TrafficTable(RowTable[Traffic]):
 
     def reasons(self) -> tuple[str, ...]:
         """Return a sentence for each reason of unknown values, with its edges."""
-        found: dict[str, list[str]] = {}
+        reasons: dict[str, list[str]] = {}
         for row in self.rows:
             for why in (self.cell(column, row).why for column in _NUMBERS[:4]):
                 if why is not None and why is not _TOGETHER:
-                    found.setdefault(why.sentence(), []).append(f"{row.edge.start}-{row.edge.end}")
+                    reasons.setdefault(why.sentence(), []).append(f"{row.edge.start}-{row.edge.end}")
         return tuple(f"{', '.join(dict.fromkeys(edges[:3]))}{', ...' if len(edges) > 3 else ''}: {why}"
-                     for why, edges in found.items())
+                     for why, edges in reasons.items())
 
 
 def traffic_table(counters: UncoreCounters, traffic: Sequence[Traffic]) -> TrafficTable:

@@ -197,8 +197,8 @@ def _print(machine: Machine, counters: UncoreCounters, tell: _IntervalOutput, fr
             envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
                                 facts=facts, notes=notes)
             tables = tell.tables(frame)
-            beside = [f"{table.name}: {one}" for table in tables if isinstance(table, UncoreTable)
-                      for one in table.unfiltered()]
+            beside = [f"{table.name}: {reason}" for table in tables if isinstance(table, UncoreTable)
+                      for reason in table.unfiltered()]
             envelope = replace(envelope, notes=(*notes, *beside)) if beside else envelope
             output.write(envelope, tables, partial(tell.text, envelope, tables))
 
@@ -224,14 +224,14 @@ def _no_peak(units: UncoreUnits) -> str:
 def _chosen(counters: UncoreCounters, words: list[str]) -> tuple[UncoreUnits, ...]:
     if not words:
         return counters.kinds
-    found = tuple(
+    chosen = tuple(
         units for units in counters.kinds
         if any(word.lower() in (units.kind.id + " " + units.kind.title).lower() for word in words)
     )
-    if not found:
+    if not chosen:
         kinds = ", ".join(units.kind.id for units in counters.kinds)
         raise UsageError(f"--kind {' '.join(words)}: no kind of uncore PMU here has that name; there are {kinds}")
-    return found
+    return chosen
 
 
 def _aimed(counters: UncoreCounters, text: str) -> tuple[UncoreUnits, tuple[str, ...], str]:
@@ -245,7 +245,8 @@ def _aimed(counters: UncoreCounters, text: str) -> tuple[UncoreUnits, tuple[str,
         names = tuple(dict.fromkeys(unit.pmu.name for unit in units.units))
         if name in names:
             return units, (name,), rest
-        fitting = names if name == units.kind.id else tuple(one for one in names if names_instance(name, one))
+        fitting = names if name == units.kind.id else tuple(name_of
+                                                            for name_of in names if names_instance(name, name_of))
         if fitting:  # as in perf, imc means uncore_imc_0 and its siblings
             return units, fitting, rest
     kinds = ", ".join(units.kind.id for units in counters.kinds)
@@ -258,15 +259,15 @@ def _named(counters: UncoreCounters, name: str) -> tuple[UncoreUnits, tuple[str,
     Raises:
         UsageError: no kind of PMU has the event, or several have.
     """
-    found = []
+    named = []
     for units in counters.kinds:
         with contextlib.suppress(EventError):
             counters.typed(units, name)
-            found.append(units)
-    if len(found) == 1:
-        return found[0], tuple(dict.fromkeys(unit.pmu.name for unit in found[0].units)), name
-    several = f"{', '.join(units.kind.id for units in found)} have it" if found else "no uncore PMU here has it"
-    raise UsageError(f"{name!r}: {several}; write PMU/.../, such as {(found or counters.kinds)[0].pmu.name}/.../")
+            named.append(units)
+    if len(named) == 1:
+        return named[0], tuple(dict.fromkeys(unit.pmu.name for unit in named[0].units)), name
+    several = f"{', '.join(units.kind.id for units in named)} have it" if named else "no uncore PMU here has it"
+    raise UsageError(f"{name!r}: {several}; write PMU/.../, such as {(named or counters.kinds)[0].pmu.name}/.../")
 
 
 def _show_event(counters: UncoreCounters, text: str, kinds: Sequence[UncoreUnits]) -> UncoreUnits:

@@ -152,7 +152,7 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
     memory = watch_memory(journal.machine, journal.definitions())
     diagnosis.memory = None if memory is None else memory.share
     looks = RecordedLooks(journal.rows)
-    waits = [one for feature in FEATURES for one in part_called(feature.waits, RecordedWaits, journal)]
+    waits = [tails for feature in FEATURES for tails in part_called(feature.waits, RecordedWaits, journal)]
     shortage = MachineDiagnosis(catalog, OF_WAITS, recorded=True)
     wall_ns, watched, readings, judged = last, 0.0, 0, False
     for readings, frame in enumerate(journal.frames(start_ns, end_ns), 1):  # noqa: B007 - counted
@@ -160,7 +160,7 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
         seen = shortage.seen = looks.at(frame)
         shortage.push(frame)
         if are_short(shortage):  # what tasks waited for is read where somebody waits: it takes ms an interval
-            seen = replace(seen, tail=next(filter(None, [one.look(frame) for one in waits]), seen.tail))
+            seen = replace(seen, tail=next(filter(None, [tail.look(frame) for tail in waits]), seen.tail))
         diagnosis.seen = seen
         diagnosis.push(frame)
         wall_ns, watched = frame.newer.wall_ns, watched + (frame.seconds or 0.0)

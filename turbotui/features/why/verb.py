@@ -78,7 +78,7 @@ def _own_units() -> Present:
 def _tell(arguments: argparse.Namespace, host: Host, report: WhyReport) -> int:
     verdict = report.verdict
     facts = {"verdict": verdict.sentence, **{
-        word: ", ".join(one.rule.id for one in verdict.unjudged if one.answer is answer)
+        word: ", ".join(unjudged.rule.id for unjudged in verdict.unjudged if unjudged.answer is answer)
         for word, answer in (("blind", NoFinding.BLIND), ("late", NoFinding.LATE))}}
     envelope = Envelope(host.name, host.kind, report.wall_ns, report.seconds, facts=facts, notes=verdict.reasons)
     print_tables(arguments, envelope, (finding_table(verdict.findings),), lambda: _text(host, verdict))

@@ -69,28 +69,28 @@ class Rounds:
     @property
     def best(self) -> Round:
         """The fastest round, undisturbed if there is one: what the machine can do."""
-        return max(self.rounds, key=lambda one: (not one.disturbed, one.rate))
+        return max(self.rounds, key=lambda measured: (not measured.disturbed, measured.rate))
 
     @property
     def agreeing(self) -> int:
         """How many undisturbed rounds are within `AGREEING` of the best one, including the best."""
         least = self.best.rate * (1.0 - AGREEING)
-        return sum(one.rate >= least for one in self.rounds if not one.disturbed)
+        return sum(measured.rate >= least for measured in self.rounds if not measured.disturbed)
 
     @property
     def median(self) -> float:
         """Median of the rates."""
-        return statistics.median(one.rate for one in self.rounds)
+        return statistics.median(measured.rate for measured in self.rounds)
 
     @property
     def hertz(self) -> float:
         """The highest clock seen; the chain that measures it can be slowed down but not sped up."""
-        return max(one.hertz for one in self.rounds)
+        return max(measured.hertz for measured in self.rounds)
 
     @property
     def spread(self) -> float:
         """(highest - lowest) / highest."""
-        rates = [one.rate for one in self.rounds]
+        rates = [measured.rate for measured in self.rounds]
         return (max(rates) - min(rates)) / max(rates)
 
     def with_more(self, other: Rounds) -> Rounds:
@@ -246,8 +246,9 @@ class KernelThreads:
                 return lambda: self._rounds(task, self._buffers[cpu], cpu)
 
             # leaving early breaks the barrier, so that nobody starts another round
-            found = self._all([make(worker.cpu) for worker in self._workers], task.barrier.abort)
-        columns = [[timing for timing in one if isinstance(timing, _Timing)] for one in found if isinstance(one, list)]
+            answers = self._all([make(worker.cpu) for worker in self._workers], task.barrier.abort)
+        columns = [[timing for timing in answer if isinstance(timing, _Timing)]
+                   for answer in answers if isinstance(answer, list)]
         return Rounds(kernel, tuple(_combine(row, shared) for row in zip(*columns, strict=True)))
 
     def _all(self, tasks: Sequence[Callable[[], object]], hurry: Callable[[], None] = lambda: None) -> list[object]:

@@ -135,8 +135,8 @@ class CodePage(Mapping):
 
     def answer(self) -> int:
         """Call the code as a function without arguments."""
-        found: int = _ANSWER(self.address)()
-        return found
+        answer: int = _ANSWER(self.address)()
+        return answer
 
 
 class Buffer(Mapping):

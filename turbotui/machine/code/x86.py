@@ -31,9 +31,10 @@ X86_ISAS: Final = (
 )
 """Widths in ascending order. Scalar and SSE are encoded in VEX if the machine has AVX, as compilers do."""
 AMX: Final = tuple(
-    VectorIsa("AMX", "x86_64", 8192, Encoding.TILES, frozenset({"amx_tile", flag}), products=16 * 16 * 64 // one.value,
-              format=one)
-    for flag, one in (("amx_bf16", Precision.HALF), ("amx_int8", Precision.INT8))
+    VectorIsa("AMX", "x86_64", 8192, Encoding.TILES, frozenset({"amx_tile", flag}),
+              products=16 * 16 * 64 // precision.value,
+              format=precision)
+    for flag, precision in (("amx_bf16", Precision.HALF), ("amx_int8", Precision.INT8))
 )
 """Tiles of 16 rows of 64 bytes, which multiply bfloat16 into single precision, int8 into 32 bits (SDM vol. 1, 18)."""
 DOT_PRODUCTS: Final = (

@@ -142,10 +142,10 @@ def _extension(stream: _Unpacking, kind: bytes, size: int) -> dict[str, bytes]:
     stream.take(-size % _BLOCK)
     if kind == _LONG_NAME:
         return {"path": data}
-    found = _records(data)
-    if any(name.startswith("GNU.sparse") for name in found):
+    tables = _records(data)
+    if any(name.startswith("GNU.sparse") for name in tables):
         raise GatheredError("it holds a sparse file: pack it without --sparse")
-    return {name: found[name] for name in ("path", "size") if name in found} if kind == _OF_NEXT else {}
+    return {name: tables[name] for name in ("path", "size") if name in tables} if kind == _OF_NEXT else {}
 
 
 def _records(data: bytes) -> dict[str, bytes]:
@@ -230,12 +230,12 @@ class _Unpacking:
         if self._inflate.eof or not self._packed:
             return False
         try:
-            found = self._inflate.decompress(self._packed, _CHUNK)
+            unpacked = self._inflate.decompress(self._packed, _CHUNK)
         except zlib.error as error:
             raise GatheredError("it is no file of gzip(1), or a damaged one") from error
         self._packed = self._inflate.unconsumed_tail
-        self._total += len(found)
+        self._total += len(unpacked)
         if self._total > self._most:
             raise GatheredError(f"it unpacks to more than {self._most} bytes")
-        self._ready = memoryview(found)
-        return bool(found)
+        self._ready = memoryview(unpacked)
+        return bool(unpacked)

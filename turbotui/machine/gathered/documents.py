@@ -102,10 +102,11 @@ def _counter_rows(counters: Mapping[OpenAttempt, int]) -> dict[str, object]:
     events: dict[PerfAttr, int] = {}
     rows: dict[tuple[int, ...], defaultdict[str, set[int]]] = {}
     for (attr, beside, cpu), number in counters.items():
-        key = tuple(events.setdefault(one, len(events)) for one in (*beside, attr))
+        key = tuple(events.setdefault(member, len(events)) for member in (*beside, attr))
         rows.setdefault(key, defaultdict(set))[_name(number)].add(cpu)
     return {
-        "events": [{name: hex(getattr(one, name)) for name in _WORDS_OF_ATTR if getattr(one, name)} for one in events],
+        "events": [{name: hex(getattr(event, name)) for name in _WORDS_OF_ATTR if getattr(event, name)}
+                   for event in events],
         "tried": [{"event": key[-1], "beside": list(key[:-1]),
                    "answers": {text: "any" if -1 in cpus else format_cpulist(cpus) for text, cpus in answers.items()}}
                   for key, answers in rows.items()],
@@ -170,7 +171,7 @@ def parse_gathered(packed: bytes) -> tuple[Gathered, Mapping[str, bytes]]:
 
 
 def _words(devices: _Json) -> dict[str, dict[int, Answer]]:
-    found: dict[str, dict[int, Answer]] = {}
+    by_path: dict[str, dict[int, Answer]] = {}
     total = 0
     for row in devices.rows():
         path, at = in_cell(row.text("path")), row.text("at")
@@ -182,15 +183,15 @@ def _words(devices: _Json) -> dict[str, dict[int, Answer]]:
                 raise GatheredError(f"it holds more than {_MOST} words of devices")
             answer: Answer = _number(text) if _ERRNO.match(text) else bytes.fromhex(text)
             for cpu in numbers:
-                words = found.setdefault(path if several is None else f"/dev/cpu/{cpu}/{several[1]}", {})
+                words = by_path.setdefault(path if several is None else f"/dev/cpu/{cpu}/{several[1]}", {})
                 if at != _OPENED:
                     words[hexadecimal(at)] = answer
-    return found
+    return by_path
 
 
 def _attempts(counters: _Json) -> dict[OpenAttempt, int]:
     events = [_attr(json) for json in _Json.all_of(counters.value("events"), _COUNTERS)]
-    found: dict[OpenAttempt, int] = {}
+    attempts: dict[OpenAttempt, int] = {}
     total = 0
     for row in _Json.all_of(counters.value("tried"), _COUNTERS):
         attr = _at(events, row.number("event"))
@@ -202,8 +203,8 @@ def _attempts(counters: _Json) -> dict[OpenAttempt, int]:
             total += len(where)
             if total > _MOST:
                 raise GatheredError(f"it holds more than {_MOST} counters")
-            found.update(dict.fromkeys((OpenAttempt(attr, beside, cpu) for cpu in where), _number(text)))
-    return found
+            attempts.update(dict.fromkeys((OpenAttempt(attr, beside, cpu) for cpu in where), _number(text)))
+    return attempts
 
 
 def _at(events: list[PerfAttr], number: int) -> PerfAttr:
@@ -239,7 +240,7 @@ def _word(value: object) -> str:
 def _names(value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise GatheredError("it holds another value where a list belongs")
-    return tuple(in_cell(_word(one)) for one in value)
+    return tuple(in_cell(_word(word)) for word in value)
 
 
 def _rights(rights: _Json) -> Privileges:
@@ -272,7 +273,7 @@ class _Json:
     def all_of(cls, value: object, name: str) -> Iterator[_Json]:
         if not isinstance(value, list):
             raise GatheredError(f"{name} holds another value where a list belongs")
-        yield from (cls({}, name, one) for one in value)
+        yield from (cls({}, name, item) for item in value)
 
     def rows(self) -> Iterator[_Json]:
         return self.all_of(self._value, self._name)
@@ -284,20 +285,20 @@ class _Json:
         table = self._value
         if not isinstance(table, dict) or key not in table:
             raise GatheredError(f'{self._name} does not say "{key}"')
-        found: object = table[key]
-        return found
+        value: object = table[key]
+        return value
 
     def items(self) -> Iterable[tuple[str, object]]:
         if not isinstance(self._value, dict):
             raise GatheredError(f"{self._name} holds another value where a table belongs")
-        found: dict[str, Any] = self._value
-        return found.items()
+        items: dict[str, Any] = self._value
+        return items.items()
 
     def inner(self, key: str) -> _Json:
-        found = self.value(key)
-        if not isinstance(found, dict):
+        value = self.value(key)
+        if not isinstance(value, dict):
             raise GatheredError(f'"{key}" of {self._name} is no table')
-        return _Json({}, self._name, found)
+        return _Json({}, self._name, value)
 
     def text(self, key: str) -> str:
         return _word(self.value(key))
@@ -306,19 +307,19 @@ class _Json:
         return _names(self.value(key))
 
     def number(self, key: str) -> int:
-        found = self.value(key)
-        if not isinstance(found, int):
+        value = self.value(key)
+        if not isinstance(value, int):
             raise GatheredError(f'"{key}" of {self._name} is no number')
-        return found
+        return value
 
     def optional_number(self, key: str) -> int | None:
         return None if self.value(key) is None else self.number(key)
 
     def numbers(self, key: str) -> list[int]:
-        found = self.value(key)
-        if not isinstance(found, list) or not all(isinstance(one, int) for one in found):
+        value = self.value(key)
+        if not isinstance(value, list) or not all(isinstance(item, int) for item in value):
             raise GatheredError(f'"{key}" of {self._name} is no list of numbers')
-        return found
+        return value
 
     def pair(self, key: str) -> tuple[int, int]:
         first, second = self.numbers(key)

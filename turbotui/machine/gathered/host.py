@@ -76,10 +76,10 @@ class GatheredHost:
         if names is not None:
             return names
         self._refuse(path)
-        found = self._children.get(path.rstrip("/") or "/")
-        if found is None:
+        children = self._children.get(path.rstrip("/") or "/")
+        if children is None:
             raise HostError(errno.ENOTDIR if path in self._machine.files else self._missing(path), path)
-        return tuple(sorted(found))
+        return tuple(sorted(children))
 
     def exists(self, path: str) -> bool:
         machine = self._machine
@@ -207,13 +207,13 @@ def gathered_host(path: str) -> GatheredHost:
 
 def _children(machine: Gathered) -> Mapping[str, frozenset[str] | set[str]]:
     """Return the names in each directory, listed or not, as far as the machine's paths tell."""
-    found: dict[str, set[str]] = {path: set(names) for path, names in machine.folders.items()}
+    children: dict[str, set[str]] = {path: set(names) for path, names in machine.folders.items()}
     for path in (*machine.files, *machine.folders, *machine.present, *machine.words):
         parent, _, name = path.rpartition("/")
         while name:
-            siblings = found.get(parent or "/")
+            siblings = children.get(parent or "/")
             if siblings is not None and name in siblings:
                 break
-            found.setdefault(parent or "/", set()).add(name)
+            children.setdefault(parent or "/", set()).add(name)
             parent, _, name = parent.rpartition("/")
-    return found
+    return children

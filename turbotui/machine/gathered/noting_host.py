@@ -53,10 +53,10 @@ class NotingHost(DelegatingHost):
         with self._lock:
             files = {path: os.fsencode(original(text)) for path, text in self._texts.items()}
             words: dict[str, dict[int, Answer]] = {}
-            for path, found in self._words.items():
-                whole = None if _DEVICE.match(path) else _whole(found)
+            for path, held in self._words.items():
+                whole = None if _DEVICE.match(path) else _whole(held)
                 if whole is None:
-                    words[path] = dict(found)
+                    words[path] = dict(held)
                 else:
                     files.setdefault(path, whole)
             read = files.keys() | self._folders.keys() | words.keys()
@@ -165,11 +165,11 @@ class NotingHost(DelegatingHost):
             self._errors.setdefault(path, error.errno or errno.EIO)
 
 
-def _whole(found: dict[int, Answer]) -> bytes | None:
+def _whole(words: dict[int, Answer]) -> bytes | None:
     """Return a file's content if it was read from start to end; None for words from its middle."""
     content = b""
-    for offset, data in sorted(found.items()):
+    for offset, data in sorted(words.items()):
         if isinstance(data, int) or offset != len(content):
             return None
         content += data
-    return content if found else None
+    return content if words else None

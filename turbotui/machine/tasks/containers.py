@@ -73,7 +73,7 @@ def running_containers(host: Host) -> list[RunningContainer]:
         if group.pod:
             path = group.path if not group.container else group.path.rpartition("/")[0]
             containers.setdefault(path, RunningContainer("pod", group.pod, pods.get(group.pod, ()), path))
-    return sorted(containers.values(), key=lambda one: (one.names or (one.id,), one.path))
+    return sorted(containers.values(), key=lambda container: (container.names or (container.id,), container.path))
 
 
 def find_container(host: Host, word: str) -> RunningContainer:
@@ -96,18 +96,18 @@ def find_container(host: Host, word: str) -> RunningContainer:
     raise MachineError(f'there is no container "{word}"; there is {_listed(running)}{hint}')
 
 
-def _listed(found: Sequence[RunningContainer]) -> str:
-    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-    return ", ".join(container.text for container in found[:_LISTED]) + more
+def _listed(containers: Sequence[RunningContainer]) -> str:
+    more = f" and {len(containers) - _LISTED} more" if len(containers) > _LISTED else ""
+    return ", ".join(container.text for container in containers[:_LISTED]) + more
 
 
 def _names(host: Host) -> Mapping[str, tuple[str, ...]]:
     """Return names by container id, from every readable file."""
-    found: dict[str, dict[str, None]] = {}
+    by_path: dict[str, dict[str, None]] = {}
     for container, name in (*_docker(host), *_podman(host), *_kubelet(host)):
         if name:
-            found.setdefault(container, {})[one_line(name)] = None
-    return {container: tuple(names) for container, names in found.items()}
+            by_path.setdefault(container, {})[one_line(name)] = None
+    return {container: tuple(names) for container, names in by_path.items()}
 
 
 def _docker(host: Host) -> Iterator[tuple[str, str]]:
@@ -122,10 +122,10 @@ def _podman(host: Host) -> Iterator[tuple[str, str]]:
     own = (f"{_PEOPLE}/{name}/{_OWN_PODMAN}" for name in names_in(host, _PEOPLE))
     for path in (PODMAN, *own, f"/root/{_OWN_PODMAN}"):
         listed = _json(host, path)
-        for one in listed if isinstance(listed, list) else ():
-            names = one.get("names") if isinstance(one, dict) else None
+        for container in listed if isinstance(listed, list) else ():
+            names = container.get("names") if isinstance(container, dict) else None
             if isinstance(names, list):
-                yield from ((str(one.get("id")), name) for name in names if isinstance(name, str))
+                yield from ((str(container.get("id")), name) for name in names if isinstance(name, str))
 
 
 def _kubelet(host: Host) -> Iterator[tuple[str, str]]:

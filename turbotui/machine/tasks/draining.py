@@ -64,11 +64,11 @@ class Draining:
         if not self._records:
             return None
         if time is None or self._records[-1].time <= time:
-            found, self._records = self._records, []
+            records, self._records = self._records, []
         else:
             place = bisect_right(self._records, time, key=_TIME)
-            found, self._records = self._records[:place], self._records[place:]
-        return RingRecords(self._cpu, tuple(found)) if found else None
+            records, self._records = self._records[:place], self._records[place:]
+        return RingRecords(self._cpu, tuple(records)) if records else None
 
 
 def in_order(rings: Sequence[Draining]) -> Iterator[list[RingRecords]]:

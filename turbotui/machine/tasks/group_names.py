@@ -90,14 +90,14 @@ _PATTERNS: Final[tuple[_Pattern, ...]] = (
 
 def group_paths(text: str) -> tuple[str, ...]:
     """Return the paths of /proc/PID/cgroup (`number:controllers:path`), the managing hierarchy's first."""
-    found: list[tuple[int, str]] = []
+    paths: list[tuple[int, str]] = []
     for line in text.splitlines():
         number, _, rest = line.partition(":")
         controllers, colon, path = rest.partition(":")
         if colon and path.startswith("/"):
             rank = 0 if number == "0" and path != "/" else 1 if controllers == "name=systemd" else 2
-            found.append((rank, one_line(path)))
-    return tuple(dict.fromkeys(path for _, path in sorted(found, key=lambda one: one[0])))
+            paths.append((rank, one_line(path)))
+    return tuple(dict.fromkeys(path for _, path in sorted(paths, key=lambda path: path[0])))
 
 
 def group_name(paths: Iterable[str]) -> GroupName | None:
@@ -111,8 +111,8 @@ def group_name(paths: Iterable[str]) -> GroupName | None:
     return GroupName(CGROUP, paths[0], path=paths[0]) if paths else None
 
 
-def _named(kind: str, found: re.Match[str], path: str) -> GroupName:
-    parts = found.groupdict()
+def _named(kind: str, match: re.Match[str], path: str) -> GroupName:
+    parts = match.groupdict()
     job = parts.get("job")
     name = parts.get("name") or ""
     if job is not None:
@@ -120,10 +120,10 @@ def _named(kind: str, found: re.Match[str], path: str) -> GroupName:
     if kind in ("machine", "nspawn"):
         name = _unescaped(name)
     pod = (parts.get("pod") or "").replace("_", "-")
-    return GroupName(parts.get("kind") or kind, name, parts.get("container") or "", pod, path[: found.end()])
+    return GroupName(parts.get("kind") or kind, name, parts.get("container") or "", pod, path[: match.end()])
 
 
 def _unescaped(name: str) -> str:
     r"""A part of a unit's name without systemd's escapes: \x2d is a hyphen (systemd.unit(5), string escaping)."""
-    plain = re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), name)
+    plain = re.sub(r"\\x([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), name)
     return one_line(plain)

@@ -116,7 +116,7 @@ class LoadCounts:
 
     def add(self, other: LoadCounts) -> None:
         """Add loads of another thread or time."""
-        self.served = [one + more for one, more in zip(self.served, other.served, strict=True)]
+        self.served = [number + more for number, more in zip(self.served, other.served, strict=True)]
         self.timed += other.timed
         self.cycles += other.cycles
         self.squares += other.squares
@@ -129,7 +129,7 @@ class LoadCounts:
     def share(self, *which: Served) -> float | None:
         """Return the share of loads that these levels served; None without sampled loads."""
         number = self.number
-        return sum(self.served[one] for one in which) / number if number else None
+        return sum(self.served[kind] for kind in which) / number if number else None
 
     @property
     def mean(self) -> float | None:
@@ -149,7 +149,7 @@ class LoadCounts:
         number = self.number
         if not number:
             return None
-        tilde = (sum(self.served[one] for one in which) + 2) / (number + 4)
+        tilde = (sum(self.served[kind] for kind in which) + 2) / (number + 4)
         return float((tilde * (1 - tilde) / (number + 4)) ** 0.5)
 
 

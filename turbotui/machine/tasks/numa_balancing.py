@@ -65,10 +65,10 @@ def moved_of_all(threads: Iterable[MovedPages]) -> MovedPages:
 def parse_sched(text: bytes) -> SchedCounts | None:
     """Return what is counted of a thread; None if the file has no count of pages."""
     lines = (line.partition(b":") for line in text.split(b"\n"))
-    found = {name.strip(): value.strip() for name, _colon, value in lines}
-    pages, node = (integer_or_none(found.get(name)) for name in (b"numa_pages_migrated", b"numa_preferred_nid"))
+    numbers = {name.strip(): value.strip() for name, _colon, value in lines}
+    pages, node = (integer_or_none(numbers.get(name)) for name in (b"numa_pages_migrated", b"numa_preferred_nid"))
     try:
-        ran = decimal(found.get(b"se.sum_exec_runtime", b""))
+        ran = decimal(numbers.get(b"se.sum_exec_runtime", b""))
     except ValueError:
         return None
     return None if pages is None or node is None or pages < 0 else SchedCounts(pages, node, ran)

@@ -143,8 +143,8 @@ class NumaMemory:
             known = self._known.get(pid)
         if known is None or known[0] != started:
             return PENDING, is_read
-        found = known[2]
-        return found if isinstance(found, Unavailable) else NodeMemory(found, max(0, now - known[1])), is_read
+        pages = known[2]
+        return pages if isinstance(pages, Unavailable) else NodeMemory(pages, max(0, now - known[1])), is_read
 
     @property
     def is_single(self) -> bool:
@@ -166,12 +166,12 @@ class NumaMemory:
                     return
                 pid, started = self._wanted.popitem()
             begin = self._host.now_ns()
-            found = self._read(pid, started)
+            pages = self._read(pid, started)
             end = self._host.now_ns()
             with self._lock:
                 self._next_ns = max(self._next_ns, end) + _REST * (end - begin)
                 self._known.pop(pid, None)
-                self._known[pid] = started, end, found
+                self._known[pid] = started, end, pages
                 while len(self._known) > _KEPT:
                     del self._known[next(iter(self._known))]
 

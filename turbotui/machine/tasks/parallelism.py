@@ -143,10 +143,10 @@ class Parallelism:
         """Take the slices before a time from those that wait; what is left of them waits on."""
         settled, began = self._until or 0, self._began or 0
         due, later = [], []
-        for one in self._slices:
-            start, end, thread = one
+        for span in self._slices:
+            start, end, thread = span
             if start >= until:
-                later.append(one)
+                later.append(span)
                 continue
             if end > until:
                 later.append((until, end, thread))
@@ -184,13 +184,13 @@ class Parallelism:
         threads = self.threads
         for start, end, thread in due:
             before, after = sums[start], sums[end]
-            found = threads.get(thread)
-            if found is None:
-                found = threads[thread] = ParallelTime()
-            found.ran += end - start
-            found.weighed += after[0] - before[0]
-            found.crowd += after[1] - before[1]
-            found.alone += after[2] - before[2]
+            threads_time = threads.get(thread)
+            if threads_time is None:
+                threads_time = threads[thread] = ParallelTime()
+            threads_time.ran += end - start
+            threads_time.weighed += after[0] - before[0]
+            threads_time.crowd += after[1] - before[1]
+            threads_time.alone += after[2] - before[2]
         self.span.ran += sum(end - start for start, end, _thread in due)
         self.span.covered += covered
         self.span.alone += alone

@@ -73,9 +73,9 @@ class TaskFacts:
 
 def parse_stat(text: str) -> Stat | None:
     """Parse /proc/PID/stat (proc(5)); None if there are too few words."""
-    before, found, rest = text.rpartition(") ")
+    before, end, rest = text.rpartition(") ")
     words = rest.split()
-    if not found or len(words) < 39:
+    if not end or len(words) < 39:
         return None
     try:
         return Stat(name=one_line(before.partition("(")[2]), state=words[0], parent=integer(words[1]),
@@ -93,12 +93,12 @@ def command_words(host: Host, pid: int) -> list[str] | None:
     except HostError:
         return None
     try:
-        found = host.read_at(descriptor, _WORDS)
+        words = host.read_at(descriptor, _WORDS)
     except HostError:
         return None
     finally:
         host.close(descriptor)
-    return [one_line(decoded(word)) for word in found.rstrip(b"\0").split(b"\0")] if found else []
+    return [one_line(decoded(word)) for word in words.rstrip(b"\0").split(b"\0")] if words else []
 
 
 class ProcFacts:
@@ -293,9 +293,9 @@ class TaskLooks:
             return threads
         if len(threads) > self._threads_left:
             return ENOUGH
-        found = [self.moved_for(pid, tid) for tid in threads]
-        known = [one for one in found if not isinstance(one, Unavailable)]
-        return moved_of_all(known) if known else found[0]
+        moved = [self.moved_for(pid, tid) for tid in threads]
+        known = [pages for pages in moved if not isinstance(pages, Unavailable)]
+        return moved_of_all(known) if known else moved[0]
 
     @property
     def places(self) -> MemoryPlaces:

@@ -52,9 +52,9 @@ class ProcessStat(NamedTuple):
 
 def process_stat(content: bytes) -> ProcessStat | None:
     """Parse a stat file; None if there are too few values."""
-    head, found, rest = content.rpartition(b") ")  # a name may contain anything, parentheses too
+    head, end, rest = content.rpartition(b") ")  # a name may contain anything, parentheses too
     words = rest.split()
-    if not found or len(words) < _WORDS:
+    if not end or len(words) < _WORDS:
         return None
     numbers = [number for number in whole_numbers(_PLACES(words)) if number is not None]
     if len(numbers) < _NUMBERS:
@@ -121,15 +121,15 @@ class ProcessStats:
                 known = before.get(pid)
                 if known is not None and known[0] == content:
                     stats[pid] = known
-                elif (found := self._parsed(pid, content)) is not None:
-                    stats[pid] = found
+                elif (parsed := self._parsed(pid, content)) is not None:
+                    stats[pid] = parsed
             times.update(dict.fromkeys(block, (began_ns, self._host.now_ns())))
         for pid in self._files.open.keys() - stats.keys():
             self._forget(pid)
         if self._silent:
             self._silent &= stats.keys()
         self._said = stats
-        return ReadProcesses({pid: found for pid, (_, found) in stats.items()}, times)
+        return ReadProcesses({pid: stat for pid, (_, stat) in stats.items()}, times)
 
     def _parsed(self, pid: int, content: bytes) -> tuple[bytes, ProcessStat] | None:
         """Parse the changed content of an open file, and return the counts of its process."""

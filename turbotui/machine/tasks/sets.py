@@ -322,7 +322,7 @@ def core_kinds(host: Host) -> dict[int, int]:
 
     Core PMUs of such machines list their CPUs in a file `cpus` (Documentation/ABI, sysfs-bus-event_source-devices).
     """
-    found: dict[int, int] = {}
+    kinds_of: dict[int, int] = {}
     kinds = 0
     for name in names_in(host, _DEVICES):
         try:
@@ -331,8 +331,8 @@ def core_kinds(host: Host) -> dict[int, int]:
         except (HostError, ValueError):
             continue  # no core PMU, or one for all CPUs
         kinds += 1
-        found.update(dict.fromkeys(cpus, kind))
-    return found if kinds > 1 else {}
+        kinds_of.update(dict.fromkeys(cpus, kind))
+    return kinds_of if kinds > 1 else {}
 
 
 def with_required(

@@ -101,13 +101,13 @@ class SwitchTimes:
         now = self._host.now_ns()
         parts = []
         unknown: dict[int, tuple[Span, ...]] = {}
-        for cpu, one in self._cpus.items():
-            parts.append(one.slices.read(one.ring.take(), self._known_until))
-            if one.slices.unknown:
-                unknown[cpu] = tuple(one.slices.unknown)
-        guessed = frozenset[int]().union(*(one.slices.guessed for one in self._cpus.values()))
+        for cpu, state in self._cpus.items():
+            parts.append(state.slices.read(state.ring.take(), self._known_until))
+            if state.slices.unknown:
+                unknown[cpu] = tuple(state.slices.unknown)
+        guessed = frozenset[int]().union(*(state.slices.guessed for state in self._cpus.values()))
         if self._cpus:
-            self._known_until.forget(min(one.slices.last for one in self._cpus.values()))
+            self._known_until.forget(min(state.slices.last for state in self._cpus.values()))
         cpus = frozenset(self._cpus)
         if now - self._looked_ns >= _LOOK_NS:
             self._looked_ns = now
@@ -118,10 +118,10 @@ class SwitchTimes:
         """Close CPUs that went offline, open CPUs that came online, and return those that were online all the time."""
         with contextlib.suppress(HostError, ValueError):  # without the list, the CPUs stay as they are
             online = set(parse_cpulist(self._host.read_text(_ONLINE)))
-            for cpu, one in list(self._cpus.items()):
-                if cpu not in online or now - one.slices.last > _SILENT_NS:
-                    self._damaged += one.slices.damaged
-                    one.close()
+            for cpu, state in list(self._cpus.items()):
+                if cpu not in online or now - state.slices.last > _SILENT_NS:
+                    self._damaged += state.slices.damaged
+                    state.close()
                     del self._cpus[cpu]
             there = frozenset(self._cpus)
             for cpu in online - there:

@@ -270,8 +270,8 @@ class TaskTracer:
         self._replug_ns = now if gone else now + _REPLUG_NS  # the next call opens a CPU that came back
         return news
 
-    def _is_cut(self, one: CounterSet) -> bool:
-        data = self._host.read_counter(one.leader, self._bytes)
+    def _is_cut(self, counters: CounterSet) -> bool:
+        data = self._host.read_counter(counters.leader, self._bytes)
         return len(parse_reading(data, self.choice.read_format)[0].values) < self.choice.width
 
     def rest(self) -> None:
@@ -321,14 +321,14 @@ class TaskTracer:
         """Return the bytes of the largest reading: three words, then at most three for each event."""
         return 24 + 24 * self.choice.width
 
-    def _last_read(self, one: CounterSet) -> Closing:
+    def _last_read(self, counters: CounterSet) -> Closing:
         """Read the whole set; event by event if the kernel split the group because its CPU went offline."""
-        reading = self._read(one.leader)
+        reading = self._read(counters.leader)
         if len(reading.values) < self.choice.width:
-            parts = [reading, *map(self._read, one.descriptors[1:])]
+            parts = [reading, *map(self._read, counters.descriptors[1:])]
             reading = GroupReading(reading.enabled, reading.running, tuple(part.values[0] for part in parts),
                               tuple(lost for part in parts for lost in part.lost[:1]))
-        return Closing(one.root, one.cpu, reading)
+        return Closing(counters.root, counters.cpu, reading)
 
     def _read(self, descriptor: int) -> GroupReading:
         data = self._host.read_counter(descriptor, self._bytes)
@@ -344,15 +344,15 @@ class TaskTracer:
                 self._known.discard(counters.root)  # its id may be reused
                 self._drop(counters)
 
-    def _drop(self, one: CounterSet) -> None:
+    def _drop(self, counters: CounterSet) -> None:
         """Close the descriptors of a set with a ring of its own."""
-        self._waiting.remove(one.leader)
-        self._rings.pop(one.leader).close()
-        del self._ring_cpu[one.leader]
-        self._throttles.pop(one.leader, None)
-        self._unname(one.leader)
-        self._sets.remove(one)
-        one.close(self._host)
+        self._waiting.remove(counters.leader)
+        self._rings.pop(counters.leader).close()
+        del self._ring_cpu[counters.leader]
+        self._throttles.pop(counters.leader, None)
+        self._unname(counters.leader)
+        self._sets.remove(counters)
+        counters.close(self._host)
 
     def _rest(self, ring: int, throttle: ClockThrottle) -> None:
         cpu = self._ring_cpu[ring]
@@ -366,12 +366,12 @@ class TaskTracer:
         try:
             opened.extend(self._open(tid, cpu, on_exec=on_exec) for cpu in per_cpu)
         except MachineError:
-            for one in opened:
-                one.close(self._host)
+            for counters in opened:
+                counters.close(self._host)
             raise
         except HostError as error:
-            for one in opened:
-                one.close(self._host)
+            for counters in opened:
+                counters.close(self._host)
             if error.errno not in (errno.ESRCH, errno.ENODEV):
                 raise
             return 0  # it ended after /proc was read
@@ -390,16 +390,18 @@ class TaskTracer:
 
     def _keep(self, sets: list[CounterSet], *, enable: bool) -> None:
         self._sets += sets
-        for one in sets:
-            if one.reporter >= 0:
-                self._ends[one.reporter] = self._mapped(one.reporter, pages_of_ends(self._pages, self._rings_of_ends))
-                self._ends_cpu[one.reporter] = one.cpu
-            shared_ring = next((fd for fd, cpu in self._ring_cpu.items() if cpu == one.cpu and cpu >= 0), None)
+        for counters in sets:
+            if counters.reporter >= 0:
+                self._ends[counters.reporter] = self._mapped(counters.reporter,
+                                                             pages_of_ends(self._pages, self._rings_of_ends))
+                self._ends_cpu[counters.reporter] = counters.cpu
+            shared_ring = next((fd for fd, cpu in self._ring_cpu.items() if cpu == counters.cpu and cpu >= 0), None)
             if shared_ring is None:
-                self._map(one)
-                shared_ring = one.leader
-            one.write_into(shared_ring)
-            self.roots.update({event_id(descriptor): one.root for descriptor in (*one.samplers, one.reporter)
+                self._map(counters)
+                shared_ring = counters.leader
+            counters.write_into(shared_ring)
+            self.roots.update({event_id(descriptor): counters.root
+                               for descriptor in (*counters.samplers, counters.reporter)
                                if descriptor >= 0})
         if enable:
             self._enable(sets)
@@ -427,11 +429,11 @@ class TaskTracer:
         self._waiting.add(descriptor)
         return ring
 
-    def _map(self, one: CounterSet) -> None:
-        self._rings[one.leader] = self._mapped(one.leader, self._pages)
-        self._ring_cpu[one.leader] = one.cpu
+    def _map(self, counters: CounterSet) -> None:
+        self._rings[counters.leader] = self._mapped(counters.leader, self._pages)
+        self._ring_cpu[counters.leader] = counters.cpu
         if self.choice.mode is not Mode.CPUS and self.choice.when is SamplingMoment.SWITCHES:
-            self._throttles[one.leader] = ClockThrottle(self._host.now_ns())
+            self._throttles[counters.leader] = ClockThrottle(self._host.now_ns())
 
 
 def sentence(error: HostError, what: str, counters: int) -> str:

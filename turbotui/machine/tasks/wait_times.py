@@ -65,16 +65,16 @@ def layout(number: int, text: str, names: tuple[str, ...]) -> PointLayout:
     Raises:
         ValueError: `format` lacks one of the fields, or has an impossible size or position.
     """
-    found = {name: (integer(at), integer(size), signed == "1") for name, at, size, signed in _FIELD.findall(text)}
+    fields = {name: (integer(at), integer(size), signed == "1") for name, at, size, signed in _FIELD.findall(text)}
     parts, at = "=16xQ", HEADER.size + 16
     for name in names:
-        if name not in found or found[name][1:] not in _CODES:
+        if name not in fields or fields[name][1:] not in _CODES:
             raise ValueError(f"tracepoint {number} has no field {name} that is a number")
-        place = _RAW_AT + found[name][0]
+        place = _RAW_AT + fields[name][0]
         if place < at:
             raise ValueError(f"the fields of tracepoint {number} stand in another order")
-        parts += f"{place - at}x{_CODES[found[name][1:]]}"
-        at = place + found[name][1]
+        parts += f"{place - at}x{_CODES[fields[name][1:]]}"
+        at = place + fields[name][1]
     return PointLayout(number, struct.Struct(parts))
 
 
@@ -316,17 +316,17 @@ def find_tracepoints(host: Host) -> tuple[PointLayout, ...] | Unavailable:
     refused: HostError | None = None
     for root in _ROOTS:
         try:
-            found = [layout(integer(host.read_text(f"{root}/{name}/id")),
-                            host.read_text(f"{root}/{name}/format"), fields)
-                     for name, fields in (("sched_switch", ("prev_pid", "prev_state", "next_pid")),
-                                          ("sched_wakeup", ("pid",)), ("sched_wakeup_new", ("pid",)))]
+            layouts = [layout(integer(host.read_text(f"{root}/{name}/id")),
+                              host.read_text(f"{root}/{name}/format"), fields)
+                       for name, fields in (("sched_switch", ("prev_pid", "prev_state", "next_pid")),
+                                            ("sched_wakeup", ("pid",)), ("sched_wakeup_new", ("pid",)))]
         except HostError as error:
             refused = refused or error
         except ValueError as error:
             return Unavailable(Reason.NO_DRIVER, f"{root}: {error}")
         else:
             if not host.privileges().contained("pid"):
-                return tuple(found)
+                return tuple(layouts)
             return Unavailable(
                 Reason.VIRTUALISED, "tracepoints name threads by numbers that are others in this container",
                 "run turbotui on the machine itself")

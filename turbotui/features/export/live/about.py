@@ -44,7 +44,8 @@ def counts(places: LevelPlaces) -> Iterator[ExposedMetric]:
     packages = len(places.topology.rows(Scope.PACKAGE))
     yield ExposedMetric("turbotui_machine_packages", "gauge", "Packages with a measured CPU", [({}, float(packages))])
     if CPU in places.levels:
-        yield ExposedMetric("turbotui_cpu", "info", "Where it is", [(one, 1.0) for one in cpu_places(places.topology)],
+        yield ExposedMetric("turbotui_cpu", "info", "Where it is",
+                            [(place, 1.0) for place in cpu_places(places.topology)],
                             CPU)
 
 
@@ -54,7 +55,7 @@ def source_reasons(capabilities: Capabilities, signals: frozenset[SignalId]) -> 
     A reason is a missing driver, permission or descriptor. Signals that the hardware lacks are no fault; a source of
     nothing else is left out.
     """
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for source in capabilities.sources:
         asked = {} if isinstance(source, SecondSource) else {
             name: offered for name, offered in capabilities.probes[source.id].signals.items() if name in signals}
@@ -63,10 +64,10 @@ def source_reasons(capabilities: Capabilities, signals: frozenset[SignalId]) -> 
                 and name not in capabilities.signals and why.reason is not Reason.NO_HARDWARE]
         dropped = [(name, capabilities.missing[name]) for name in usable if name in capabilities.missing]
         for name, why in (*lost, *dropped)[:1]:
-            found[source.id] = f"{name}: {why.detail}"
+            reasons[source.id] = f"{name}: {why.detail}"
         if usable:
-            found.setdefault(source.id, "")
-    return found
+            reasons.setdefault(source.id, "")
+    return reasons
 
 
 def sources_up(reasons: Mapping[str, str], frame: Frame | None,

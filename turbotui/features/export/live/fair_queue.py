@@ -38,7 +38,7 @@ class FairQueue:
     def _make_room(self, client: str) -> None:
         if sum(map(len, self._waiting.values())) < self._most:
             return
-        other = max(self._waiting, key=lambda one: len(self._waiting[one]))
+        other = max(self._waiting, key=lambda client: len(self._waiting[client]))
         if len(self._waiting[other]) <= len(self._waiting.get(client, ())) + 1:
             raise self._refusal()
         turn = self._waiting[other].pop()
@@ -78,7 +78,8 @@ class FairQueue:
 def client_of(address: str) -> str:
     """Whose turns an address takes: its own; of IPv6 those of its network of 64 bits, which one site has (RFC 6177)."""
     try:
-        found = ip_address(address.partition("%")[0])
+        address_of = ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    return str(int(found) >> 64) if isinstance(found, IPv6Address) and found.ipv4_mapped is None else str(found)
+    return str(int(address_of) >> 64) if isinstance(address_of,
+                                                    IPv6Address) and address_of.ipv4_mapped is None else str(address_of)

@@ -162,7 +162,7 @@ def _target(at: int, query: str, legend: str, *, table: bool) -> dict[str, Any]:
 
 def of_instances(query: str) -> str:
     """Restrict a query to the machines chosen on the dashboard."""
-    return rules.METRIC.sub(lambda found: f"{found[1]}{{{_OF}{',' + found[2] if found[2] else ''}}}", query)
+    return rules.METRIC.sub(lambda match: f"{match[1]}{{{_OF}{',' + match[2] if match[2] else ''}}}", query)
 
 
 _UNIT: Final = """\

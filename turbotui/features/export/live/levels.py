@@ -58,21 +58,21 @@ class LevelPlaces:
 
     def parts(self, level: MetricLevel, scope: Scope) -> Mapping[Hashable, Sequence[int]]:
         """Return the positions of a finer scope's instances in each instance of the level."""
-        found = self._parts.get((level.word, scope))
-        if found is None:
-            found = self._parts[level.word, scope] = {}
+        parts = self._parts.get((level.word, scope))
+        if parts is None:
+            parts = self._parts[level.word, scope] = {}
             keys = self._keys[level.word]
             for at, instance in enumerate(self.topology.instances(scope)):
                 if instance.cpus[0] in keys:
-                    found.setdefault(keys[instance.cpus[0]], []).append(at)
-        return found
+                    parts.setdefault(keys[instance.cpus[0]], []).append(at)
+        return parts
 
     def cpus(self, level: MetricLevel) -> Mapping[Hashable, int]:
         """Return the number of measured CPUs in each instance of a level."""
-        found: dict[Hashable, int] = {}
+        cpus: dict[Hashable, int] = {}
         for key in self._keys[level.word].values():
-            found[key] = found.get(key, 0) + 1
-        return found
+            cpus[key] = cpus.get(key, 0) + 1
+        return cpus
 
 
 def _is_there(topology: Topology, level: MetricLevel) -> bool:

@@ -45,14 +45,14 @@ _HARDLY: Final = 1.0  # per cent
 
 def known_spreads(capabilities: Capabilities, catalog: Catalog) -> tuple[SpreadFamily, ...]:
     """Return the spreads whose column a machine has; of alternatives, the first."""
-    found: list[SpreadFamily] = []
+    families: list[SpreadFamily] = []
     taken: set[tuple[str, str]] = set()
     for family in SPREADS:
         names = {(family.stem, level.word) for level in family.levels}
         if names.isdisjoint(taken) and set(_needs(family, catalog)) <= capabilities.signals.keys():
             taken |= names
-            found.append(family)
-    return tuple(found)
+            families.append(family)
+    return tuple(families)
 
 
 def columns_of_spreads(families: Iterable[SpreadFamily]) -> tuple[ColumnId, ...]:
@@ -79,7 +79,7 @@ def spread(frame: Frame, family: SpreadFamily, places: LevelPlaces, level: Metri
     columns = [column for name in ((family.column, _BUSY_COLUMN) if family.busy else (family.column,))
                if (column := catalog.get(name)) is not None]
     doubtful = [column for column in columns if frame.gaps_behind(column)]
-    found = {}
+    spreads = {}
     for key, positions in places.parts(level, family.scope).items():
         known = sorted(value * family.factor for at in positions if (value := values[at]) is not None)
         unread = len(known) < len(positions) and any(  # and not only idle, or without such a counter
@@ -87,8 +87,8 @@ def spread(frame: Frame, family: SpreadFamily, places: LevelPlaces, level: Metri
             for at in positions)
         if known and not unread:
             p95 = known[math.ceil(0.95 * len(known)) - 1]  # the smallest that 95 % of them do not exceed
-            found[key] = {"min": known[0], "p95": p95, "max": known[-1]}
-    return found
+            spreads[key] = {"min": known[0], "p95": p95, "max": known[-1]}
+    return spreads
 
 
 def _values(frame: Frame, family: SpreadFamily, catalog: Catalog) -> Sequence[float | None]:
@@ -125,10 +125,10 @@ class MeterMetrics:
     """The metrics of a machine's meters, at most 16, kind by kind."""
 
     def __init__(self, signals: Mapping[SignalId, Signal]) -> None:
-        found = [meter for meter in meters_of(signals) if meter.kind.place is not WattPlace.NOTHING
-                 and meter.quantities & {_ENERGY, _POWER}]
-        self._meters = found[:_MOST]
-        self._left_out = len(found) - len(self._meters)
+        meters = [meter for meter in meters_of(signals) if meter.kind.place is not WattPlace.NOTHING
+                  and meter.quantities & {_ENERGY, _POWER}]
+        self._meters = meters[:_MOST]
+        self._left_out = len(meters) - len(self._meters)
         self._joules: dict[str, float] = {}
         self.signals = frozenset(meter.signal(word) for meter in self._meters
                                  for word in (_quantity(meter), _STATE) if word in meter.quantities)
@@ -157,7 +157,8 @@ class MeterMetrics:
             ({"meter": name}, joules) for name, joules in self._joules.items()])
         if frame is not None:
             inputs = frame.inputs(SYSTEM_ROW)
-            watts = {one.column: inputs.value(one.signal(_POWER)) for one in self._meters if _quantity(one) == _POWER}
+            watts = {meter.column: inputs.value(meter.signal(_POWER))
+                     for meter in self._meters if _quantity(meter) == _POWER}
             yield ExposedMetric("turbotui_meter_watts", "gauge", "Power of a meter that counts no energy", [
                 ({"meter": name}, value) for name, value in watts.items() if value is not None])
 
@@ -281,7 +282,8 @@ class MachineMetrics:
         marks = about.marks_of(self._machine.host.kind)
         common = sum(len(name) + len(value) + 4 for name, value in marks.items())
         parts = [part.read() for part in self._request.parts]
-        metrics = [one for one in (*self._all(frame, cost), *(one for some, _ in parts for one in some)) if one.samples]
+        metrics = [metric for metric in (*self._all(frame, cost), *(metric for some, _ in parts for metric in some))
+                   if metric.samples]
         left_out = {**self._meters.left_out, **{word: number for _, others in parts for word, number in others.items()}}
         asked = (*self._asked, COLUMN, *(level for part in self._request.parts for level in part.levels))
         kept = within(metrics, asked, common, series=self._request.series, size=self._request.size, others=left_out)
@@ -327,14 +329,15 @@ class MachineMetrics:
             if family.level is level and family.signal in frame.capabilities.signals:
                 yield self._gauge(frame, family, places)
         catalog, labels = self._catalog, places.labels(level)
-        for one in self._spreads:
-            if level in one.levels:
-                column = catalog.get(one.column) if one.column else None
-                found = spread(frame, one, places, level, catalog)
+        for spread_family in self._spreads:
+            if level in spread_family.levels:
+                column = catalog.get(spread_family.column) if spread_family.column else None
+                by_place = spread(frame, spread_family, places, level, catalog)
                 samples = [({**level.named(labels[key]), "stat": stat}, value)
-                           for key, values in found.items() if key in labels for stat, value in values.items()]
+                           for key, values in by_place.items() if key in labels for stat, value in values.items()]
                 document = "proc(5)" if column is None else column.document
-                yield ExposedMetric(metric_name(level, one.stem), "gauge", _help(one.text, document), samples, level,
+                yield ExposedMetric(metric_name(level, spread_family.stem), "gauge",
+                                    _help(spread_family.text, document), samples, level,
                              spread=True)
         if level is MACHINE:
             yield from self._lowest_ratio(frame)

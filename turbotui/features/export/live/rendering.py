@@ -53,12 +53,12 @@ class RenderedScrape:
 
     def body(self, content_type: str, *, packed: bool) -> bytes:
         """Return the bytes of an answer of the type `PLAIN` or `OPENMETRICS`, compressed by gzip if `packed`."""
-        found = self._made.get((content_type, packed))
-        if found is None:
+        body = self._made.get((content_type, packed))
+        if body is None:
             if packed:
-                found = gzip.compress(self.body(content_type, packed=False), _LEVEL, mtime=0)
+                body = gzip.compress(self.body(content_type, packed=False), _LEVEL, mtime=0)
             else:
                 module = openmetrics if content_type == OPENMETRICS else plain
-                found = module.generate_latest(_Collected(self._metrics))
-            self._made[content_type, packed] = found
-        return found
+                body = module.generate_latest(_Collected(self._metrics))
+            self._made[content_type, packed] = body
+        return body

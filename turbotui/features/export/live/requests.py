@@ -59,12 +59,12 @@ class HttpRequest:
 
 
 def _listed(text: str) -> Sequence[str]:
-    found = []
+    listed = []
     for item in text.lower().split(","):
         name, *parameters = (part.strip() for part in item.split(";"))
         if not any(parameter.replace(" ", "") in {"q=0", "q=0.0", "q=0.00", "q=0.000"} for parameter in parameters):
-            found.append(name)
-    return found
+            listed.append(name)
+    return listed
 
 
 def parse_request(head: bytes) -> HttpRequest:

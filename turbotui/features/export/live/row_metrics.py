@@ -33,54 +33,54 @@ class RowMetrics:
         kind = definition.source.kind
         self.levels = (MetricLevel(kind.word, None),)
         gaps = {quantity.gaps for quantity in definition.source.quantities}
-        self._counters = [one for one in definition.source.quantities
-                          if one.behavior is Behavior.COUNTER and one.id not in gaps]
-        self._gauges = [one for one in definition.source.quantities
-                        if one.behavior is Behavior.GAUGE and one.form is not Form.TEXT]
+        self._counters = [quantity for quantity in definition.source.quantities
+                          if quantity.behavior is Behavior.COUNTER and quantity.id not in gaps]
+        self._gauges = [quantity for quantity in definition.source.quantities
+                        if quantity.behavior is Behavior.GAUGE and quantity.form is not Form.TEXT]
         self._most = most
         self._totals: dict[RowIdentity, dict[QuantityId, float]] = {}
         self._labels: dict[RowIdentity, Mapping[str, str]] = {}
 
     def feed(self, frame: Frame) -> None:
         """Add an interval; rows that have ended are forgotten, because others may have their names."""
-        found = frame.kind(self.definition.source.kind.id)
-        if isinstance(found, Unavailable) or found.missed is not None or found.older is None:
+        differences = frame.kind(self.definition.source.kind.id)
+        if isinstance(differences, Unavailable) or differences.missed is not None or differences.older is None:
             for values in self._totals.values():
                 for gauge in self._gauges:
                     values.pop(gauge.id, None)
             return
         kept: dict[RowIdentity, dict[QuantityId, float]] = {}
-        for slot, row in found.newer.roster.rows.items():
-            if slot in found.newer.died or not self.definition.has_row(row):
+        for slot, row in differences.newer.roster.rows.items():
+            if slot in differences.newer.died or not self.definition.has_row(row):
                 continue
             totals = kept[row.identity] = self._totals.get(row.identity, {})
             for counter in self._counters:
-                increase = found.deltas(counter.id)[slot]
-                if found.lacks(counter.id, slot):
+                increase = differences.deltas(counter.id)[slot]
+                if differences.lacks(counter.id, slot):
                     totals.pop(counter.id, None)  # a scrape has no marks
                 elif increase is not None:
                     totals[counter.id] = totals.get(counter.id, 0.0) + increase
             for gauge in self._gauges:
-                level = None if found.lacks(gauge.id, slot) else found.level(gauge.id, slot)
+                level = None if differences.lacks(gauge.id, slot) else differences.level(gauge.id, slot)
                 if level is None:
                     totals.pop(gauge.id, None)
                 else:
                     totals[gauge.id] = level
-            self._labels[row.identity] = self._labels_of(KindRow(found, slot, row))
+            self._labels[row.identity] = self._labels_of(KindRow(differences, slot, row))
         self._totals = kept
         self._labels = {identity: labels for identity, labels in self._labels.items() if identity in kept}
 
     def _labels_of(self, row: KindRow) -> Mapping[str, str]:
         """Every identity, by the column's name; of rows that share it, their key, too."""
-        found = {column.id.lower(): str(value) for column in self.definition.columns
-                 if column.identity and (value := column.compute(row)) is not None}
-        return found if row.row.key in found.values() else {**found, "key": row.row.key}
+        labels = {column.id.lower(): str(value) for column in self.definition.columns
+                  if column.identity and (value := column.compute(row)) is not None}
+        return labels if row.row.key in labels.values() else {**labels, "key": row.row.key}
 
     def read(self) -> tuple[Sequence[ExposedMetric], Mapping[str, int]]:
         """The totals and gauges of the rows that are greatest in the first of them, and the number of the others."""
         exported = [*self._counters, *self._gauges]
         first = exported[0].id if exported else ""
-        chosen = heapq.nlargest(self._most, self._totals, key=lambda one: self._totals[one].get(first, 0.0))
+        chosen = heapq.nlargest(self._most, self._totals, key=lambda row: self._totals[row].get(first, 0.0))
         return [self._metric(quantity, chosen) for quantity in exported], {
             self.definition.source.kind.id: len(self._totals) - len(chosen)}
 
@@ -89,8 +89,8 @@ class RowMetrics:
         unit = _UNITS.get(quantity.unit, "")
         stem = quantity.id.replace(".", "_")
         name = f"turbotui_{level.word}_{stem}" + (f"_{unit}" if unit and not stem.endswith(unit) else "")
-        samples = [(self._labels[one], self._totals[one][quantity.id]) for one in chosen
-                   if quantity.id in self._totals[one]]
+        samples = [(self._labels[row], self._totals[row][quantity.id]) for row in chosen
+                   if quantity.id in self._totals[row]]
         text = f"{quantity.id} of each of the {self.definition.source.kind.title}"
         return ExposedMetric(name, quantity.behavior.value, f"{text} ({quantity.document or quantity.origin})", samples,
                              level)

@@ -42,7 +42,7 @@ def answers(newest: Callable[[], RenderedScrape]) -> Callable[[HttpRequest], Htt
 def own_names(extra: tuple[str, ...] = ()) -> frozenset[str]:
     """Return the names of this machine that clients may use: its own, and those given by the user."""
     name = own_uname().nodename
-    return frozenset(one.lower().rstrip(".") for one in ("localhost", name, name.partition(".")[0], *extra) if one)
+    return frozenset(word.lower().rstrip(".") for word in ("localhost", name, name.partition(".")[0], *extra) if word)
 
 
 def serve_until_signal(exporter: Exporter, listener: socket.socket, names: frozenset[str], access: Access,

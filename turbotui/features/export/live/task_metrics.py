@@ -42,7 +42,7 @@ class TaskMetrics:
     def read(self) -> tuple[Sequence[ExposedMetric], Mapping[str, int]]:
         """Return the present metrics, and how many processes were left out."""
         processes = list(self._processes())
-        chosen = heapq.nlargest(self._most, processes, key=lambda one: (one.stat.ran, -one.pid))
+        chosen = heapq.nlargest(self._most, processes, key=lambda process: (process.stat.ran, -process.pid))
         return self._metrics(chosen), {"tasks": len(processes) - len(chosen)}
 
     def _processes(self) -> Iterator[_Process]:
@@ -72,7 +72,8 @@ class TaskMetrics:
             return ExposedMetric(f"turbotui_task_{stem}", kind, text,
                                  [({"task": str(pid)}, value) for pid, value in values.items()], TASK)
 
-        names = [({"task": str(one.pid), "name": one.stat.name, "group": one.group}, 1.0) for one in chosen]
+        names = [({"task": str(process.pid), "name": process.stat.name, "group": process.group}, 1.0)
+                 for process in chosen]
         return (
             ExposedMetric("turbotui_task", "info", f"Name and group of a process ({_DOCUMENT})", names, TASK),
             family("cpu_seconds", "counter", f"CPU time of a process ({_DOCUMENT})",
@@ -80,9 +81,9 @@ class TaskMetrics:
             family("run_delay_seconds", "counter", "Time that its first thread waited for a CPU (kernel "
                    "Documentation/scheduler/sched-stats.rst)", dict(self._delays(chosen))),
             family("resident_bytes", "gauge", f"Memory that it holds ({_DOCUMENT})",
-                   {one.pid: float(one.stat.pages * resource.getpagesize()) for one in chosen}),
+                   {process.pid: float(process.stat.pages * resource.getpagesize()) for process in chosen}),
             family("major_faults", "counter", f"Pages that it had to wait for ({_DOCUMENT})",
-                   {one.pid: float(one.stat.faults) for one in chosen}),
+                   {process.pid: float(process.stat.faults) for process in chosen}),
         )
 
     def _delays(self, chosen: Sequence[_Process]) -> Iterator[tuple[int, float]]:

@@ -30,14 +30,14 @@ ALL_GAUGES: Final = (*GAUGES, *(family for family in _ADDED if isinstance(family
 def known_counters(capabilities: Capabilities, levels: Iterable[MetricLevel]) -> tuple[CounterFamily, ...]:
     """Return the counters of these levels that a machine has; of alternatives, the first."""
     wanted = frozenset(levels)
-    found: list[CounterFamily] = []
+    families: list[CounterFamily] = []
     taken: set[tuple[str, str]] = set()
     for family in ALL_COUNTERS:
         names = {(family.stem, level.word) for level in family.levels if level in wanted}
         if names and family.signals[0] in capabilities.signals and names.isdisjoint(taken):
             taken |= names
-            found.append(family)
-    return tuple(found)
+            families.append(family)
+    return tuple(families)
 
 
 def signals_of_counters(families: Iterable[CounterFamily], capabilities: Capabilities) -> frozenset[SignalId]:
@@ -122,12 +122,12 @@ def _without(frame: Frame, family: CounterFamily) -> frozenset[int]:
     """Return the positions of instances that lack a counter of the family, and are no lost part of coarser ones."""
     signals = frame.capabilities.signals
     scope = signals[family.signals[0]].scope
-    found: set[int] = set()
+    without: set[int] = set()
     for name in (*family.signals, *family.together):
         if name in signals and signals[name].scope is scope and signals[name].absent:
             reading = reading_cpus(signals[name], frame.topology)
-            found.update(at for at, cpu in enumerate(reading) if cpu in signals[name].absent)
-    return frozenset(found)
+            without.update(at for at, cpu in enumerate(reading) if cpu in signals[name].absent)
+    return frozenset(without)
 
 
 def _factor(frame: Frame, name: SignalId) -> float:

@@ -66,16 +66,18 @@ class WaitMetrics:
         machine = WaitSums()
         for waited in self._cpus.values():
             machine.add(waited)
-        found = [_histogram(f"turbotui_machine_{stem}_seconds", text, [({}, machine)])]
+        metrics = [_histogram(f"turbotui_machine_{stem}_seconds", text, [({}, machine)])]
         if self._per_cpu:
-            found.append(_histogram(f"turbotui_cpu_{stem}_seconds", f"{text}, by the CPU that it got", [
+            metrics.append(_histogram(f"turbotui_cpu_{stem}_seconds", f"{text}, by the CPU that it got", [
                 ({"cpu": str(cpu)}, waited) for cpu, waited in sorted(self._cpus.items())]))
-        found.append(_histogram(f"turbotui_group_{stem}_seconds", f"{text}, by its container, pod, job or unit", [
+        metrics.append(_histogram(f"turbotui_group_{stem}_seconds", f"{text}, by its container, pod, job or unit", [
             ({"group": group}, waited) for group, waited in sorted(self._groups.items())]))
-        found.append(ExposedMetric("turbotui_machine_switch_records_lost", "counter", "Records of switches for which a "
-                                   f"ring had no room: waits lack them ({_DOCUMENT})", [({}, float(self._source.lost))],
-                                   WAIT))
-        return found, {"groups with waits": len(self._left_out)}
+        metrics.append(ExposedMetric("turbotui_machine_switch_records_lost", "counter",
+                                     "Records of switches for which a "
+                                     f"ring had no room: waits lack them ({_DOCUMENT})",
+                                     [({}, float(self._source.lost))],
+                                     WAIT))
+        return metrics, {"groups with waits": len(self._left_out)}
 
     def _take(self) -> None:
         threads, cpus = self._source.take()

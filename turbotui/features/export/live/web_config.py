@@ -180,7 +180,7 @@ def read_access(path: str) -> Access:
         TurbotuiError: the file, or a file that it names, cannot be read, or has a setting that is not understood.
     """
     try:
-        found = yaml.load(read_given(path).text(), _PlainLoader)  # noqa: S506 - a loader without types
+        document = yaml.load(read_given(path).text(), _PlainLoader)  # noqa: S506 - a loader without types
     except GivenFileError as error:
         raise TurbotuiError(f"the web config {path} cannot be read: {error.why}") from error
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:  # the latter: "\UFFFFFFFF"
@@ -188,7 +188,7 @@ def read_access(path: str) -> Access:
         place = "" if mark is None else f", line {mark.line + 1}"
         twice = f": {error.problem}" if isinstance(error, _TwiceError) else ""
         raise TurbotuiError(f"the web config {path}{place} is no YAML that is understood{twice}") from error
-    return _Reading(path).access(found)
+    return _Reading(path).access(document)
 
 
 class _TwiceError(yaml.constructor.ConstructorError):  # type: ignore[misc]  # as below
@@ -217,21 +217,21 @@ class _Reading:
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def access(self, found: object) -> Access:
-        parts = self._table("" if found is None else found, "the file", _PARTS)
+    def access(self, value: object) -> Access:
+        parts = self._table("" if value is None else value, "the file", _PARTS)
         return ConfiguredAccess(
             self._path,
             self._context(parts["tls_server_config"]) if "tls_server_config" in parts else None,
             self._headers(parts["http_server_config"]) if "http_server_config" in parts else {},
             self._passwords(parts["basic_auth_users"]) if "basic_auth_users" in parts else None)
 
-    def _table(self, found: object, name: str, known: tuple[str, ...] = ()) -> Mapping[str, Any]:
-        if not isinstance(found, dict) or not found or not all(isinstance(key, str) for key in found):
-            raise self._bad(f"{name} has nothing in it" if not found else f"{name} is no table of names")
-        for key in found:
+    def _table(self, value: object, name: str, known: tuple[str, ...] = ()) -> Mapping[str, Any]:
+        if not isinstance(value, dict) or not value or not all(isinstance(key, str) for key in value):
+            raise self._bad(f"{name} has nothing in it" if not value else f"{name} is no table of names")
+        for key in value:
             if known and key not in known:
                 raise self._bad(f"{key} in {name} is not known here ({', '.join(known)})")
-        return found
+        return value
 
     def _bad(self, why: str) -> TurbotuiError:
         return TurbotuiError(f"the web config {self._path}: {why}")
@@ -253,8 +253,8 @@ class _Reading:
             raise self._bad(f"{name} {word} is not possible here: {', '.join(known)}")
         return known[word]
 
-    def _context(self, found: object) -> ssl.SSLContext:
-        table = self._table(found, "tls_server_config", _TLS)
+    def _context(self, value: object) -> ssl.SSLContext:
+        table = self._table(value, "tls_server_config", _TLS)
         if "cert_file" not in table or "key_file" not in table:
             raise self._bad("tls_server_config wants cert_file and key_file")
         certificate, key = self._file(table, "cert_file"), self._file(table, "key_file")
@@ -287,10 +287,10 @@ class _Reading:
             except (OSError, ValueError) as error:
                 raise self._bad(f"{authority} cannot be used: {_why(error)}") from error
 
-    def _ciphers(self, context: ssl.SSLContext, found: object) -> None:
-        if not isinstance(found, list) or not found or not all(isinstance(name, str) and name for name in found):
+    def _ciphers(self, context: ssl.SSLContext, value: object) -> None:
+        if not isinstance(value, list) or not value or not all(isinstance(name, str) and name for name in value):
             raise self._bad("cipher_suites is no list of names")
-        chosen = [name for name in found if name not in _ALWAYS_ON]
+        chosen = [name for name in value if name not in _ALWAYS_ON]
         if not chosen:
             context.minimum_version = ssl.TLSVersion.TLSv1_3  # the only version that has these
             return
@@ -301,8 +301,8 @@ class _Reading:
                 raise self._bad(f"the cipher suite {name} is not possible here") from error
         context.set_ciphers(":".join(map(_openssl_name, chosen)))
 
-    def _headers(self, found: object) -> Mapping[str, str]:
-        parts = self._table(found, "http_server_config", _HTTP)
+    def _headers(self, written: object) -> Mapping[str, str]:
+        parts = self._table(written, "http_server_config", _HTTP)
         self._choice(parts, "http2", _TRUTH, otherwise=False)  # HTTP/1.1 is what is spoken here, and clients fall back
         table = self._table(parts["headers"], "headers", _HEADERS) if "headers" in parts else {}
         for name, value in table.items():
@@ -310,8 +310,8 @@ class _Reading:
                 raise self._bad(f"the header {name} is no line of text")
         return table
 
-    def _passwords(self, found: object) -> Passwords:
-        users = self._table(found, "basic_auth_users")
+    def _passwords(self, value: object) -> Passwords:
+        users = self._table(value, "basic_auth_users")
         for user, hashed in users.items():
             if ":" in user:
                 raise self._bad(f"{user} has a colon, behind which clients have the password")
