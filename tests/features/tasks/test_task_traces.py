@@ -14,10 +14,12 @@ def test_a_watch_is_a_trace_whose_threads_never_overlap(capsys: pytest.CaptureFi
     trace = read_trace(capsys.readouterr().out)
     assert trace.instants[0]["name"].startswith("SIMULATED machine laptop-old+calculix"), "no number passes as measured"
     assert trace.facts["kind"] == "SIMULATED"
-    ran = {track: sum(one["dur"] for one in slices) for (group, track), slices in trace.slices.items()
-           if group == "threads by CPU"}
-    assert ran.keys() == {f"cpu {cpu}" for cpu in range(8)}
-    assert all(0.5e6 < us < 1.5e6 for us in ran.values())
+    tracks = {track: slices for (group, track), slices in trace.slices.items() if group == "threads by CPU"}
+    assert tracks.keys() == {f"cpu {cpu}" for cpu in range(8)}
+    ends = [(part["ts"], part["ts"] + part["dur"]) for slices in tracks.values() for part in slices]
+    watched = max(end for _start, end in ends) - min(start for start, _end in ends)
+    ran = [sum(part["dur"] for part in slices) for slices in tracks.values()]
+    assert all(0.5 * watched < us <= 1.001 * watched for us in ran), "however long a busy machine makes the interval"
     assert any("in which their order is not known" in note for note in trace.facts["notes"])
 
 

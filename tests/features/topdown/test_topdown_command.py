@@ -211,7 +211,7 @@ def test_slots_are_recorded_of_one_kind_of_row(words: list[str], said: str, tmp_
 def test_a_recording_tells_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                     capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["record", "run.tt", "--machine", "laptop-old", "-i", "0.1", "-n", "2", "--tables", "topdown"]) == 0
+    assert main(["record", "run.tt", "--machine", "laptop-old", "-i", "0.5", "-n", "2", "--tables", "topdown"]) == 0
     assert main(["topdown", "--replay", "run.tt", "--per", "core", "--level", "2", "--json", "-n", "1"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["kind"] == "RECORDED"
