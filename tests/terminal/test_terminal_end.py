@@ -52,6 +52,19 @@ def test_the_end_of_the_controlling_terminal_ends_the_program() -> None:
         running.end()
 
 
+@pytest.mark.parametrize("key", [b"q", b"\x03", b"\x11"], ids=["q", "Ctrl+C", "Ctrl+Q"])
+@pytest.mark.parametrize("lines", [1, 2, 3, 5])
+def test_a_terminal_that_is_too_small_can_be_left(lines: int, key: bytes) -> None:
+    running = BarePty(size=(80, lines), forked=True)
+    try:
+        running.until(rb"too small")
+        running.press(key)
+        assert running.ended() == 0
+        assert running.restored
+    finally:
+        running.end()
+
+
 @pytest.fixture(params=[WAITS, RUNS], ids=["waits", "runs"])
 def kept(request: pytest.FixtureRequest) -> Iterator[BarePty]:
     """Run a dashboard in which a key is handled for ever."""
