@@ -86,7 +86,7 @@ def synthetic_machine() -> tuple[Machine, Capabilities]:
     sources["msr"] = {"energy": Signal("energy", Scope.CPU, Unit.JOULE, Behavior.COUNTER, Reduce.SUM, "msr",
                                        width_bits=32, scale=2**-16, wrap_seconds=300.0)}
     probes = {name: Probe(signals) for name, signals in sources.items()}
-    made = {name: RecordedSource(name, name, "", shared=name.startswith("proc"), counts_from_open=False, found=probe)
+    made = {name: RecordedSource(name, name, "", shared=name.startswith("proc"), counts_from_open=False, probed=probe)
             for name, probe in probes.items()}
     capabilities = Capabilities(
         tuple(made.values()), probes, {one: signal for known in sources.values() for one, signal in known.items()},

@@ -42,7 +42,7 @@ def topology_of_cpus(cpus: Sequence[int]) -> Topology:
 
 def capabilities() -> Capabilities:
     probe = Probe({one.id: one for one in SIGNALS})
-    source = RecordedSource("made", "made", "numbers", shared=False, counts_from_open=True, found=probe)
+    source = RecordedSource("made", "made", "numbers", shared=False, counts_from_open=True, probed=probe)
     return Capabilities((source,), {"made": probe}, {one.id: one for one in SIGNALS},
                         {one.id: source for one in SIGNALS}, {})
 

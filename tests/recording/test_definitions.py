@@ -97,7 +97,7 @@ def _plain(value: object) -> object:
 def _defined(*definitions: Definition) -> Capabilities:
     sources: tuple[Source, ...] = tuple(
         RecordedSource(f"added-{at}", "added", "numbers", shared=False, counts_from_open=True,
-                       found=CAPABILITIES.probes["made"], definition=one) for at, one in enumerate(definitions))
+                       probed=CAPABILITIES.probes["made"], definition=one) for at, one in enumerate(definitions))
     return replace(CAPABILITIES, sources=(*CAPABILITIES.sources, *sources),
                    probes={**CAPABILITIES.probes, **{one.id: CAPABILITIES.probes["made"] for one in sources}})
 

@@ -515,11 +515,11 @@ class TurbotuiApp(FramesApp):
 
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
         """Run a key's binding; if the key does nothing here, say where it does something."""
-        bindings = await super()._check_bindings(key, priority)
+        is_handled = await super()._check_bindings(key, priority)
         base = self.base
-        if not bindings and not priority and base is not None and self.screen is base:
+        if not is_handled and not priority and base is not None and self.screen is base:
             base.notice(self._where_it_works(key, base.where), quiet=True)
-        return bindings
+        return is_handled
 
     def _where_it_works(self, key: str, here: str) -> str:
         others = [action for action in actions_of(self) if key in action.keys and here not in action.where]

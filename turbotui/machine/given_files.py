@@ -81,7 +81,7 @@ def within(seconds: float, call: Callable[[], T]) -> T:
 
     def run() -> None:
         try:
-            outcome.found.append(call())
+            outcome.answers.append(call())
         except Exception as error:  # noqa: BLE001 - raised again by the caller's thread
             outcome.failed.append(error)
 
@@ -90,14 +90,14 @@ def within(seconds: float, call: Callable[[], T]) -> T:
     thread.join(seconds)
     if outcome.failed:
         raise outcome.failed[0]
-    if not outcome.found:
+    if not outcome.answers:
         raise GivenFileError(f"it did not answer within {seconds:g} s")
-    return outcome.found[0]
+    return outcome.answers[0]
 
 
 class _Outcome(Generic[T]):
     def __init__(self) -> None:
-        self.found: list[T] = []
+        self.answers: list[T] = []
         self.failed: list[Exception] = []
 
 

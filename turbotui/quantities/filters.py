@@ -167,7 +167,7 @@ def parse_filter(text: str, find: Callable[[str], C | None]) -> Filter[C]:
     Raises:
         FilterError: a column is unknown, or a comparison has no value.
     """
-    tokens = _joined(function_or_name(_Tokens(text, find).found))
+    tokens = _joined(function_or_name(_Tokens(text, find).tokens))
     if not tokens:
         return Filter(text.strip())
     try:
@@ -188,7 +188,7 @@ class _Tokens(Generic[C]):
         self._find = find
         self._at = 0
         self._end = -1  # the end of the last token
-        self.found: list[Token] = []
+        self.tokens: list[Token] = []
         while match := _PIECE.search(text, self._at):
             if match["sign"]:
                 self._take("sign", "=" if match["sign"] == "==" else match["sign"], match.end())
@@ -200,16 +200,16 @@ class _Tokens(Generic[C]):
                 self._run(match["run"])
 
     def _take(self, kind: str, word: str, end: int) -> None:
-        self.found.append(Token(kind, word, self._at))
+        self.tokens.append(Token(kind, word, self._at))
         self._at = self._end = end
 
     def _after_equal(self) -> bool:
-        return bool(self.found) and self.found[-1].kind == "sign" and self.found[-1].word in _EQUAL
+        return bool(self.tokens) and self.tokens[-1].kind == "sign" and self.tokens[-1].word in _EQUAL
 
     def _run(self, run: str) -> None:
         """A piece without blanks, as one token."""
         end = self._at + len(run)
-        operand = self._at == self._end and ends_operand(self.found[-1])
+        operand = self._at == self._end and ends_operand(self.tokens[-1])
         if self._after_equal():
             self._take("number" if _is_number(run) else "text", run, end)
         elif run.lower() in _JOINS:

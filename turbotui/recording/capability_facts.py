@@ -163,7 +163,7 @@ def _source_from(stored: JsonValue, probes: Mapping[str, Probe], before: list[So
     if beside is not None:
         source = _at(before, beside)
         own = [signal.removesuffix(f"@{source.id}") for signal in probe.signals]
-        known = source.found.signals if isinstance(source, RecordedSource) else {}
+        known = source.probed.signals if isinstance(source, RecordedSource) else {}
         return SecondSource(source, {name: entry for name in own if isinstance(entry := known.get(name), Signal)})
     definition = stored.get("definition")
     return RecordedSource(name, stored["title"].text(), stored["gives"].text(), stored["shared"].flag(),

@@ -25,12 +25,12 @@ class RecordedSource:
     gives: str
     shared: bool
     counts_from_open: bool
-    found: Probe
+    probed: Probe
     definition: Definition | None = None
 
     def probe(self, machine: Machine) -> Probe:  # noqa: ARG002 - it was asked when it was recorded
         """Return what probing found when the machine was recorded."""
-        return self.found
+        return self.probed
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - none is opened
         """0: a recording opens no counters."""

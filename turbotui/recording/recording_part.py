@@ -253,7 +253,7 @@ class RecordingPart:
         reader = StreamReader()
         for record in self._listed(offset for entry in index for offset in entry.noted):
             if record.kind == _NOTED[kind]:
-                for item in reader.one(record):
+                for item in reader.items_of(record):
                     if isinstance(item, kind):
                         yield item
 

@@ -174,7 +174,7 @@ class StreamReader:
         except DamagedError as error:
             yield missing_of(record, error)
 
-    def one(self, record: Record) -> Iterator[Item]:
+    def items_of(self, record: Record) -> Iterator[Item]:
         """Decode a record other than a tick or layout, which needs no earlier record."""
         with contextlib.suppress(DamagedError), damage_of("it"):  # reported to readers that read everything in order
             yield from self._others(record)

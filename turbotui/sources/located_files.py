@@ -51,13 +51,13 @@ class LocatedSignal:
 class LocatedSignals:
     """The result of a probe: a file or a reason for every signal, and a line for the doctor."""
 
-    found: Mapping[SignalId, LocatedSignal | Unavailable]
+    signals: Mapping[SignalId, LocatedSignal | Unavailable]
     note: str = ""
 
     @property
     def located(self) -> Mapping[SignalId, LocatedSignal]:
         """The signals that were found."""
-        return {name: located for name, located in self.found.items() if isinstance(located, LocatedSignal)}
+        return {name: located for name, located in self.signals.items() if isinstance(located, LocatedSignal)}
 
 
 class LocatedFiles(PerCpuSource, ABC):
@@ -75,7 +75,7 @@ class LocatedFiles(PerCpuSource, ABC):
         seen = self._sightings.look(machine)
         answers: dict[SignalId, Signal | Unavailable] = {}
         doubtful: set[SignalId] = set()
-        for name, signal in seen.found.items():
+        for name, signal in seen.signals.items():
             if isinstance(signal, Unavailable):
                 answers[name] = signal
                 continue
@@ -101,7 +101,7 @@ class LocatedFiles(PerCpuSource, ABC):
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
         """Open the wanted files that belong to one CPU; a missing file, and a signal without any, read None."""
-        seen = self._sightings.on(machine).found
+        seen = self._sightings.on(machine).signals
         files = [located.file(cpu) if isinstance(located, LocatedSignal) else ValueFile(name, ())
                  for name, located in seen.items() if name in wanted]
         return FileReader(machine.host, cpu, files, inside_cpu=False)

@@ -62,7 +62,7 @@ class _OpenSet:
     """The open groups of one set, and their counts at the last reading."""
 
     def __init__(self, host: Host, cpu: int, spy_set: SpySet, effort: SpyEffort) -> None:
-        self.one = spy_set
+        self.spy_set = spy_set
         self._host = host
         self._effort = effort
         self._groups: list[tuple[tuple[str, ...], CounterGroup]] = []
@@ -217,7 +217,7 @@ class SpyReader:
         arrangement = self._newest()
         if arrangement is self._arrangement:
             return
-        running = None if self._open is None else self._open.one
+        running = None if self._open is None else self._open.spy_set
         self._arrangement = arrangement
         self._sets = arrangement.sets.get(self._cpu, ())
         names = arrangement.counted(self._cpu)
@@ -230,7 +230,7 @@ class SpyReader:
     def _switch(self) -> None:
         """Open the set that counts next; the counts of the old set stay in the totals."""
         spy_set = self._sets[self._at] if self._sets else None
-        if self._open is not None and self._open.one == spy_set:
+        if self._open is not None and self._open.spy_set == spy_set:
             return
         fresh = None if spy_set is None else _OpenSet(self._host, self._cpu, spy_set, self._effort)
         old = self._open

@@ -38,11 +38,11 @@ async def test_nothing_is_measured_before_enter_and_no_simulated_machine() -> No
         await pilot.pause()
         window = app.screen
         assert isinstance(window, CurveWindow)
-        assert window.found == MeasuredCurves()
+        assert window.result == MeasuredCurves()
         await pilot.press("enter")
-        while not window.found.why:
+        while not window.result.why:
             await pilot.pause()
-        assert "--sweep is for this machine" in window.found.why
+        assert "--sweep is for this machine" in window.result.why
         await pilot.press("escape")
         await pilot.pause()
         assert not isinstance(app.screen, CurveWindow)

@@ -139,7 +139,7 @@ async def test_the_window_is_of_the_point_under_the_cursor_and_says_that_nothing
         await pilot.pause()
         window = app.screen
         assert isinstance(window, FunctionsWindow)
-        while not window.found.over:
+        while not window.result.over:
             await pilot.pause()
         title, lines = window.tell(80)
         assert title == f"functions of {point.name}"

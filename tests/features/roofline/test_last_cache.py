@@ -127,7 +127,7 @@ _KERNEL = Kernel(b"", 1, (0, 0), LoopShape(0, 64))
 def test_rounds_that_do_not_agree_are_no_measurement(rounds: list[tuple[float, float]], words: str) -> None:
     machine = known_machine(simulated_host("guest", ManualClock(0)))  # its clock stands: nothing runs beside
     taken = tuple(Round(rate, 1e9, share, together=True) for rate, share in rounds)
-    found = Disturbance(machine, machine.topology.cpus, "DRAM").found(Rounds(_KERNEL, taken))
+    found = Disturbance(machine, machine.topology.cpus, "DRAM").clauses(Rounds(_KERNEL, taken))
     assert (words in " ".join(found)) if words else not found
 
 
@@ -138,9 +138,9 @@ def test_work_on_cpus_that_share_a_level_is_seen() -> None:
     rounds = Rounds(_KERNEL, (Round(1.0, 1e9, 1.0),) * 3)
     for level, sharing in (("", "the cores"), ("L1", "L1"), ("L3", "L3"), ("DRAM", "DRAM")):
         beside = Disturbance(machine, (0,), level)
-        assert beside.found(rounds) == ()
+        assert beside.clauses(rounds) == ()
         clock.advance(2.0)
-        assert f"other work was on CPUs that share {sharing}" in beside.found(rounds)
+        assert f"other work was on CPUs that share {sharing}" in beside.clauses(rounds)
     alone = Disturbance(machine, machine.topology.cpus, "DRAM")
     clock.advance(2.0)
-    assert alone.found(replace(rounds)) == ()
+    assert alone.clauses(replace(rounds)) == ()

@@ -100,7 +100,7 @@ def test_a_region_gets_its_share_of_what_is_read_together_and_all_of_its_own() -
         _write(pipe, "E 15000000000 7 7 2 solve", "E 15000000001 7 7 0 never")
         watch.take_marks()
         assert watch.until(16.0) == ()
-    found = watch.found()
+    found = watch.counted()
     (one,) = found.points
     assert one.point is not None
     assert (one.name, one.entries) == ("solve", 1)
@@ -126,7 +126,7 @@ def test_a_regions_slices_are_its_shares_of_each() -> None:
              (0, SetInterval(1.0, 300.0, {"one": 7.0}))]
     assert watch.slices(taken) == {"solve": [
         (0, SetInterval(1.0, 100.0, {"one": 10.0})), (0, SetInterval(0.5, 100.0, {"two": 2.0}))]}
-    (one,) = watch.found({}).points
+    (one,) = watch.counted({}).points
     assert one.point is None
     assert one.why is not None
     assert "too briefly" in one.why.detail

@@ -232,7 +232,7 @@ def test_an_l3_that_no_document_gives_is_the_measured_one_among_theory() -> None
     assert any("no roof of L3" in note for note in plain.notes)
     slanted = next(table for table in roof_tables((found,)) if table.name == "bandwidths")
     origin = next(column for column in slanted.columns if column.id == "origin")
-    assert {row.one.level: origin.compute(row) for row in slanted.rows} == {
+    assert {row.part.level: origin.compute(row) for row in slanted.rows} == {
         "L1": "theory", "L2": "theory", "L3": "measured"}
     core = machine_roofs(known_machine(simulated_host("turin-2s")), "one", (0,), measured=measured)
     assert all(slant.evidence is None for slant in core.bandwidths), "a document gives its L3"

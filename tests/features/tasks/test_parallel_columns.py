@@ -225,16 +225,16 @@ def test_a_region_has_what_ran_beside_each_other_while_it_was_open() -> None:
         start = _raw(base)
         regions.add_pieces([(start, start + 2 * second, 1), (start + 2 * second, start + 4 * second, 3)])
         regions.settle()
-        found = region_table(regions.found(ParallelWindow(10.0 * second)))
+        found = region_table(regions.rows(ParallelWindow(10.0 * second)))
         values = {column.id: column.compute(found.rows[0]) for column in found.columns}
         assert {name: values[name] for name in ("Wall%", "Parallel", "Alone%")} == {
             "Wall%": pytest.approx(30.0, rel=1e-3), "Parallel": pytest.approx(19 / 7, rel=1e-3),
             "Alone%": pytest.approx(10.0, rel=1e-3)}
         why = Unavailable(Reason.NOT_READ, "lost")
-        lost = region_table(regions.found(ParallelWindow(10.0 * second, why=why)))
+        lost = region_table(regions.rows(ParallelWindow(10.0 * second, why=why)))
         column = next(column for column in lost.columns if column.id == "Wall%")
         assert lost.cell(column, lost.rows[0]) == Cell(None, why)
-        assert "Wall%" not in {column.id for column in region_table(regions.found()).columns}
+        assert "Wall%" not in {column.id for column in region_table(regions.rows()).columns}
 
 
 @pytest.mark.real

@@ -88,7 +88,7 @@ def test_a_slice_is_shared_out_by_the_time_that_a_region_was_open_in_it() -> Non
         regions.add(at + 2 * second, at + 4 * second, (2 * second, 1000))  # all of it
         regions.add(at + 5 * second, at + 9 * second, (4 * second, 7))  # none of it
         regions.settle()
-        (one,) = regions.found()
+        (one,) = regions.rows()
         notes = " ".join(regions.notes)
     assert (one.name, one.entries) == ("solve", 2)
     assert one.seconds == pytest.approx(4.0)
@@ -112,11 +112,11 @@ def test_a_region_that_a_process_left_open_ends_with_it() -> None:
         running.kill()
         running.wait()
         regions.settle()
-        first, again = regions.found(), regions.found()
+        first, again = regions.rows(), regions.rows()
         at = _raw(begun) + 3 * 10**9
         regions.add(at, at + 10**9, (10**9, 100))
         regions.settle()
-        counts = {one.name: one.counts.get("events", 0.0) for one in regions.found()}
+        counts = {one.name: one.counts.get("events", 0.0) for one in regions.rows()}
         notes = " ".join(regions.notes)
     assert {one.name for one in first if one in again} == {"solve"}  # the other one goes on
     assert counts == {"solve": 0.0, "other": 100.0}
@@ -140,7 +140,7 @@ def test_parts_of_slices_add_up(spans: list[tuple[int, int]], cuts: list[int]) -
         for start, end in itertools.pairwise(edges):
             regions.add(at + start * ms, at + end * ms, ((end - start) * ms, end - start))
         regions.settle()
-        found = regions.found()
+        found = regions.rows()
     inside = sum(any(start <= ms_at < start + length for start, length in spans)
                  for ms_at in range(edges[0], edges[-1]))
     counted = found[0].counts["events"] if found else 0.0
@@ -152,7 +152,7 @@ def test_counts_of_multiplexed_sets_are_unknown_with_the_reason() -> None:
         regions = TaskRegions(pipe, _NAMES, 2)
         _write(pipe, "B 1 7 7 0 solve")
         regions.settle()
-        table = region_table(regions.found())
+        table = region_table(regions.rows())
     (row,) = table.rows
     column = next(column for column in table.columns if column.id == "Run%")
     why = table.cell(column, row).why

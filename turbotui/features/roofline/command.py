@@ -200,7 +200,7 @@ def _watch(counters: CommandCounters, plan: _Plan, seen: Observation, name: str,
         older, before = newer, now
     busy = older[0][-1] / 1e9 / max(1e-9, before - began)
     return CountedCommand(seen.commands[0].status or 0, tuple(points), busy, counters.user_only,
-                          interrupted=seen.ended_by, regions=regions.found())
+                          interrupted=seen.ended_by, regions=regions.counted())
 
 
 class _MultiplexedSets:
@@ -269,7 +269,7 @@ def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation
     shared = [regions.slices(of_type) for of_type in taken]
     places = {name: _joined_points(plan.core_types, [of_type[name] for of_type in shared], name, sizing=sizing)
               for name in shared[0]}
-    counted = regions.found({name: of_type[0] for name, of_type in places.items() if of_type})
+    counted = regions.counted({name: of_type[0] for name, of_type in places.items() if of_type})
     return CountedCommand(seen.commands[0].status or 0, points, busy, counters.user_only, plan.most, seen.ended_by,
                           counted)
 

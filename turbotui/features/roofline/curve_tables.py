@@ -20,36 +20,36 @@ _DISTURBED: Final = "other work ran on a CPU meanwhile"
 @dataclass(frozen=True, slots=True)
 class _Point:
     curve: BandwidthCurve
-    one: CurvePoint
+    part: CurvePoint
 
 
 @dataclass(frozen=True, slots=True)
 class _Flat:
     curve: BandwidthCurve
     number: int
-    one: Plateau
+    part: Plateau
 
 
 _POINTS: Final[tuple[Column[_Point], ...]] = (
     Column("threads", "", -1, (), lambda row: row.curve.threads, help="one, all, or the CPUs", identity=True),
     Column("kernel", "", -1, (), lambda row: row.curve.kernel, help="operation of the threads", identity=True),
-    Column("size", "KiB", 0, (), lambda row: row.one.bytes / 1024, help="working set of each thread", identity=True),
-    Column("GB/s", "GB/s", 2, (), lambda row: row.one.rate / 1e9, help="bandwidth of all threads together"),
+    Column("size", "KiB", 0, (), lambda row: row.part.bytes / 1024, help="working set of each thread", identity=True),
+    Column("GB/s", "GB/s", 2, (), lambda row: row.part.rate / 1e9, help="bandwidth of all threads together"),
 )
 _PLATEAUS: Final[tuple[Column[_Flat], ...]] = (
     Column("threads", "", -1, (), lambda row: row.curve.threads, help="one, all, or the CPUs", identity=True),
     Column("kernel", "", -1, (), lambda row: row.curve.kernel, help="operation of the threads", identity=True),
     Column("plateau", "", 0, (), lambda row: row.number,
            help="number of the plateau, from the smallest set on", identity=True),
-    Column("from", "KiB", 0, (), lambda row: row.one.first / 1024, help="smallest working set of a thread"),
-    Column("to", "KiB", 0, (), lambda row: row.one.last / 1024, help="largest"),
-    Column("GB/s", "GB/s", 2, (), lambda row: row.one.rate / 1e9, help="median, of all threads together"),
-    Column("fits", "", -1, (), lambda row: row.one.level, help="the cache, as described, that holds the largest set"),
+    Column("from", "KiB", 0, (), lambda row: row.part.first / 1024, help="smallest working set of a thread"),
+    Column("to", "KiB", 0, (), lambda row: row.part.last / 1024, help="largest"),
+    Column("GB/s", "GB/s", 2, (), lambda row: row.part.rate / 1e9, help="median, of all threads together"),
+    Column("fits", "", -1, (), lambda row: row.part.level, help="the cache, as described, that holds the largest set"),
 )
 
 
 def _judge_point(column: Column[_Point], row: _Point, value: Value) -> Cell:
-    return Cell(value, disputed=(_DISTURBED,) if row.one.disturbed and column.id == "GB/s" else ())
+    return Cell(value, disputed=(_DISTURBED,) if row.part.disturbed and column.id == "GB/s" else ())
 
 
 def _judge_flat(_column: Column[_Flat], _row: _Flat, value: Value) -> Cell:

@@ -33,7 +33,7 @@ class Disturbance:
         self._sharing = _sharing(machine, self._cpus, level) - self._cpus
         self._before = read_cpu_times(self._host)
 
-    def found(self, rounds: Rounds) -> tuple[str, ...]:
+    def clauses(self, rounds: Rounds) -> tuple[str, ...]:
         """Return why these rounds are no valid measurement, as clauses; none if they are."""
         after = read_cpu_times(self._host)
         words = []

@@ -247,7 +247,8 @@ class Measuring:
         beside = Disturbance(self._machine, self._cpus, "")
         rounds = self._fastest(measure, kernels, give_up)
         bits = isa.bits or 8 * precision.value
-        return Peak(isa.name, bits, precision, operation, rounds.best.rate, _evidence(rounds, 0, beside.found(rounds)))
+        return Peak(isa.name, bits, precision, operation, rounds.best.rate,
+                    _evidence(rounds, 0, beside.clauses(rounds)))
 
     def _bandwidth(self, threads: KernelThreads, access: _Access, give_up: float) -> Bandwidth:
         flags = self._machine.model.flags
@@ -263,7 +264,7 @@ class Measuring:
         beside = Disturbance(self._machine, self._cpus, access.working_set.level)
         rounds = self._fastest(measure, kernels, give_up)
         return Bandwidth(access.working_set.level, access.mix, access.isa.name, rounds.best.rate,
-                         _evidence(rounds, size // rounds.kernel.work * rounds.kernel.work, beside.found(rounds)))
+                         _evidence(rounds, size // rounds.kernel.work * rounds.kernel.work, beside.clauses(rounds)))
 
     def _fastest(self, measure: Callable[[Kernel, float, int], Rounds], kernels: Sequence[Kernel],
                  give_up: float) -> Rounds:

@@ -116,7 +116,7 @@ class RegionWatch:
                                         {key: count * share for key, count in interval.counts.items()})))
         return by_region
 
-    def found(self, points: Mapping[str, RooflinePoint] | None = None) -> Regions:
+    def counted(self, points: Mapping[str, RooflinePoint] | None = None) -> Regions:
         """Return all regions at the end."""
         times = self._times
         own = by_rows(self._points, times.rows, list.__add__)

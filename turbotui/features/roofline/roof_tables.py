@@ -29,13 +29,13 @@ class RoofPart(Generic[P]):
     """A roof with its set."""
 
     roofs: RoofSet
-    one: P
+    part: P
 
     def per_cycle(self, rate: float) -> float | None:
         """Return the rate per cycle and core, by the clock; None for cores of several types or clocks."""
         if len(self.roofs.groups) > 1:
             return None
-        hertz = self.roofs.hertz if self.one.evidence is None else self.one.evidence.hertz
+        hertz = self.roofs.hertz if self.part.evidence is None else self.part.evidence.hertz
         return rate / hertz / len(self.roofs.cpus)
 
 
@@ -45,7 +45,7 @@ class Cores:
 
     roofs: RoofSet
     number: int
-    one: CoreGroup
+    part: CoreGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def _evidence(unit: str) -> tuple[Column[RoofPart[P]], ...]:
         name: str, unit: str, decimals: int, value: Callable[[RoofEvidence], Value], text: str
     ) -> Column[RoofPart[P]]:
         def compute(row: RoofPart[P]) -> Value:
-            return None if row.one.evidence is None else value(row.one.evidence)
+            return None if row.part.evidence is None else value(row.part.evidence)
 
         return Column(name, unit, decimals, (), compute, help=text)
 
@@ -99,34 +99,35 @@ def _origin(roofs: RoofSet, slant: Bandwidth | None = None) -> str:
 
 _PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = (
     Column("threads", "", -1, (), lambda row: row.roofs.threads, help=_SET, identity=True),
-    Column("ISA", "", -1, (), lambda row: row.one.isa, help="width of the instructions", identity=True),
-    Column("operation", "", -1, (), lambda row: row.one.operation.value, help="the instructions", identity=True),
-    Column("precision", "", -1, (), lambda row: row.one.precision.word, help="precision of the numbers", identity=True),
-    Column("GFLOP/s", "GFLOP/s", 2, (), lambda row: row.one.flops / 1e9, width=9,
+    Column("ISA", "", -1, (), lambda row: row.part.isa, help="width of the instructions", identity=True),
+    Column("operation", "", -1, (), lambda row: row.part.operation.value, help="the instructions", identity=True),
+    Column("precision", "", -1, (), lambda row: row.part.precision.word, help="precision of the numbers",
+           identity=True),
+    Column("GFLOP/s", "GFLOP/s", 2, (), lambda row: row.part.flops / 1e9, width=9,
            help="flat roof: floating-point operations of all threads together"),
-    Column("flop/cycle", "flop/cycle", 2, (), lambda row: row.per_cycle(row.one.flops),
+    Column("flop/cycle", "flop/cycle", 2, (), lambda row: row.per_cycle(row.part.flops),
            help="floating-point operations of one core in a cycle"),
     Column("origin", "", -1, (), lambda row: _origin(row.roofs), help=_ORIGIN, identity=True),
 )
 _INTEGER_PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = (
     *_PEAKS[:2],
-    Column("GOP/s", "GOP/s", 2, (), lambda row: row.one.flops / 1e9, width=9,
+    Column("GOP/s", "GOP/s", 2, (), lambda row: row.part.flops / 1e9, width=9,
            help="flat roof: operations on int8, added in 32 bits, of all threads together; none is of floating point"),
-    Column("op/cycle", "op/cycle", 2, (), lambda row: row.per_cycle(row.one.flops),
+    Column("op/cycle", "op/cycle", 2, (), lambda row: row.per_cycle(row.part.flops),
            help="of one core; a multiplication and an addition each count"),
     _PEAKS[-1],
 )
 _BANDWIDTHS: Final[tuple[Column[RoofPart[Bandwidth]], ...]] = (
     Column("threads", "", -1, (), lambda row: row.roofs.threads, help=_SET, identity=True),
-    Column("level", "", -1, (), lambda row: row.one.level,
+    Column("level", "", -1, (), lambda row: row.part.level,
            help="level of the memory in which the data is", identity=True),
-    Column("mix", "", -1, (), lambda row: row.one.mix.word, help="loads and stores", identity=True),
-    Column("ISA", "", -1, (), lambda row: row.one.isa, help="width of the accesses", identity=True),
-    Column("GB/s", "GB/s", 2, (), lambda row: row.one.rate / 1e9, width=9,
+    Column("mix", "", -1, (), lambda row: row.part.mix.word, help="loads and stores", identity=True),
+    Column("ISA", "", -1, (), lambda row: row.part.isa, help="width of the accesses", identity=True),
+    Column("GB/s", "GB/s", 2, (), lambda row: row.part.rate / 1e9, width=9,
            help="slanted roof: bytes of all threads together between cores and registers"),
-    Column("byte/cycle", "byte/cycle", 2, (), lambda row: row.per_cycle(row.one.rate),
+    Column("byte/cycle", "byte/cycle", 2, (), lambda row: row.per_cycle(row.part.rate),
            help="bytes of one core in a cycle"),
-    Column("origin", "", -1, (), lambda row: _origin(row.roofs, row.one),
+    Column("origin", "", -1, (), lambda row: _origin(row.roofs, row.part),
            help=f"{_ORIGIN}, or the most that the family has", identity=True),
 )
 _RIDGES: Final[tuple[Column[RidgePoint], ...]] = (
@@ -152,10 +153,10 @@ _SETS: Final[tuple[Column[RoofSet], ...]] = (
 _CORES: Final[tuple[Column[Cores], ...]] = (
     Column("threads", "", -1, (), lambda row: row.roofs.threads, help=_SET, identity=True),
     Column("group", "", 0, (), lambda row: row.number, help="cores of one kind and clock", identity=True),
-    Column("core type", "", -1, (), lambda row: row.one.kind, help="P, E or LP on hybrid machines", identity=True),
-    Column("core", "", -1, (), lambda row: row.one.name, help="microarchitecture", identity=True),
-    Column("cores", "", 0, (), lambda row: row.one.cores, help="number of cores in the sum"),
-    Column("clock", "MHz", 0, (), lambda row: row.one.hertz / 1e6, help="clock by the data sheet and cpufreq"),
+    Column("core type", "", -1, (), lambda row: row.part.kind, help="P, E or LP on hybrid machines", identity=True),
+    Column("core", "", -1, (), lambda row: row.part.name, help="microarchitecture", identity=True),
+    Column("cores", "", 0, (), lambda row: row.part.cores, help="number of cores in the sum"),
+    Column("clock", "MHz", 0, (), lambda row: row.part.hertz / 1e6, help="clock by the data sheet and cpufreq"),
 )
 _MEASURED_PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = _PEAKS + _evidence("GFLOP/s")
 _MEASURED_INTEGER_PEAKS: Final[tuple[Column[RoofPart[Peak]], ...]] = _INTEGER_PEAKS + _evidence("GOP/s")
@@ -169,7 +170,7 @@ def _judged(column: Column[RoofPart[P]], row: RoofPart[P], value: Value) -> Cell
     """Return a value, disputed if other work disturbed its roof."""
     if value is None:
         return Cell(None, _NO_COMMON_CYCLE if column.unit.endswith("/cycle") else _NO_ROUNDS)
-    evidence = row.one.evidence
+    evidence = row.part.evidence
     disturbances = () if evidence is None or column.unit not in _RATES else evidence.disturbances
     return Cell(value, disputed=disturbances)
 

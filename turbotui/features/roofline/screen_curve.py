@@ -40,7 +40,7 @@ class MeasuredCurves:
 class CurvesReady(Message, bubble=False):
     """The result of a measurement so far, from its thread."""
 
-    found: MeasuredCurves
+    result: MeasuredCurves
 
 
 class CurveWindow(TextWindow):
@@ -59,7 +59,7 @@ class CurveWindow(TextWindow):
         self._machine = machine
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self.found = MeasuredCurves()
+        self.result = MeasuredCurves()
 
     def on_unmount(self) -> None:
         """End the measurement as soon as no thread runs a kernel."""
@@ -68,14 +68,14 @@ class CurveWindow(TextWindow):
     def action_measure(self) -> None:
         """Begin, unless a measurement is running."""
         if self._thread is None or not self._thread.is_alive():
-            self.found = MeasuredCurves("measuring")
+            self.result = MeasuredCurves("measuring")
             self.show_frame()
             self._thread = NamedThread(target=self._run, name="curve", daemon=True)
             self._thread.start()
 
     def on_curves_ready(self, message: CurvesReady) -> None:
         """Show the result so far."""
-        self.found = message.found
+        self.result = message.result
         self.show_frame()
 
     def _run(self) -> None:
@@ -101,7 +101,7 @@ class CurveWindow(TextWindow):
         self.post_message(CurvesReady(measured))
 
     def _lines(self, width: int) -> tuple[str, list[str]]:
-        return "bandwidth over size", list(window_lines(self.found, threads_of(self._machine, "one", None), width))
+        return "bandwidth over size", list(window_lines(self.result, threads_of(self._machine, "one", None), width))
 
 
 def window_lines(measured: MeasuredCurves, cpus: Sequence[int], width: int) -> Iterator[str]:

@@ -64,7 +64,7 @@ def place_of(view: RoofView, topology: Topology) -> SampledPlace | None:
 class FunctionsReady(Message, bubble=False):
     """The result of a sampling so far, from its thread."""
 
-    found: SampledFunctions
+    result: SampledFunctions
     watch: FunctionWatch
 
 
@@ -87,7 +87,7 @@ class FunctionsWindow(TextWindow):
         self._sizing = sizing
         self._uncounted = uncounted
         self._watch: FunctionWatch | None = None
-        self.found = SampledFunctions()
+        self.result = SampledFunctions()
 
     def on_mount(self) -> None:
         """Begin to sample."""
@@ -109,18 +109,18 @@ class FunctionsWindow(TextWindow):
                 self.post_message(FunctionsReady(functions, watch))
 
         watch = self._watch = FunctionWatch(self._machine, self._place.code, self._sizing, publish, self._uncounted)
-        self.found = SampledFunctions()
+        self.result = SampledFunctions()
         self.show_frame()
         watch.start()
 
     def on_functions_ready(self, message: FunctionsReady) -> None:
         """Show the newest table."""
         if message.watch is self._watch:
-            self.found = message.found
+            self.result = message.result
             self.show_frame()
 
     def _lines(self, width: int) -> tuple[str, list[str]]:
-        return f"functions of {self._place.name}", list(function_lines(self.found, self._place, width))
+        return f"functions of {self._place.name}", list(function_lines(self.result, self._place, width))
 
 
 def open_functions(machine: Machine, view: RoofView, uncounted: Unavailable | None) -> FunctionsWindow | str:

@@ -346,8 +346,8 @@ class RegionCounting:
         for base, sets, change in zip(sums.base, sums.sets, changes, strict=False):
             base[:] = [old + new * share.share for old, new in zip(base, (*change.base, 0.0), strict=False)]
             sums.estimated |= change.estimated
-            if change.found is not None:
-                sets[change.at] = _joined(sets.get(change.at), change.found, share.share)
+            if change.interval is not None:
+                sets[change.at] = _joined(sets.get(change.at), change.interval, share.share)
 
     def _totals(self) -> RegionTotals:
         times = self._times

@@ -25,7 +25,7 @@ class KindChange:
 
     base: Sequence[float]
     at: int
-    found: SetInterval | None
+    interval: SetInterval | None
     estimated: bool
 
 

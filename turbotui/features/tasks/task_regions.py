@@ -222,7 +222,7 @@ class TaskRegions:
         for name, stretches in self._stretches.items():
             yield from ((name, start, end) for start, end in stretches.spans(now))
 
-    def found(self, window: ParallelWindow | None = None) -> tuple[TaskRegion, ...]:
+    def rows(self, window: ParallelWindow | None = None) -> tuple[TaskRegion, ...]:
         """All regions so far, by decreasing run time; `window` is what their wall-clock shares are shares of."""
         now = _raw_ns()
         open_ns = {name: stretches.done_ns + (now - stretches.since if stretches.threads else 0)

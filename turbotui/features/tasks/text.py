@@ -102,7 +102,7 @@ class TaskInterval:
     @property
     def tables(self) -> tuple[AnyTable, ...]:
         """The table of tasks, the table of their totals, and that of regions where a command marked some."""
-        region_rows = () if self.regions is None else self.regions.found(self.report.parallel)
+        region_rows = () if self.regions is None else self.regions.rows(self.report.parallel)
         regions = (region_table(region_rows),) if region_rows else ()
         return self.tasks, total_table(self.report, self.aggregate, self.joules), *self.cpu_waits, *regions
 
@@ -145,7 +145,7 @@ def as_text(table: TaskInterval, printed: Collection[str] = (), room: int | None
               *text_lines(table.envelope, in_text(table.tasks), room=room), f"# {report.sums_sentence()}"]
     for waits in table.cpu_waits:
         lines += ["# waits that ended on each CPU", *text_lines(table.envelope, waits, room=room)]
-    regions = () if table.regions is None else table.regions.found(table.report.parallel)
+    regions = () if table.regions is None else table.regions.rows(table.report.parallel)
     if regions:
         lines += ["# marked regions", *text_lines(table.envelope, region_table(regions), room=room)]
     if any(row.incomplete for row in report.rows):

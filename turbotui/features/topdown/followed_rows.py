@@ -28,13 +28,13 @@ class FollowedRowsReady(Message):
     """Posted when an interval of such rows has been counted, from the thread that counts.
 
     Args:
-        found: the counts, or the error that ended counting.
+        interval: the counts, or the error that ended counting.
         clocks: wall and monotonic clock of the tick that ended the interval; None if no tick did.
     """
 
     def __init__(self, interval: object, clocks: tuple[int, int] | None, source: object) -> None:
         super().__init__()
-        self.found = interval
+        self.interval = interval
         self.clocks = clocks
         self.source = source
 
@@ -85,7 +85,7 @@ class FollowedRows(ABC, Generic[I]):
         """Take the counts, and tell whether they are from the present source."""
         if message.source is not self.source or message.source is None:
             return False
-        self.newest = interval = cast("I | HostError | None", message.found)  # posted by this source
+        self.newest = interval = cast("I | HostError | None", message.interval)  # posted by this source
         self.newest_ns = None if message.clocks is None else message.clocks[0]
         if message.clocks is not None and not isinstance(interval, HostError) and interval is not None:
             self.past.keep(message.clocks[0], len(self._rows(interval)), interval)
@@ -96,7 +96,7 @@ class FollowedRows(ABC, Generic[I]):
         del opened
         return False
 
-    def found(self, frame: Frame | None) -> I | HostError | None:
+    def interval_at(self, frame: Frame | None) -> I | HostError | None:
         """Return the counts of the shown moment. Raises DamagedError if the recorded rows are invalid."""
         if frame is None or (self.played is None and not self.watch.held):
             return self.newest

@@ -177,7 +177,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def _content(self, frame: Frame | None) -> RowContent[TopdownRow]:
         made_of, content = self._made
-        of: object = frame if self.moving is None else self._found(self.moving, frame)
+        of: object = frame if self.moving is None else self._interval_at(self.moving, frame)
         if content is None or made_of is not of:
             whole = self._ordered(self._table_now(frame))
             content = RowContent(replace(whole, columns=self._columns(whole.columns)), _NAMING,
@@ -185,10 +185,10 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             self._made = of, content
         return content
 
-    def _found(self, moving: FollowedRows[Any], frame: Frame | None) -> object:
+    def _interval_at(self, moving: FollowedRows[Any], frame: Frame | None) -> object:
         """Return the counts of threads or regions in the shown moment."""
         try:
-            return moving.found(frame)
+            return moving.interval_at(frame)
         except DamagedError as error:
             self.notice(str(error))
             return None
@@ -196,7 +196,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     def _table_now(self, frame: Frame | None) -> RowTable[TopdownRow]:
         moving = self.moving
         if moving is not None:
-            interval = self._found(moving, frame)
+            interval = self._interval_at(moving, frame)
             counted = interval is not None and not isinstance(interval, HostError)
             return moving.table(moving.rows(interval, self._opened) if counted else ())
         topology = self.watch_state.session.machine.topology if frame is None else frame.topology
@@ -237,7 +237,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         lines = [] if row is None else tree_lines(row, self._path, self.size.width,
                                                   functools.partial(self._how, row))[:most]
         moving, frame = self.moving, self.watch_state.frame
-        interval = None if moving is None else self._found(moving, frame)
+        interval = None if moving is None else self._interval_at(moving, frame)
         if moving is not None and interval is not None and not isinstance(interval, HostError):
             lines += [line for note in moving.notes(interval) for line in wrapped(note, self.size.width, StyleRole.DIM)]
         self._tree.styles.height = len(lines)
@@ -254,7 +254,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             return super().readout()
         if self.moving is None:
             return as_sentence(NOT_RECORDED.sentence())
-        return self.moving.nothing(self._found(self.moving, self.watch_state.frame))
+        return self.moving.nothing(self._interval_at(self.moving, self.watch_state.frame))
 
     # The row under the cursor, and its opened levels
 
