@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import re
@@ -428,3 +429,22 @@ def test_ticks_at_rest_are_written_so_that_they_are_read(tmp_path: Path) -> None
     with recording.read(str(tmp_path / "a.ttj")) as journal:
         assert sum(1 for _frame in journal.frames()) == 601
         assert journal.missing == ()
+
+
+def test_damaged_layouts_without_end() -> None:
+    """What is wrong with a layout is remembered, and a stream may send other ones for as long as it lasts."""
+    known, payloads = KnownLayouts(), [pack(b"%d" % number) for number in range(5_000)]
+
+    def read_all(some: list[bytes]) -> None:
+        for payload in some:
+            with pytest.raises(DamagedError):
+                known.read(payload)
+
+    read_all(payloads[:500])
+    tracemalloc.start()
+    try:
+        read_all(payloads[500:])
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] < 600_000  # 330,000; a megabyte if all were remembered
+    finally:
+        tracemalloc.stop()

@@ -45,6 +45,7 @@ class RecordedTick:
 _MOST_LAYOUTS: Final = 64
 _MOST_LAYOUT_BYTES: Final = 128 << 20
 """Layouts that a reader keeps, with their documents; the newest one is kept whatever its size."""
+_MOST_DAMAGED: Final = 256  # damaged layouts that are remembered: a stream may send them without end
 _MOST_OF_EVENT: Final = 64  # values of an event or a gap, which have 10
 _MOST_OF_HEADER: Final = 1 << 14  # likewise; that of 1,024 CPUs has 200
 
@@ -80,6 +81,8 @@ class KnownLayouts:
             try:
                 known = self._known[payload] = self._unpacked(payload)
             except DamagedError as error:
+                if len(self._damaged) == _MOST_DAMAGED:
+                    self._damaged.clear()
                 self._damaged[key] = str(error)
                 raise
         self._known.move_to_end(payload)
