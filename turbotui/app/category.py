@@ -125,6 +125,6 @@ class CategoryKeys(Window[str]):
         return f"{sentence}, {beyond} {'of them' if shown else 'others'}{_BEYOND}" if beyond else sentence
 
     def _beyond(self, columns: Sequence[CounterColumn]) -> int:
-        """How many of these columns the screen has no room for."""
+        """Count the columns that do not fit on the screen."""
         drawn = {column.id for column in self._table.shown[0]}
         return sum(column.id not in drawn and not column.identity for column in columns)

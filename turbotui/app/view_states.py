@@ -47,7 +47,7 @@ class StateOrder:
                 yield ViewState(choice.place, (choice.name, choice.value), partial(choice.restore, usual), choice.ended)
 
     def settle(self) -> None:
-        """Take every choice as it will be at the next look for the one that the user wants to have."""
+        """Make what is chosen at the next look the usual view, to which Esc returns."""
         self._usual.clear()
 
     def look(self, place: str, states: Iterable[ViewState]) -> Sequence[ViewState]:

@@ -29,7 +29,7 @@ _COMPARED: Mapping[type[ast.cmpop], str] = MappingProxyType(
     {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="})
 _RATIO_PARTS: Final = 2
 _MOST_TOKENS: Final = 5_000
-"""Of a text, so that all Pythons take the same: the parser of 3.12 gives up at 6,000, that of 3.14 at 200,000."""
+"""The most tokens of a formula under every Python: the parser of 3.12 gives up at 6,000, that of 3.14 at 200,000."""
 _TOO_LONG: Final = "it is too long, or nested too deep"
 
 

@@ -18,7 +18,7 @@ _MOST_BEFORE: Final = 1 << 24  # bytes before the first reading; the layout of 1
 
 
 class StreamSource(Protocol):
-    """Where the bytes of a stream come from."""
+    """A source of a recording's bytes, which arrive while it is read."""
 
     name: str  # for people
 
@@ -102,7 +102,7 @@ class StreamedJournal(Journal):
 
     @property
     def missing(self) -> tuple[Missing, ...]:
-        """As of every journal, and what did not come."""
+        """What the recording lacks; its end, too, if the stream broke off."""
         failure = self._arrived.failure
         lost = (Missing(self._arrived.size, 0, 0, f"{failure}; what came before is whole"),) if failure else ()
         return *super().missing, *lost

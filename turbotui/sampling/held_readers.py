@@ -45,7 +45,11 @@ class HeldReader:
             self.lacking = None
 
     def taken(self, now: Callable[[], int]) -> Taken:
-        """Take its result, with the host's time around it; raises what `take` raises."""
+        """Read once, and return the result with the time before and after.
+
+        Raises:
+            HostError: the reader cannot read, or whatever else `take` raises.
+        """
         started, result, ended = undisturbed(self.take, self.quickest, now)
         interrupted = not self.momentary and is_interrupted(ended - started, self.quickest)
         self.quickest = 0 if self.momentary else min(self.quickest or ended - started, ended - started)

@@ -6,7 +6,7 @@ kernel/events/core.c), and because the time in an idle state is only counted whe
 (drivers/cpuidle/cpuidle.c).
 
 Nobody waits for a worker: a tick continues without an answer that is not in time, and the worker is not asked again
-    until it has answered. Results are immutable.
+until it has answered. Results are immutable.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class SchedHost(MapsHost):
 
 
 def looks(host: SchedHost, facts: ProcFacts) -> TaskLooks:
-    """Those of an interval a second later."""
+    """Return what is read of tasks in an interval that begins a second later."""
     host.now += SECOND
     return TaskLooks(facts)
 

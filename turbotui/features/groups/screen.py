@@ -181,7 +181,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
             self._ask(early=False)
 
     def on_groups_ready(self, message: GroupsReady) -> None:
-        """Take an interval, unless it is of a watch that has ended."""
+        """Show an interval; one of an earlier watch came too late."""
         if message.watcher is not self._watcher:
             return
         self._seq += 1
