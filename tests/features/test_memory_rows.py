@@ -378,3 +378,68 @@ def test_simulated_servers_have_what_their_model_moves(name: str) -> None:
         assert misses == value["Foreign/s"](machine)
         assert isinstance(others, float)
         assert misses == pytest.approx(others * AWAY["numa_miss"] / AWAY["other_node"], abs=4)
+
+
+class PausingBench(Bench):
+    """A bench on which a read takes 10 us, and at one tick the reader loses its CPU before a file."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.paths: dict[int, str] = {}
+
+    def tick_with(self, pauses: Mapping[str, float]) -> RowDifferences:
+        self.seconds += 1
+        now = [self.seconds * GIGA]
+        open_file, read_at, read_text = LinuxHost.open_file, LinuxHost.read_at, LinuxHost.read_text
+
+        def passing(path: str) -> None:
+            now[0] += 10_000 + round(sum(lost for part, lost in pauses.items() if path.endswith(part)) * GIGA)
+
+        def opening(path: str) -> int:
+            descriptor = open_file(self.host, path)
+            self.paths[descriptor] = path
+            return descriptor
+
+        def reading(descriptor: int, size: int, offset: int = 0) -> bytes:
+            passing(self.paths[descriptor])
+            return read_at(self.host, descriptor, size, offset)
+
+        def text(path: str) -> str:
+            passing(path)
+            return read_text(self.host, path)
+
+        self.host.now_ns = lambda: now[0]  # type: ignore[method-assign]  # the time is the test's
+        self.host.open_file, self.host.read_at, self.host.read_text = (  # type: ignore[method-assign]  # and the reads
+            opening, reading, text)
+        self.columns.begin(now[0], now[0])
+        self.reader.read(self.columns)
+        newer = self.columns.tick()
+        self.found, self.last = RowDifferences(self.last, newer), newer
+        return self.found
+
+
+def test_who_lost_its_cpu_while_it_read_knows_bytes_and_no_bytes_a_second(tmp_path: Path) -> None:
+    bench = PausingBench(tmp_path)
+    rates = []
+    for number, pauses in enumerate(({}, {}, {"mon_L3_01/mbm_total_bytes": 0.2}, {}, {}), 1):
+        bench.group("/", {"00": (number * GIGA, 0, 0), "01": (2 * number * GIGA, 0, 0)})
+        differences = bench.tick_with(pauses)
+        slots = {row.key: slot for slot, row in differences.newer.roster.rows.items()}
+        rates.append([rate is not None for rate in (differences.rates("total")[slots[key]]
+                                                    for key in ("L3 00", "L3 01", "machine"))])
+        if number > 1:
+            assert differences.deltas("total")[slots["machine"]] == 3 * GIGA
+            assert differences.rates("miss")[slots["machine"]] == 0
+    assert rates == [[False] * 3, [True] * 3, [True, False, False], [True, False, False], [True] * 3]
+    assert bench.value("L3 01", "LocalBW") == 0
+
+
+def test_pages_have_no_rate_where_the_reader_lost_its_cpu(tmp_path: Path) -> None:
+    bench = PausingBench(tmp_path)
+    for number, pauses in enumerate(({}, {}, {"node0/numastat": 0.3}), 1):
+        bench.group("/", {"00": (number, 0, 0), "01": (number, 0, 0)})
+        for node in range(2):
+            bench.pages(node, miss=10 * number)
+        bench.tick_with(pauses)
+    assert bench.why("machine", "Miss/s").reason is Reason.INTERRUPTED
+    assert bench.value("machine", "MemBW") == 2e-9

@@ -29,7 +29,9 @@ RAN = Quantity("ran", "jobs", Unit.SECOND, Behavior.COUNTER, Reduce.SUM, "perf",
 MISSED = Quantity("missed", "jobs", Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "/proc/jobs")
 PIECES = Quantity("pieces", "jobs", Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "/proc/jobs", gaps="missed")
 CYCLES = Quantity("cycles", "jobs", Unit.CYCLE, Behavior.COUNTER, Reduce.SUM, "perf", enabled="on", running="ran")
-QUANTITIES = {one.id: one for one in (WORK, TIME, HEAT, WORDS, OTHER, ON, RAN, CYCLES, MISSED, PIECES)}
+OFF = Quantity("off", "jobs", Unit.SECOND, Behavior.GAUGE, Reduce.MAX, "/proc/vague", scale=1e-9, clock="vague")
+VAGUE = Quantity("vague", "jobs", Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "/proc/vague", clock="vague", unsure="off")
+QUANTITIES = {one.id: one for one in (WORK, TIME, HEAT, WORDS, OTHER, ON, RAN, CYCLES, MISSED, PIECES, OFF, VAGUE)}
 
 
 def begun(second: int = 1, kind: RowKind = KIND) -> Columns:
@@ -96,7 +98,7 @@ def test_a_tick_has_every_value_or_its_reason() -> None:
     assert tick.values["words"][slot] == "idle"
     assert tick.absent["time"] == {slot: refused}
     assert tick.absent["other"][slot].reason is Reason.NOT_READ
-    assert tick.absent.keys() == {"time", "other", "on", "ran", "cycles", "missed", "pieces"}
+    assert tick.absent.keys() == {"time", "other", "on", "ran", "cycles", "missed", "pieces", "vague"}
     gone = RowDifferences(None, tick)
     row = tick.roster.rows[slot]
     assert (gone.level("heat", slot), gone.text("words", slot), gone.level("time", slot)) == (-4.5, "idle", None)
@@ -410,3 +412,42 @@ def test_a_fifth_of_two_thousand_rows_is_replaced_at_every_tick() -> None:
         kept = tick
     assert booked == done
     assert kept.roster.capacity == 4096
+
+
+@pytest.mark.parametrize(("begin", "end", "known"), [(0, 0, True), (20, 30, True), (20, 31, False), (51, 0, False)])
+def test_an_interval_of_which_a_twentieth_is_uncertain_has_an_increase_and_no_rate(
+        begin: int, end: int, known: bool) -> None:
+    columns = begun()
+    busy, still = born(columns, "busy"), born(columns, "still")
+    ticks = []
+    for second, work, unsure in ((1, 0, begin), (2, 600, end)):
+        columns.begin(0, second * SECOND)
+        columns.put(busy, "vague", work)
+        columns.put(still, "vague", 7)
+        columns.read_at([busy, still], second * SECOND, "vague", unsure * SECOND // 1000)
+        ticks.append(columns.tick())
+    differences = RowDifferences(ticks[0], ticks[1])
+    assert differences.deltas("vague")[busy] == 600
+    assert differences.rates("vague")[busy] == (600.0 if known else None)
+    assert differences.rates("vague")[still] == 0.0, "however long it took: nothing was counted"
+    assert differences.why("vague", ticks[1].roster.rows[busy]) is None, "the increase is known"
+    why = differences.interrupted("vague", busy)
+    assert (why is None) is known
+    assert why is None or (why.reason is Reason.INTERRUPTED and f"off by {(begin + end) / 1000:.3g} s" in why.detail)
+
+
+def test_a_born_row_has_no_doubt_of_its_beginning_and_a_moved_one_keeps_it() -> None:
+    columns = begun()
+    first, moved = born(columns, "first"), born(columns, "moved")
+    for slot in (first, moved):
+        columns.put(slot, "vague", 1)
+        columns.read_at([slot], SECOND, "vague", 100_000_000 * (slot == moved))
+    older = columns.tick()
+    again = begun(second=2)  # another reader: other slots
+    places = {key: born(again, key, began=key == "new") for key in ("new", "moved", "first")}
+    for slot in places.values():
+        again.put(slot, "vague", 5)
+        again.read_at([slot], 2 * SECOND, "vague")
+    differences = RowDifferences(older, again.tick())
+    assert {key: differences.rates("vague")[slot] for key, slot in places.items()} == {
+        "new": 5.0, "moved": None, "first": 4.0}

@@ -15,6 +15,7 @@ from turbotui.machine.memory_levels import NODES, MemoryLevel, memory_levels
 from turbotui.machine.memory_peak import MemoryPeak
 from turbotui.machine.resctrl import OCCUPANCY, resctrl_info, resctrl_mount, why_no_resctrl
 from turbotui.machine.small_files import line_of, names_in
+from turbotui.machine.timed_reads import lost_ns
 from turbotui.machine.topology import CpuPlace, read_topology
 from turbotui.quantities.columns import PERCENT, Value
 from turbotui.quantities.plain_numbers import numbers_by_name, whole_number
@@ -38,18 +39,21 @@ _MON: Final = "/sys/fs/resctrl: mon_data/mon_L3_* of all groups"
 _SKEW: Final = 0.02  # of all bytes: local ones are read a moment before
 
 _PEAK: Final = "peak_bytes_per_second"
+_UNSURE: Final[Mapping[ClockId, QuantityId]] = {"": "unsure", "local": "local.unsure", "pages": "pages.unsure"}
 KIND: Final = RowKind("memory", "levels of memory", nested=True)
 
 
-def _counter(name: QuantityId, unit: Unit, origin: str, document: str, *, clock: str = "", gaps: str = "") -> Quantity:
-    return Quantity(name, KIND.id, unit, Behavior.COUNTER, Reduce.SUM, origin, document, clock=clock, gaps=gaps)
+def _counter(name: QuantityId, unit: Unit, origin: str, document: str, *, clock: ClockId = "",
+             gaps: str = "") -> Quantity:
+    return Quantity(name, KIND.id, unit, Behavior.COUNTER, Reduce.SUM, origin, document, clock=clock, gaps=gaps,
+                    unsure=_UNSURE[clock])
 
 
 QUANTITIES: Final = (
     _counter("total", Unit.BYTE, f"{_MON}, mbm_total_bytes", _RESCTRL, gaps="total.gaps"),
     _counter("local", Unit.BYTE, f"{_MON}, mbm_local_bytes", _RESCTRL, clock="local", gaps="local.gaps"),
     Quantity("own", KIND.id, Unit.BYTE, Behavior.COUNTER, Reduce.SUM, f"{_MON}, of the row's own memory", _RESCTRL,
-             gaps="own.gaps", lacks="own.lacks"),
+             gaps="own.gaps", lacks="own.lacks", unsure=_UNSURE[""]),
     Quantity("occupied", KIND.id, Unit.BYTE, Behavior.GAUGE, Reduce.SUM, f"{_MON}, {OCCUPANCY}", _RESCTRL),
     Quantity("size", KIND.id, Unit.BYTE, Behavior.GAUGE, Reduce.SUM, "/sys/devices/system/cpu/cpu*/cache/index*/size",
              "kernel ABI/testing/sysfs-devices-system-cpu"),
@@ -65,6 +69,8 @@ QUANTITIES: Final = (
     _counter("local.gaps", Unit.COUNT, _MON, _RESCTRL, clock="local"),
     _counter("own.gaps", Unit.COUNT, _MON, _RESCTRL),
     Quantity("own.lacks", KIND.id, Unit.TEXT, Behavior.GAUGE, Reduce.SAME, _MON, _RESCTRL, form=Form.TEXT),
+    *(Quantity(name, KIND.id, Unit.SECOND, Behavior.GAUGE, Reduce.MAX, origin, scale=1e-9)
+      for name, origin in zip(_UNSURE.values(), (_MON, _MON, f"{NODES}/node*/numastat"), strict=True)),
 )
 _EVENTS: Final = {"local": "mbm_local_bytes", "total": "mbm_total_bytes", "occupied": OCCUPANCY}
 _CLOCKS: Final = {"": _EVENTS["total"], "local": _EVENTS["local"]}
@@ -93,6 +99,8 @@ _NO_SIZE: Final = Unavailable(Reason.NO_DRIVER, "sysfs does not say how large th
 
 _Number: TypeAlias = "int | float | Unavailable"
 _Numbers: TypeAlias = dict[QuantityId, _Number]
+_Moment: TypeAlias = tuple[int, int]
+"""Monotonic clock of a reading in ns, and how far that may be off."""
 
 
 class MemoryReader:
@@ -113,6 +121,9 @@ class MemoryReader:
         self._levels: dict[str, MemoryLevel] = {}
         self._slots: dict[str, RowSlot] = {}
         self._inside: dict[str, list[str]] = {}  # row -> rows inside it
+        self._quickest_ns = 0  # of the readings of all pages
+        # the shortest time between the readings of the first and the last part of a sum, by row and clock
+        self._spreads: dict[tuple[str, ClockId], int] = {}
         self._remote: dict[str, int] = {}  # node -> bytes that its caches moved from and to memory of other nodes
 
     def read(self, into: Columns) -> None:
@@ -124,21 +135,33 @@ class MemoryReader:
             self._places = tuple(read_topology(self._host, None).places.values())
             self._add(memory_levels(self._host, self._places), into)
         by_level: dict[str, _Numbers] = {}
-        times: dict[str, Mapping[ClockId, int]] = {}
+        times: dict[str, Mapping[ClockId, _Moment]] = {}
+        began_ns = self._host.now_ns()
         for key, level in reversed(self._levels.items()):
             parts = {part: by_level[part] for part in self._inside[key]}
             counts = domains.get(level.domain, {})
             by_level[key] = {**self._traffic(level, counts, parts), **self._pages(level, parts)}
-            now_ns = self._host.now_ns()
-            times[key] = {clock: counts[event].at_ns if event in counts else
-                          sum(times[part][clock] for part in parts) // len(parts) if parts else now_ns
-                          for clock, event in _CLOCKS.items()} | {"pages": now_ns}
+            times[key] = {clock: (counts[event].at_ns, counts[event].unsure_ns) if event in counts else
+                          self._together(key, clock, [times[part][clock] for part in parts]) if parts else
+                          (began_ns, 0) for clock, event in _CLOCKS.items()}
+        took_ns = self._host.now_ns() - began_ns
+        self._quickest_ns = min(self._quickest_ns or took_ns, took_ns)
+        read_ns, unsure_ns = began_ns + (took_ns >> 1), lost_ns(took_ns, self._quickest_ns) >> 1
         for key, level in reversed(self._levels.items()):
             by_level[key] |= self._own(level, by_level)
             for quantity, value in by_level[key].items():
                 into.put(self._slots[key], quantity, value)
-            for clock, at_ns in times[key].items():
-                into.read_at((self._slots[key],), at_ns, clock)
+            for clock, (at_ns, off_ns) in times[key].items():
+                into.read_at((self._slots[key],), at_ns, clock, off_ns)
+        into.read_at(self._slots.values(), read_ns, "pages", unsure_ns)
+
+    def _together(self, key: str, clock: ClockId, parts: Sequence[_Moment]) -> _Moment:
+        """The mean moment of the parts of a sum, and how far one of them may be off from where it usually is."""
+        moments = [at_ns for at_ns, _unsure_ns in parts]
+        spread_ns = max(moments) - min(moments)
+        usual_ns = self._spreads[key, clock] = min(self._spreads.get((key, clock), spread_ns), spread_ns)
+        unsure_ns = max(unsure_ns for _at_ns, unsure_ns in parts) + lost_ns(spread_ns, usual_ns)
+        return sum(moments) // len(moments), unsure_ns
 
     def close(self) -> None:
         """Close the files of groups."""

@@ -47,6 +47,11 @@ def clock_offset(ahead: Callable[[], int], behind: Callable[[], int]) -> int:
     return at - (began + ended) // 2
 
 
+def lost_ns(took: int, quickest: int) -> int:
+    """Return the ns that a read took longer than the quickest of the same counters; 0 if too short to matter."""
+    return lost if (lost := took - quickest) > _INTERRUPTED_NS else 0
+
+
 def is_interrupted(took: int, quickest: int) -> bool:
     """Whether a read took so much longer than the quickest read of the same counters that the thread lost its CPU.
 

@@ -91,6 +91,9 @@ class Quantity:
     # id of the TEXT quantity that says what this value lacks, where it is the least that it can be; "" in a row in
     # which it lacks nothing
     lacks: QuantityId = ""
+    # id of the gauge of how far the time stamp of this counter's clock may be off, in words of ns: an interval of which
+    # both ends make more than `INTERRUPTED_SHARE` has an increase, and no rate
+    unsure: QuantityId = ""
 
     def __post_init__(self) -> None:
         if self.behavior is Behavior.COUNTER and self.form is not Form.WORD:

@@ -90,7 +90,7 @@ def row_layout_from(stored: JsonValue) -> tuple[int, RowLayout]:
     quantities = {quantity.id: quantity for quantity in read}
     for quantity in read:
         if quantity.clock not in clocks or not {quantity.enabled, quantity.running, quantity.gaps,
-                                                quantity.lacks} <= quantities.keys() | {""}:
+                                                quantity.lacks, quantity.unsure} <= quantities.keys() | {""}:
             raise DamagedError(f"{quantity.id!r} of {kind.title} in the recording refers to what is not there")
         if set("{}") & set(quantity.origin.replace("{row}", "")):  # the row is filled in when the origin is shown
             raise DamagedError(f"the origin of {quantity.id!r} in the recording cannot be: {quantity.origin[:80]!r}")
@@ -131,5 +131,5 @@ _QUANTITY_FIELDS: Final[Mapping[str, Callable[[JsonValue], Any]]] = {
     "origin": JsonValue.text, "document": JsonValue.text, "scale": JsonValue.number, "clock": JsonValue.text,
     "form": lambda word: word.one_of(Form), "cost": lambda word: word.one_of(Cost, Cost.TICK),
                                                                      "enabled": JsonValue.text,
-    "running": JsonValue.text, "gaps": JsonValue.text, "lacks": JsonValue.text,
+    "running": JsonValue.text, "gaps": JsonValue.text, "lacks": JsonValue.text, "unsure": JsonValue.text,
 }

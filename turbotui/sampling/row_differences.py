@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from turbotui.counting.totals import scaled_columns
+from turbotui.machine.timed_reads import INTERRUPTED_SHARE
 from turbotui.quantities.bounds import Bounds, bounds_of_kind
-from turbotui.quantities.row_kinds import ClockId, Quantity, QuantityId
+from turbotui.quantities.row_kinds import ClockId, Form, Quantity, QuantityId
 from turbotui.quantities.signals import Behavior, Raw
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.arithmetic import Numbers, increases, quotients, rises, seconds
@@ -20,6 +21,7 @@ _NO_ROW = Unavailable(Reason.OFFLINE, "the row is gone")
 _GAP = Unavailable(Reason.INTERRUPTED, "a part of the sum came, went or began anew in this interval, and what it "
                    "counted is not known")
 
+_SURE: Final[Mapping[RowSlot, float]] = {}
 _SHORTEST: Final = 0.01  # s; readings lie ms apart, so a rise is held against so much more than the interval
 
 
@@ -42,7 +44,7 @@ class RowDifferences:
     """
 
     __slots__ = ("_before", "_born", "_clocks", "_deltas", "_empty", "_new", "_parts", "_rates", "_rises", "_spans",
-                 "_unread", "missed", "newer", "older", "quantities")
+                 "_unread", "_unsure", "missed", "newer", "older", "quantities")
 
     def __init__(self, older: RowTick | None, newer: RowTick, missed: Unavailable | None = None) -> None:
         self.older = older
@@ -58,6 +60,7 @@ class RowDifferences:
         self._clocks: dict[ClockId, Sequence[int]] = {}
         self._spans: dict[ClockId, Numbers] = {}
         self._unread: dict[ClockId, frozenset[RowSlot]] = {}
+        self._unsure: dict[QuantityId, Mapping[RowSlot, float]] = {}
         self._rises: dict[QuantityId, list[int] | None] = {}
         self._deltas: dict[QuantityId, Numbers] = {}
         self._rates: dict[QuantityId, Numbers] = {}
@@ -126,6 +129,44 @@ class RowDifferences:
             unread = self._unread[clock] = frozenset(
                 slot for slot in self.newer.roster.rows if spans[slot] is None) if None in spans else frozenset()
         return unread
+
+    def unsure(self, quantity: Quantity) -> Mapping[RowSlot, float]:
+        """By how many seconds the span of a row may be off, for rows in which it may be off at all."""
+        if not quantity.unsure:
+            return _SURE
+        unsure = self._unsure.get(quantity.unsure)
+        if unsure is None:
+            unsure = self._unsure[quantity.unsure] = self._find_unsure(quantity.unsure)
+        return unsure
+
+    def _find_unsure(self, name: QuantityId) -> Mapping[RowSlot, float]:
+        older, quantity = self.older, self.quantities.get(name)
+        if older is None or quantity is None or quantity.form is not Form.WORD or not (
+                name in older.values and name in self.newer.values):
+            return _SURE
+        end = cast("Sequence[int]", self.newer.values[name])
+        begin = self._aligned(older, cast("Sequence[int]", older.values[name]), end, 0)
+        if not any(begin) and not any(end):
+            return _SURE
+        return {slot: (begin[slot] + end[slot]) * quantity.scale for slot in self.newer.roster.rows
+                if begin[slot] or end[slot]}
+
+    def interrupted(self, name: QuantityId, slot: RowSlot) -> Unavailable | None:
+        """Why a row's span is too uncertain for a rate; None if it is not."""
+        quantity = self.quantities.get(name)
+        unsure = self.unsure(quantity).get(slot) if quantity is not None else None
+        span = None if quantity is None or unsure is None else self.spans(quantity.clock)[slot]
+        if quantity is None or unsure is None or span is None or unsure <= INTERRUPTED_SHARE * span or (
+                self.deltas(name)[slot] == 0):
+            return None
+        return Unavailable(
+            Reason.INTERRUPTED, f"the reader of {self._origin(quantity, self.newer.roster.rows[slot])} lost its CPU: "
+            f"the interval of {span:.3g} s may be off by {unsure:.3g} s",
+            "use a longer interval (-i), in which it matters less")
+
+    @staticmethod
+    def _origin(quantity: Quantity, row: Row) -> str:
+        return quantity.origin.replace("{row}", row.name)
 
     def rose(self, name: QuantityId) -> list[int] | None:
         """The raw increases of a counter of which no row's went back; None if one did."""
@@ -202,15 +243,22 @@ class RowDifferences:
         return deltas
 
     def _is_impossible(self, quantity: Quantity, increase: float, slot: RowSlot) -> bool:
-        return increase > _bounds(quantity).most * ((self.spans(quantity.clock)[slot] or 0.0) + _SHORTEST)
+        most = (self.spans(quantity.clock)[slot] or 0.0) + self.unsure(quantity).get(slot, 0.0) + _SHORTEST
+        return increase > _bounds(quantity).most * most
 
     def rates(self, name: QuantityId) -> Numbers:
         """The increase per second of a counter in each row."""
         rates = self._rates.get(name)
         if rates is None:
             quantity = self._counter(name)
-            rates = self._rates[name] = (
-                self._nothing if quantity is None else quotients(self.deltas(name), self.spans(quantity.clock)))
+            rates = self._nothing if quantity is None else quotients(self.deltas(name), self.spans(quantity.clock))
+            unsure = [] if quantity is None else [
+                slot for slot in self.unsure(quantity) if self.interrupted(name, slot) is not None]
+            if unsure:
+                rates = list(rates)
+            for slot in unsure:
+                cast("list[float | None]", rates)[slot] = None
+            self._rates[name] = rates
         return rates
 
     def raw(self, name: QuantityId, slot: RowSlot) -> Raw | float:
@@ -270,7 +318,7 @@ class RowDifferences:
         if quantity.behavior is not Behavior.COUNTER:
             raw = self.raw(name, slot)
             if isinstance(raw, int | float) and self.level(name, slot) is None:
-                return Unavailable(Reason.OUT_OF_RANGE, f"{quantity.origin.replace('{row}', row.name)}: "
+                return Unavailable(Reason.OUT_OF_RANGE, f"{self._origin(quantity, row)}: "
                                    f"{raw * quantity.scale:,.10g} {quantity.unit.value}: {_bounds(quantity).because}")
             return None
         return self._why_no_increase(quantity, slot)

@@ -63,9 +63,11 @@ class KindRow:
         return self.differences.text(name, self.slot)
 
     def elapsed(self, name: QuantityId) -> float | None:
-        """Seconds between the two readings of a counter."""
+        """Seconds between the two readings of a counter; None, too, where that is too uncertain for a rate."""
         quantity = self.differences.quantities.get(name)
-        return None if quantity is None else self.differences.spans(quantity.clock)[self.slot]
+        if quantity is None or self.differences.interrupted(name, self.slot) is not None:
+            return None
+        return self.differences.spans(quantity.clock)[self.slot]
 
     @property
     def parts(self) -> Sequence[KindRow]:
@@ -154,7 +156,8 @@ def kind_sources(kinds: Iterable[KindId]) -> Sequence[RowSource]:
 
 def _cell(column: RowColumn, row: KindRow, value: Value) -> Cell:
     if value is None:
-        reasons = (row.differences.why(name, row.row) for name in column.needs)
+        reasons = (row.differences.why(name, row.row) or row.differences.interrupted(name, row.slot)
+                   for name in column.needs)
         doubt = "" if column.doubt is None else column.doubt(row)
         otherwise = Unavailable(Reason.OUT_OF_RANGE, doubt) if doubt else _NO_SUCH
         return Cell(None, next((why for why in reasons if why is not None), otherwise))
@@ -202,7 +205,7 @@ def _reading(row: KindRow, quantity: Quantity) -> tuple[str, ...]:
         before, seconds = differences.raw_before(quantity.id, row.slot), row.elapsed(quantity.id)
         line = f"{quantity.id} {'unknown' if before is None else number_text(before)} → {after}"
         line += "" if seconds is None else f" in {seconds:.3f} s"
-    why = differences.why(quantity.id, row.row)
+    why = differences.why(quantity.id, row.row) or differences.interrupted(quantity.id, row.slot)
     old = row.seconds_old(quantity.id)
     return (line, f"  {quantity.origin.replace('{row}', row.row.name or row.row.key)}",
             *([f"  read {old:.0f} s before the end of the interval"] if old >= 1 else []),

@@ -124,6 +124,9 @@ class Columns:
         self._texts: dict[QuantityId, tuple[str, ...]] = {}
         self._stamps: dict[ClockId, array[int]] = {
             clock: array("Q") for clock in dict.fromkeys(quantity.clock for quantity in self.quantities.values())}
+        self._unsure: dict[ClockId, Any] = {
+            quantity.clock: self._values[quantity.unsure] for quantity in self.quantities.values() if quantity.unsure}
+        self._noted = {quantity.unsure for quantity in self.quantities.values()}  # by `read_at`, for every row
         self._absent: dict[QuantityId, dict[RowSlot, Unavailable]] = {name: {} for name in self.quantities}
         self._reasons: dict[QuantityId, Mapping[RowSlot, Unavailable]] = {}
         self._died: set[RowSlot] = set()
@@ -177,8 +180,9 @@ class Columns:
         slot = self._free.pop()
         self._newest.add(slot)
         self._rows[slot] = replace(row, born_ns=self._started_ns) if began else row
-        for absent in self._absent.values():
-            absent[slot] = _NEVER_PUT
+        for name, absent in self._absent.items():
+            if name not in self._noted:
+                absent[slot] = _NEVER_PUT
         self._reasons.clear()
         self._changed = True
         return slot
@@ -219,11 +223,21 @@ class Columns:
                 if absent.pop(slot, None) is not None:
                     self._reasons.pop(quantity, None)
 
-    def read_at(self, slots: Iterable[RowSlot], at_ns: int, clock: ClockId = "") -> None:
-        """Note when the quantities of a clock were read for these rows, on the host's monotonic clock."""
-        stamps, at = self._stamps[clock], at_ns + self._slept_ns
+    def read_at(self, slots: Iterable[RowSlot], at_ns: int, clock: ClockId = "", unsure_ns: int = 0) -> None:
+        """Note when the quantities of a clock were read for these rows.
+
+        Args:
+            at_ns: on the host's monotonic clock.
+            unsure_ns: how far that may be off; a clock whose quantities name no such gauge is taken at its word.
+        """
+        stamps, at, unsure = self._stamps[clock], at_ns + self._slept_ns, self._unsure.get(clock)
+        if unsure is None:
+            for slot in slots:
+                stamps[slot] = at
+            return
         for slot in slots:
             stamps[slot] = at
+            unsure[slot] = unsure_ns
 
     def tick(self) -> RowTick:
         """End the tick that `begin` began."""

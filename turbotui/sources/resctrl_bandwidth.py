@@ -28,6 +28,7 @@ from turbotui.machine.resctrl import (
     why_no_resctrl,
 )
 from turbotui.machine.small_files import names_in, text_of
+from turbotui.machine.timed_reads import lost_ns
 from turbotui.quantities.plain_numbers import integer, whole_number
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
@@ -48,6 +49,8 @@ class DomainTotal:
     total: int = 0  # what a counter rose by since the first reading; of the occupancy, the bytes now
     gaps: int = 0  # how often a part of the rise was missed
     at_ns: int = 0  # monotonic clock in the middle of the reading
+    unsure_ns: int = 0  # how far a part of it may have been read from there, beyond what is so at every reading
+    quickest_ns: int = 0  # the quickest reading of the same groups
     why: Unavailable | None = None  # why it is unknown now
 
 
@@ -83,7 +86,9 @@ class ResctrlTotals:
                     self._rise(into, f"{group.directory}/mon_data/{folder}/{event}", event, group)
                     for group in self._groups)
                 into.total = rise if event == OCCUPANCY else into.total + rise
-                into.at_ns = (began_ns + (self._files.read_ns if self._groups else began_ns)) >> 1
+                took_ns = self._files.read_ns - began_ns
+                into.quickest_ns = min(into.quickest_ns or took_ns, took_ns)
+                into.at_ns, into.unsure_ns = began_ns + (took_ns >> 1), lost_ns(took_ns, into.quickest_ns) >> 1
         self._is_first = False
         return self._totals
 
@@ -108,6 +113,7 @@ class ResctrlTotals:
             events = self._totals.setdefault(domain, {event: DomainTotal() for event in self._events})
             for event, into in events.items():
                 into.gaps += came and not self._is_first
+                into.quickest_ns = 0
                 for group in groups:
                     path = f"{group.directory}/mon_data/{folder}/{event}"
                     paths[path] = self._before.get(path)

@@ -32,11 +32,12 @@ class RowMetrics:
         self.definition = definition
         kind = definition.source.kind
         self.levels = (MetricLevel(kind.word, None),)
-        gaps = {quantity.gaps for quantity in definition.source.quantities}
+        aids = {aid for quantity in definition.source.quantities for aid in (quantity.gaps, quantity.unsure)}
         self._counters = [quantity for quantity in definition.source.quantities
-                          if quantity.behavior is Behavior.COUNTER and quantity.id not in gaps]
+                          if quantity.behavior is Behavior.COUNTER and quantity.id not in aids]
         self._gauges = [quantity for quantity in definition.source.quantities
-                        if quantity.behavior is Behavior.GAUGE and quantity.form is not Form.TEXT]
+                        if quantity.behavior is Behavior.GAUGE and quantity.form is not Form.TEXT
+                        and quantity.id not in aids]
         self._most = most
         self._totals: dict[RowIdentity, dict[QuantityId, float]] = {}
         self._labels: dict[RowIdentity, Mapping[str, str]] = {}
