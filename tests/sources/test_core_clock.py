@@ -117,6 +117,28 @@ def test_where_the_times_of_cpus_cannot_be_read_that_is_the_reason() -> None:
     assert verdict(read(reader)) is MomentVerdict.KNOWN
 
 
+def test_cpus_of_a_tick_share_one_reading_of_one_open_file() -> None:
+    class Counting(Timed):
+        reads = 0
+
+        def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
+            self.reads += 1
+            return super().read_at(descriptor, size, offset)
+
+    host, source = Counting(), CoreClock()
+    readers = [opened(host, cpu, source) for cpu in (0, 1)]
+    for tick in (1, 2):
+        host.work(100)
+        for reader in readers:
+            read(reader)
+        assert (host.reads, len(host.open)) == (tick, 1)
+    readers[0].close()  # type: ignore[attr-defined]
+    host.work(100, 0)
+    assert verdict(read(readers[1])) is MomentVerdict.IDLE
+    readers[1].close()  # type: ignore[attr-defined]
+    assert not host.open
+
+
 def test_the_closer_look_is_of_one_session_alone() -> None:
     mine, other = CoreClock().own(), CoreClock().own()
     mine.look_often(None)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host
 from turbotui.machine.small_files import text_of
-from turbotui.quantities.plain_numbers import whole_number
+from turbotui.quantities.plain_numbers import whole_number, whole_numbers
 
 PATH: Final = "/proc/stat"
 _IDLE: Final = (3, 4)  # idle and iowait
@@ -26,14 +26,27 @@ class CpuTicks:
     stolen: int  # those in which the hypervisor ran others
 
 
-def ticks_in(text: str, cpu: int) -> CpuTicks | None:
-    """Return the times of one CPU in the text of /proc/stat, of which no other row is parsed; None if it has none."""
-    start = text.find(f"cpu{cpu} ")
-    return None if start < 0 else _ticks(text[start: text.find("\n", start)].split()[1:])
+def times_in(stat: bytes, word: bytes) -> tuple[int, int] | None:
+    """All ticks and those without work in one row of /proc/stat; None if it has no such row.
+
+    Asked for each busy CPU at every tick: no other row is parsed, and no object is made, since after a second's rest
+    each new line of the cache counts.
+
+    Args:
+        word: the row's first, with the blank behind it.
+    """
+    start = stat.find(word)
+    if start < 0:
+        return None
+    ticks = whole_numbers(stat[start: stat.find(b"\n", start)].split(None, _FIELDS + 1)[1: _FIELDS + 1])
+    if len(ticks) < _FIELDS or None in ticks:
+        return None
+    numbers = cast("Sequence[int]", ticks)
+    return sum(numbers), numbers[_IDLE[0]] + numbers[_IDLE[1]]
 
 
 def _ticks(fields: Sequence[str]) -> CpuTicks | None:
-    ticks = [number for part in fields[:_FIELDS] if (number := whole_number(part)) is not None]
+    ticks = [number for number in whole_numbers(fields[:_FIELDS]) if number is not None]
     if len(ticks) < _FIELDS:  # kernels before 2.6.11 have no steal time
         return None
     return CpuTicks(sum(ticks), sum(ticks[at] for at in _IDLE), ticks[_STEAL])

@@ -17,10 +17,9 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from turbotui.machine.code.chains import CHAINS, ChainSet, ClockMoment, judge
-from turbotui.machine.cpu_times import PATH, CpuTicks, ticks_in
+from turbotui.machine.cpu_times import PATH, read_cpu_times, times_in
 from turbotui.machine.host import ChainHost, HostError, HostKind
 from turbotui.machine.machine import Machine
-from turbotui.machine.small_files import text_of
 from turbotui.quantities.clock_moments import (
     CLOCK,
     COUNT,
@@ -35,14 +34,18 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
-from turbotui.sources.bases import NothingToClose, PerCpuSource
+from turbotui.sources.bases import PerCpuSource
 from turbotui.sources.source import Probe, Reader
 from turbotui.sources.timestamp import refused, unpinned
 from turbotui.threads import NamedThread
 
 _BUSY: Final = 0.05  # share of the last interval from which a CPU is timed
+_WITHOUT_CLOCK: Final = (MomentVerdict.IDLE, MomentVerdict.FIRST)
 _TRIES: Final = 3  # the clock may change between two chains
+_MIGRATED: Final = ClockMoment(MomentVerdict.MIGRATED)
 _OLD_NS: Final = 50_000_000  # age of /proc/stat up to which CPUs share a reading: a tick of theirs reads it once
+_ROW_BYTES: Final = 256  # of a CPU in /proc/stat, at most; the rows of interrupts behind them are not read
+_LEAST_BYTES: Final = 16384  # that are read, for CPUs that come later
 _APART: Final = 0.002  # seconds between two moments; clocks change about every millisecond
 _PPM: Final = 1e-6
 _WHAT: Final = "chains of instructions"
@@ -64,19 +67,43 @@ _SIGNALS: Final = {
 
 
 class _CpuTimes:
-    """The newest /proc/stat, read once for all CPUs of a tick."""
+    """The newest /proc/stat: one reading for all CPUs of a tick, by a file that their readers share."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: ChainHost, highest: int) -> None:
+        self.host = host
+        self._size = max(_LEAST_BYTES, _ROW_BYTES * (2 + highest))
         self._lock = threading.Lock()
-        self._kept: tuple[ChainHost, int, str] | None = None
+        self._holders = 0
+        self._descriptor = -1
+        self._stat, self._read_at = b"", -_OLD_NS
 
-    def now(self, host: ChainHost, cpu: int) -> CpuTicks | None:
-        """The ticks of a CPU up to now; None if they cannot be read."""
+    def hold(self) -> None:
+        """Keep the file open until `release`."""
         with self._lock:
-            kept, now = self._kept, host.now_ns()
-            if kept is None or kept[0] is not host or not 0 <= now - kept[1] < _OLD_NS:
-                kept = self._kept = host, now, text_of(host, PATH)
-        return ticks_in(kept[2], cpu)
+            self._holders += 1
+
+    def release(self) -> None:
+        """Close the file if this was the last of its readers."""
+        with self._lock:
+            self._holders -= 1
+            if not self._holders and self._descriptor >= 0:
+                self.host.close(self._descriptor)
+                self._descriptor = -1
+
+    def at(self, now: int) -> bytes:
+        """The text of the file at about a time of the host; empty if it cannot be read."""
+        with self._lock:
+            if not 0 <= now - self._read_at < _OLD_NS:
+                self._stat, self._read_at = self._read(), now
+            return self._stat
+
+    def _read(self) -> bytes:
+        try:
+            if self._descriptor < 0:
+                self._descriptor = self.host.open_file(PATH)
+            return self.host.read_at(self._descriptor, self._size)
+        except HostError:
+            return b""
 
 
 def _timed(host: ChainHost, cpu: int | None, chains: ChainSet) -> ClockMoment:
@@ -88,21 +115,19 @@ def _timed(host: ChainHost, cpu: int | None, chains: ChainSet) -> ClockMoment:
     Raises:
         HostError: this process cannot execute the chains.
     """
-    moment = ClockMoment(MomentVerdict.DISTURBED)
-    for _ in range(_TRIES):
+    tries = _TRIES
+    while True:
         before, stamps, after = host.time_chains(0 if cpu is None else cpu)
-        moment = judge(stamps, chains)
-        if before != after or cpu not in {None, after}:
-            moment = ClockMoment(MomentVerdict.MIGRATED)
-        if moment.hertz is not None:
-            break
-    return moment
+        moment = judge(stamps, chains) if before == after and (cpu is None or cpu == after) else _MIGRATED
+        tries -= 1
+        if moment.hertz is not None or not tries:
+            return moment
 
 
-def _deviation(moments: Collection[float]) -> float:
+def _deviation(moments: Sequence[float]) -> float:
     """The relative standard deviation; the standard library's takes ten times as long, as it works with fractions."""
     mean = math.fsum(moments) / len(moments)
-    return math.sqrt(math.fsum((moment - mean) ** 2 for moment in moments) / len(moments)) / mean
+    return math.dist(moments, (mean,) * len(moments)) / math.sqrt(len(moments)) / mean
 
 
 def clock_now(machine: Machine, cpu: int) -> float | None:
@@ -129,27 +154,36 @@ def clock_now(machine: Machine, cpu: int) -> float | None:
     return math.fsum(clocks) / len(clocks) if clocks else None
 
 
-class _MomentReader(NothingToClose):
+class _MomentReader:
     """Times moments of one CPU at every tick, and between two ticks if its source was asked to."""
 
-    def __init__(self, source: CoreClock, host: ChainHost, cpu: int, wanted: frozenset[SignalId],
+    def __init__(self, source: CoreClock, times: _CpuTimes, cpu: int, wanted: frozenset[SignalId],
                  chains: ChainSet) -> None:
         self.signals: tuple[SignalId, ...] = ()
         self.choose(wanted)
         self._source = source
-        self._host = host
+        self._host = times.host
+        self._times = times
         self._cpu = cpu
+        self._row = b"cpu%d " % cpu
         self._chains = chains
         self._between: list[float] = []
         self._last: deque[float] = deque(maxlen=KEPT)
-        self._ticks: CpuTicks | None = None
+        self._spread_ppm = 0  # of the last moments; 0: fewer than ten are known
+        self._ticks: tuple[int, int] | None = None  # all, and those without work
         self._busy: bool | None = None
         self._read_at = 0
         self.pause: float | None = None
+        times.hold()
+
+    def close(self) -> None:
+        """Release the times that all readers share."""
+        self._times.release()
 
     def choose(self, wanted: frozenset[SignalId]) -> bool:
         """Return other signals, without forgetting the last moments."""
         self.signals = tuple(name for name in _SIGNALS if name in wanted)
+        self._places = tuple(place for place, name in enumerate(_SIGNALS) if name in wanted)
         return True
 
     def look(self) -> None:
@@ -161,9 +195,9 @@ class _MomentReader(NothingToClose):
     def read(self) -> Sequence[Raw]:
         now = self._host.now_ns()
         since, self._read_at = now - self._read_at, now
-        often = self._source.looks_often_at(self._cpu)
-        verdict, moments, self._between = self._idle(), self._between, []
+        verdict, moments, self._between = self._idle(now), self._between, []
         if verdict is None:
+            often = self._source.looks_often_at(self._cpu)
             verdict = MomentVerdict.KNOWN
             for _ in range(KEPT if often and not self._host.pins else 1):
                 moment = _timed(self._host, self._cpu, self._chains)
@@ -174,28 +208,28 @@ class _MomentReader(NothingToClose):
             self.pause = since / KEPT / 1e9 if often and self._host.pins else None
         else:
             moments, self.pause = [], None
-        self._last.extend(moments)
-        spread = max(_PPM, _deviation(self._last)) if len(self._last) == KEPT else 0.0  # 0: not known
-        idle = verdict in {MomentVerdict.IDLE, MomentVerdict.FIRST}
-        values: dict[SignalId, Raw] = {
-            CLOCK: round(math.fsum(moments) / len(moments)) if moments else 0 if idle else None,
-            VERDICT: MomentVerdict.KNOWN.value if moments else verdict.value,
-            COUNT: len(moments),
-            SPREAD: round(spread / _PPM),
-            ERROR: round(moment_error(len(moments), spread) / _PPM) if moments else 0 if idle else None,
-        }
-        return [values[name] for name in self.signals]
+        values: Sequence[Raw]
+        if moments:
+            self._last.extend(moments)
+            if len(self._last) == KEPT:
+                self._spread_ppm = max(1, round(_deviation(self._last) / _PPM))
+            error = moment_error(len(moments), self._spread_ppm * _PPM)
+            values = (round(math.fsum(moments) / len(moments)), MomentVerdict.KNOWN.value, len(moments),
+                      self._spread_ppm, round(error / _PPM))
+        else:
+            nothing = 0 if verdict in _WITHOUT_CLOCK else None
+            values = nothing, verdict.value, 0, self._spread_ppm, nothing
+        return [values[place] for place in self._places]
 
-    def _idle(self) -> MomentVerdict | None:
+    def _idle(self, now: int) -> MomentVerdict | None:
         """Why the CPU is not timed in this tick; None if it is."""
-        before, ticks = self._ticks, self._source.times.now(self._host, self._cpu)
-        self._ticks = ticks
-        if ticks is None:
+        before, self._ticks = self._ticks, times_in(self._times.at(now), self._row)
+        if self._ticks is None:
             return MomentVerdict.UNREAD
         if before is None:
             self._busy = None
-        elif ticks.total > before.total:  # a tick of the kernel's is 10 ms; until the next one the last share holds
-            self._busy = 1 - (ticks.idle - before.idle) / (ticks.total - before.total) >= _BUSY
+        elif (passed := self._ticks[0] - before[0]) > 0:  # a tick of the kernel's is 10 ms; until the next one the
+            self._busy = 1 - (self._ticks[1] - before[1]) / passed >= _BUSY  # last share holds
         if self._busy is None:
             return MomentVerdict.FIRST
         return None if self._busy else MomentVerdict.IDLE
@@ -209,7 +243,8 @@ class CoreClock(PerCpuSource):
     gives = "clock of busy CPUs at one moment of the interval, without any counter: for virtual machines"
 
     def __init__(self) -> None:
-        self.times = _CpuTimes()
+        self._lock = threading.Lock()
+        self._times: _CpuTimes | None = None
         self._often: Collection[int] | None = ()
 
     def look_often(self, cpus: Collection[int] | None) -> None:
@@ -234,7 +269,15 @@ class CoreClock(PerCpuSource):
         """Make a reader for the worker's thread, which is pinned to the CPU."""
         if not isinstance(machine.host, ChainHost):
             raise HostError(errno.ENOSYS, _WHAT)
-        return _MomentReader(self, machine.host, cpu, wanted, CHAINS[machine.model.architecture])
+        with self._lock:
+            times = self._times
+            if times is None or times.host is not machine.host:
+                times = self._times = _CpuTimes(machine.host, max(machine.topology.cpus))
+        return _MomentReader(self, times, cpu, wanted, CHAINS[machine.model.architecture])
+
+    def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
+        """One for all readers."""
+        return 1 if wanted and readers else 0
 
 
 def _why_not(machine: Machine) -> Unavailable | None:
@@ -248,7 +291,7 @@ def _why_not(machine: Machine) -> Unavailable | None:
         return Unavailable(Reason.NO_HARDWARE, f"{_WHAT}: nothing is executed on a machine that is not here")
     if host.kind is HostKind.REAL and not host.pins:
         return unpinned(machine, _WHAT)
-    if ticks_in(text_of(host, PATH), machine.topology.cpus[0]) is None:
+    if machine.topology.cpus[0] not in read_cpu_times(host):
         return Unavailable(Reason.FAILED, f"{_WHAT}: /proc/stat does not tell which CPUs are busy, and idle ones would "
                                           "be woken")
     try:

@@ -14,9 +14,10 @@ from __future__ import annotations
 import ctypes
 import errno
 import functools
+import operator
 import sys
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
@@ -34,6 +35,7 @@ _WHOLE: Final = 0.01  # how far a ratio may be from a whole number
 _MOST_CYCLES: Final = 20  # of a link; an emulator calls a function for CRC32C, which takes hundreds
 _EMULATED: Final = 25
 _SLOWEST, _FASTEST = 1e8, 1e10  # Hz of any core
+_Stamps = ctypes.c_int64 * (2 * _STAMPS * ROUNDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class ChainSet:
 
 
 X86: Final = ChainSet(
-    x86.timed_chains, ChainShape(12_000, 4_000, 4_000, 400, 20), "sse4_2",
+    x86.timed_chains, ChainShape(8_000, 2_660, 2_660, 400, 20), "sse4_2",
     frozenset({
         (3, 3),  # Intel's P cores from Nehalem to Redwood Cove; AMD Zen 1 to 5
         (3, 4),  # Lion Cove
@@ -76,8 +78,7 @@ CHAINS: Final = {"x86_64": X86, "aarch64": A64}
 """By the architecture that uname(2) names."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClockMoment:
+class ClockMoment(NamedTuple):
     """The clock at one moment, or why it is not known."""
 
     verdict: MomentVerdict
@@ -95,25 +96,25 @@ def judge(stamps: Sequence[int], chains: ChainSet) -> ClockMoment:
         stamps: ns, five of each round; the first round is not used.
     """
     links = chains.shape.links
-    took = [[stamps[at + 1] - stamps[at] for at in range(first, first + _STAMPS - 1)]
-            for first in range(_STAMPS, len(stamps), _STAMPS)]
-    anchor, product, checksum, short = map(min, zip(*took, strict=True))
+    took = list(map(operator.sub, stamps[_STAMPS + 1:], stamps[_STAMPS:]))  # every fifth lies between two rounds
+    anchor, product, checksum, short = (min(took[chain::_STAMPS]) for chain in range(_STAMPS - 1))
     link = (anchor - short) / (links[0] - links[3])
     timing = short - links[3] * link  # ns that taking two times costs
     if link <= 0:
         return ClockMoment(MomentVerdict.DISTURBED)
-    others = [(took - timing) / count for took, count in ((product, links[1]), (checksum, links[2]))]
-    ratios = (others[0] / link, others[1] / link)
+    product = (product - timing) / links[1]
+    checksum = (checksum - timing) / links[2]
+    ratios = (product / link, checksum / link)
     if max(ratios) > _EMULATED:
         return ClockMoment(MomentVerdict.EMULATED, None, ratios)
     whole = (round(ratios[0]), round(ratios[1]))
-    if any(not 1 <= cycles <= _MOST_CYCLES or abs(ratio / cycles - 1) > _WHOLE
-           for ratio, cycles in zip(ratios, whole, strict=True)):
+    if not (min(whole) >= 1 and max(whole) <= _MOST_CYCLES
+            and abs(ratios[0] / whole[0] - 1) <= _WHOLE and abs(ratios[1] / whole[1] - 1) <= _WHOLE):
         return ClockMoment(MomentVerdict.DISTURBED, None, ratios)
     if whole not in chains.cores:
         return ClockMoment(MomentVerdict.UNKNOWN_CORE, None, ratios)
     # other work on the core slows a chain down, and nothing speeds one up
-    hertz = 1e9 / min(link, *(ns / cycles for ns, cycles in zip(others, whole, strict=True)))
+    hertz = 1e9 / min(link, product / whole[0], checksum / whole[1])
     if not _SLOWEST <= hertz <= _FASTEST:
         return ClockMoment(MomentVerdict.DISTURBED, None, ratios)
     return ClockMoment(MomentVerdict.KNOWN, hertz, ratios)
@@ -136,11 +137,12 @@ class ChainTimer:
 
     def times(self) -> tuple[int, Sequence[int], int]:
         """Run the chains: the CPU before, five times of each round in ns, the CPU after."""
-        words = (ctypes.c_int64 * (2 * _STAMPS * ROUNDS))()
+        words = _Stamps()
         before = self._cpu()
         self._page.run_briefly(ctypes.addressof(words), self._clock, ROUNDS)
         after = self._cpu()
-        return before, [1_000_000_000 * words[at] + words[at + 1] for at in range(0, len(words), 2)], after
+        times = words[:]
+        return before, [1_000_000_000 * second + ns for second, ns in zip(times[::2], times[1::2], strict=True)], after
 
 
 def time_chains() -> tuple[int, Sequence[int], int]:
