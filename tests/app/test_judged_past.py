@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from dashboard_driver import dashboard, until, until_read
 from simulated_session import SimulatedSession
 from textual.pilot import Pilot
@@ -89,3 +90,20 @@ async def test_a_moment_that_was_left_while_it_was_judged_is_judged_when_it_is_s
         assert judge.limits()[0].window == 1
         await until(pilot, lambda: not judge.is_at_work)
         assert judge.limits()[0].window == len(cursor.before(60)) > 5
+
+
+async def test_a_cause_that_is_older_than_the_kept_minute_is_there_for_that_long_or_longer(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turbotui.app.judge.KEPT", 4)
+    session = SimulatedSession("laptop-old+heat")
+    async with dashboard(session, ticks=1) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
+        await pilot.press("4")
+        await until_read(app, pilot)
+        await seen(app, pilot, session, 10)
+        (live, *_) = app.watched.judge.verdict().findings
+        assert live.seconds > 5
+        assert not live.at_least
+        await pilot.press("comma")
+        await until_read(app, pilot)
+        past = next(one for one in app.watched.judge.verdict().findings if one.rule is live.rule)
+        assert past.since == "for 4.0 s or longer"

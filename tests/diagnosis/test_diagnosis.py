@@ -168,6 +168,26 @@ def test_a_gap_in_the_frames_begins_the_time_again() -> None:
     assert (worst.window, worst.share) == pytest.approx((1.0, 1.0))
 
 
+@pytest.mark.parametrize(("present", "since"), [
+    ({1, 2, 3, 4}, "for 4.0 s or longer"), ({2, 3, 4}, "75 % of the last 4.0 s"), ({1, 2, 4}, "75 % of the last 4.0 s"),
+])
+def test_a_cause_that_was_there_in_the_first_interval_may_be_older_if_others_went_before(
+        present: set[int], since: str) -> None:
+    later = MachineDiagnosis(CATALOG, (rule("a", in_intervals(present)),))
+    later.continues = True
+    for frame in FRAMES:
+        later.push(frame)
+    assert later.findings()[0].since == since
+
+
+def test_after_a_gap_a_cause_may_be_older() -> None:
+    after = MachineDiagnosis(CATALOG, (rule("a", in_intervals({1, 4})),), kept=2)
+    after.push(FRAMES[1])
+    assert after.findings()[0].since == "for 1.0 s"
+    after.push(FRAMES[4])
+    assert after.findings()[0].since == "for 1.0 s or longer"
+
+
 def test_a_line_that_is_always_shown_reads_what_is_cheap() -> None:
     cheap = rule("a", in_intervals(()))
     dear = SlownessRule("b", "b", (("user%",),), in_intervals(()), "b", "1", "", costly=True)

@@ -8,7 +8,8 @@ import pytest
 from model_truth import PackageTruth, truth_of
 from sampled_machine import Watched
 
-from turbotui.diagnosis.limit_history import KEPT, LimitHistory, LimitVerdict, general
+from turbotui.diagnosis.diagnosis import MachineDiagnosis
+from turbotui.diagnosis.limit_history import KEPT, LimitVerdict, general
 from turbotui.diagnosis.limit_sentences import sentence
 from turbotui.diagnosis.limits import COLUMNS, STAND_INS, EvidenceKind, Holder, LimitState
 from turbotui.quantities.scope import Scope
@@ -46,10 +47,10 @@ def intervals(shape: str, count: int, warm_up: float) -> tuple[list[Interval], l
     frames = watched.frames(
         SECONDS, count, lambda _: truths.append([truth_of(watched.host).package_truth(number) for number in packages])
     )
-    history, found = LimitHistory(watched.catalog), []
+    diagnosis, found = MachineDiagnosis(watched.catalog, ()), []
     for frame, before, after in zip(frames, truths[:-1], truths[1:], strict=True):
-        history.push(frame)
-        for verdict, old, new in zip(history.verdicts(), before, after, strict=True):
+        diagnosis.push(frame)
+        for verdict, old, new in zip(diagnosis.limits, before, after, strict=True):
             limited = new.limited_seconds - old.limited_seconds
             throttled = new.throttled_seconds - old.throttled_seconds
             found.append(Interval(verdict, limited, throttled, old.limit, new.limit))
@@ -147,17 +148,17 @@ def test_a_guest_says_why_nothing_can_be_told() -> None:
 def test_the_same_frame_twice_and_frames_after_a_gap() -> None:
     watched = only(Watched("laptop", warm_up=17.0))
     frames = watched.frames(SECONDS, 12)
-    once, twice = LimitHistory(watched.catalog), LimitHistory(watched.catalog)
+    once, twice = MachineDiagnosis(watched.catalog, ()), MachineDiagnosis(watched.catalog, ())
     for frame in frames:
         once.push(frame)
         twice.push(frame)
         twice.push(frame)
-    assert once.verdicts() == twice.verdicts()
+    assert once.limits == twice.limits
     # Log bits that were set while nobody looked tell of no interval.
-    gap = LimitHistory(watched.catalog)
+    gap = MachineDiagnosis(watched.catalog, ())
     gap.push(frames[0])
     gap.push(frames[-1])
-    for verdict in gap.verdicts():
+    for verdict in gap.limits:
         assert verdict.hold is None or verdict.hold.sure is not EvidenceKind.LOG
         assert verdict.window == pytest.approx(2 * SECONDS)
 
@@ -165,11 +166,11 @@ def test_the_same_frame_twice_and_frames_after_a_gap() -> None:
 def test_a_window_holds_no_more_than_it_should_and_starts_again_after_a_long_absence() -> None:
     watched = only(Watched("sapphire-2s", warm_up=19.0, whole=True))
     frames = watched.frames(SECONDS, 12)
-    short = LimitHistory(watched.catalog, kept=4)
+    short = MachineDiagnosis(watched.catalog, (), kept=4)
     for frame in frames[:8]:
         short.push(frame)
-    assert [verdict.window for verdict in short.verdicts()] == pytest.approx([4 * SECONDS] * 2)
-    absent = LimitHistory(watched.catalog, kept=4)
+    assert [verdict.window for verdict in short.limits] == pytest.approx([4 * SECONDS] * 2)
+    absent = MachineDiagnosis(watched.catalog, (), kept=4)
     absent.push(frames[0])
     absent.push(frames[11])
-    assert [verdict.window for verdict in absent.verdicts()] == pytest.approx([SECONDS] * 2)
+    assert [verdict.window for verdict in absent.limits] == pytest.approx([SECONDS] * 2)

@@ -117,6 +117,9 @@ class Judge:
 
     def _push(self, frame: Frame, diagnosis: MachineDiagnosis) -> None:
         """Judge a frame, with what a recording has of tasks then."""
+        cursor = self._cursor()
+        if diagnosis.newest is None and cursor is not None and cursor.timeline.times:
+            diagnosis.continues = cursor.timeline.times[0] < frame.newer.wall_ns
         if self._recorded is not None:
             diagnosis.seen = self._recorded.at(frame)
         diagnosis.push(frame)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -68,29 +67,12 @@ def lowered(ticks: Sequence[ClockTick]) -> LoweredClock | None:
     return LoweredClock(before.mhz, now.mhz) if 1.0 - now.mhz / before.mhz > least else None
 
 
-class ClockHistory:
-    """The clocks of the CPUs at moments, interval by interval; used on one thread."""
-
-    def __init__(self, catalog: Catalog, kept: int) -> None:
-        self._columns = [catalog.get(name) for name in (MOMENT, ERROR)]
-        self._kept = kept
-        self._past: dict[RowId, deque[ClockTick]] = {}
-
-    def clear(self) -> None:
-        """Forget everything, as after a gap."""
-        self._past.clear()
-
-    def push(self, frame: Frame) -> Mapping[RowId, LoweredClock | None]:
-        """Add a frame, and tell of each CPU that has a clock in it whether it is lower than it was."""
-        mhz, error = self._columns
-        if mhz is None or error is None or not frame.can(error) or COUNT not in frame.newer.values:
-            return {}
-        rows = frame.rows(Scope.CPU)
-        clocks: dict[RowId, LoweredClock | None] = {}
-        cells = (frame.cells(mhz, rows), frame.cells(error, rows), frame.levels(COUNT))
-        for row, clock, off, count in zip(rows, *cells, strict=True):
-            if isinstance(clock, int | float) and isinstance(off, int | float) and count:
-                past = self._past.setdefault(row, deque(maxlen=self._kept))
-                past.append(ClockTick(clock, off / 100.0, count))
-                clocks[row] = lowered(past)
-        return clocks
+def clock_ticks(frame: Frame, catalog: Catalog) -> Mapping[RowId, ClockTick]:
+    """The clocks of the CPUs that were timed in an interval."""
+    mhz, error = (catalog.get(name) for name in (MOMENT, ERROR))
+    if mhz is None or error is None or not frame.can(error) or COUNT not in frame.newer.values:
+        return {}
+    rows = frame.rows(Scope.CPU)
+    cells = (frame.cells(mhz, rows), frame.cells(error, rows), frame.levels(COUNT))
+    return {row: ClockTick(clock, off / 100.0, count) for row, clock, off, count in zip(rows, *cells, strict=True)
+            if isinstance(clock, int | float) and isinstance(off, int | float) and count}

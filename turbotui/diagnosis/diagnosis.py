@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.diagnosis.core_clocks import ClockHistory
+from turbotui.diagnosis.core_clocks import ClockTick, clock_ticks, lowered
 from turbotui.diagnosis.findings import Finding
-from turbotui.diagnosis.limit_history import KEPT, LimitHistory, LimitVerdict
-from turbotui.diagnosis.limits import HEAT
+from turbotui.diagnosis.limit_history import KEPT, LimitVerdict, limit_verdict
+from turbotui.diagnosis.limits import HEAT, Facts, Hold, holds_of
+from turbotui.diagnosis.package_facts import LimitColumns, facts_of, limit_columns
 from turbotui.diagnosis.rule_table import RULES
 from turbotui.diagnosis.rules import (
     JudgedFrame,
@@ -30,6 +31,7 @@ from turbotui.diagnosis.verdict import Unjudged, Verdict, sources_of
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.row_kinds import KindId
+from turbotui.quantities.scope import RowId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
@@ -46,37 +48,45 @@ _TRANSIENT: Final = frozenset({Reason.LATE, Reason.INTERRUPTED, Reason.FIRST_TIC
 
 
 @dataclass(slots=True)
-class _Past:
-    """A rule's answers, interval by interval."""
+class _Interval:
+    """What was seen in an interval."""
 
-    intervals: deque[tuple[float, bool]]  # seconds of each judged interval, and whether the cause was present
+    seconds: float
+    holds: Mapping[RowId, Sequence[Hold]]  # what held each package back
+    clocks: Mapping[RowId, ClockTick]  # of the CPUs whose clock was timed
+    judged: frozenset[str] = frozenset()  # the rules that could be judged, by id
+    present: frozenset[str] = frozenset()  # those of them whose cause was present
+
+
+@dataclass(slots=True)
+class _Answers:
+    """A rule's last answers."""
+
     run: float = 0.0  # seconds for which the cause has been present without a break
     # of the newest judged interval; BLIND, LATE or NOT_ASKED while there is none
     answer: Observed | NoFinding = NoFinding.LATE
+    cleared: bool = False  # whether the cause was absent in any interval
     last: Observed | None = None  # the observation when the cause was last present
-    unread: tuple[int, float] = (0, 0.0)  # the number of intervals since the last judgement, and their seconds
+    unjudged: float = 0.0  # seconds since the last judgement
     # why the newest interval could not be judged; None if it was
     missing: tuple[NoFinding, Unavailable | None] | None = None
 
-    def take(self, seconds: float, answer: Observed | NoFinding, why: Unavailable | None) -> None:
-        """Add an interval; one that could not be judged leaves the last answer as it is for some time."""
-        holds = isinstance(answer, Observed)
+    def take(self, seconds: float, answer: Observed | NoFinding, why: Unavailable | None, *, stands: bool) -> None:
+        """Add an interval's answer.
+
+        Args:
+            stands: whether a judgement is recent enough to stand over an interval that is late.
+        """
         if isinstance(answer, Observed):
             self.last = answer
         elif answer is not NoFinding.CLEAR:
-            number, ago = self.unread
-            self.unread, self.missing = (number + 1, ago + seconds), (answer, why)
-            if answer is not NoFinding.LATE or not self.judged:
+            self.unjudged, self.missing = self.unjudged + seconds, (answer, why)
+            if answer is not NoFinding.LATE or not stands:
                 self.answer, self.run = answer, 0.0
             return
-        self.answer, self.missing, self.unread = answer, None, (0, 0.0)
-        self.run = self.run + seconds if holds else 0.0
-        self.intervals.append((seconds, holds))
-
-    @property
-    def judged(self) -> bool:
-        """Whether any kept interval could be judged; a machine that is late misses some."""
-        return bool(self.intervals) and self.unread[0] < (self.intervals.maxlen or 1)
+        self.answer, self.missing, self.unjudged = answer, None, 0.0
+        self.run = self.run + seconds if answer is self.last else 0.0
+        self.cleared = self.cleared or not self.run
 
 
 class MachineDiagnosis:
@@ -87,6 +97,8 @@ class MachineDiagnosis:
         recorded: whether the frames are of a recording, which never reads more columns than it has.
 
     Attributes:
+        limits: what holds each package back in the newest interval, or is known to before there is one.
+        continues: whether there were intervals before the first one that was judged.
         memory: returns the memory traffic in a frame, or why it is unknown; None if it is not asked for.
         seen: results of looks at tasks and control groups, if there were any.
     """
@@ -97,13 +109,16 @@ class MachineDiagnosis:
         self._recorded = recorded
         self._rules = rules
         self._kept = kept
-        self._limits = LimitHistory(catalog, kept)
-        self._clocks = ClockHistory(catalog, kept)
-        self._past = {rule.id: _Past(deque(maxlen=kept)) for rule in rules}
+        self._window: deque[_Interval] = deque(maxlen=kept)
+        self._answers = {rule.id: _Answers() for rule in rules}
+        self._packages: tuple[int, Mapping[RowId, Facts]] = -1, {}  # of the newest frame, whose number is first
+        self._columns: LimitColumns | None = None
         self._moment: JudgedFrame | None = None
         self._watched = 0.0  # seconds, without a gap
         self._busy: float | None = None  # percent, when it was last known
         self._blind: tuple[Capabilities | None, dict[str, Unavailable]] = None, {}
+        self.limits: Sequence[LimitVerdict] = ()
+        self.continues = False
         self.memory: Callable[[Frame], MemoryShare | Unavailable] | None = None
         self.seen = LookResults()
 
@@ -133,22 +148,47 @@ class MachineDiagnosis:
 
     def push(self, frame: Frame) -> None:
         """Add a frame; a repeated frame, or one without an interval, changes nothing."""
-        before = None if self._moment is None else self._moment.frame.seq
-        if frame.seconds is None:
-            self._limits.push(frame)
-        if frame.seconds is None or frame.seq == before:
+        before, _facts = self._packages
+        if frame.seq == before:
             return
-        if before is not None and not before < frame.seq <= before + self._kept:
-            self._past = {rule.id: _Past(deque(maxlen=self._kept)) for rule in self._rules}
-            self._watched, self._busy = 0.0, None
-            self._clocks.clear()
-        self._watched += frame.seconds
-        self._limits.push(frame)
-        self._moment = moment = JudgedFrame(frame, self._catalog, self._limits.verdicts(),
-            memory=None if self.memory is None else self.memory(frame), seen=self.seen, clocks=self._clocks.push(frame))
+        if before >= 0 and not before < frame.seq <= before + self._kept:
+            self._answers = {rule.id: _Answers() for rule in self._rules}
+            self._window.clear()
+            self._watched, self._busy, self.continues = 0.0, None, True
+        holds, seconds = self._holds(frame), frame.seconds
+        if seconds is not None:
+            self._watched += seconds
+            self._window.append(interval := _Interval(seconds, holds, clock_ticks(frame, self._catalog)))
+        self.limits = [
+            limit_verdict(facts, holds[row], ((past.seconds, past.holds.get(row, ())) for past in self._window))
+            for row, facts in self._packages[1].items()]
+        if seconds is None:
+            return
+        lower = {row: lowered([past.clocks[row] for past in self._window if row in past.clocks])
+                 for row in interval.clocks}
+        self._moment = moment = JudgedFrame(frame, self._catalog, self.limits,
+            memory=None if self.memory is None else self.memory(frame), seen=self.seen, clocks=lower)
         self._busy = self._busy if moment.load is None else moment.load
-        for rule in self._rules:
-            self._past[rule.id].take(frame.seconds, *self._judge(rule, moment))
+        answers = {rule.id: self._judge(rule, moment) for rule in self._rules}
+        interval.present = frozenset(name for name, (answer, _why) in answers.items() if isinstance(answer, Observed))
+        interval.judged = interval.present | {name for name, (answer, _why) in answers.items()
+                                              if answer is NoFinding.CLEAR}
+        for name, (answer, why) in answers.items():
+            self._answers[name].take(seconds, answer, why, stands=self._is_judged(name))
+
+    def _holds(self, frame: Frame) -> Mapping[RowId, Sequence[Hold]]:
+        """What holds each package back in a frame."""
+        # log bits cover the time since the previous reading: after a gap they belong to no interval
+        before = self._packages[1] if frame.seq == self._packages[0] + 1 else {}
+        if self._columns is None or self._columns.capabilities is not frame.capabilities:
+            self._columns = limit_columns(frame.capabilities, self._catalog)
+        facts = {package.row: package for package in facts_of(frame, self._columns)}
+        self._packages = frame.seq, facts
+        return {row: holds_of(package, before.get(row)) for row, package in facts.items()}
+
+    def _is_judged(self, name: str) -> bool:
+        """Whether a rule could be judged in any kept interval; a machine that is late misses some."""
+        return any(name in interval.judged for interval in reversed(self._window))
 
     def _judge(self, rule: SlownessRule, moment: JudgedFrame) -> tuple[Observed | NoFinding, Unavailable | None]:
         """A rule's answer, and why it is none."""
@@ -179,7 +219,7 @@ class MachineDiagnosis:
         for why in reasons:
             if why.reason is Reason.NOT_READ:
                 return (NoFinding.BLIND if self._recorded else NoFinding.NOT_ASKED), why
-        if reasons or moment.frame.newer.late or self._past[rule.id].judged:
+        if reasons or moment.frame.newer.late or self._is_judged(rule.id):
             return NoFinding.LATE, next(iter(reasons), None)
         return NoFinding.BLIND, None
 
@@ -188,11 +228,6 @@ class MachineDiagnosis:
         """The number of the newest judged frame; None before the first."""
         return None if self._moment is None else self._moment.frame.seq
 
-    @property
-    def limits(self) -> Sequence[LimitVerdict]:
-        """What holds each package back in the newest interval, or is known to before there is one."""
-        return self._limits.verdicts()
-
     def findings(self, over: float | None = None) -> tuple[Finding, ...]:
         """The current findings, the worst first.
 
@@ -200,25 +235,27 @@ class MachineDiagnosis:
             over: also include causes that are absent in the newest interval but were present for this share of the
                 time.
         """
-        findings = (self._finding(rule, self._past[rule.id], over) for rule in self._rules)
+        findings = (self._finding(rule, self._answers[rule.id], over) for rule in self._rules)
         return tuple(sorted((finding for finding in findings if finding is not None),
                             key=lambda finding: -finding.score))
 
-    def _finding(self, rule: SlownessRule, past: _Past, over: float | None) -> Finding | None:
-        observed = past.last
-        if observed is None or (over is None and past.answer is not observed):
+    def _finding(self, rule: SlownessRule, answers: _Answers, over: float | None) -> Finding | None:
+        observed = answers.last
+        if observed is None or (over is None and answers.answer is not observed):
             return None  # the usual case, asked of every rule at every tick: nothing is summed
-        window = math.fsum(seconds for seconds, _ in past.intervals)
-        share = math.fsum(seconds for seconds, holds in past.intervals if holds) / window if window else 0.0
-        if past.answer is not observed and over is not None and share < over:
+        window = math.fsum(interval.seconds for interval in self._window if rule.id in interval.judged)
+        there = math.fsum(interval.seconds for interval in self._window if rule.id in interval.present)
+        share = there / window if window else 0.0
+        if answers.answer is not observed and over is not None and share < over:
             return None
         who = (*observed.who, *self.seen.who.get(rule.whose, ()))
-        return Finding(rule, observed, past.run, share, window, who, past.unread[1])
+        return Finding(rule, observed, answers.run, share, window, who, answers.unjudged,
+                       self.continues and not answers.cleared)
 
     def verdict(self, over: float | None = None) -> Verdict:
         """The verdict at the newest frame."""
         unjudged = tuple(Unjudged(rule, *missing) for rule in self._rules
-                         if (missing := self._past[rule.id].missing) is not None)
+                         if (missing := self._answers[rule.id].missing) is not None)
         sure = self._busy is not None and all(map(self._is_needless, unjudged))
         return Verdict(self.findings(over), self._quiet(unjudged, sure=sure), unjudged, sure, self.seen.unseen)
 
@@ -227,7 +264,7 @@ class MachineDiagnosis:
         rule, busy = unjudged.rule, self._busy or 0.0
         if unjudged.answer is NoFinding.BLIND and unjudged.why is not None and unjudged.why.reason is Reason.NOT_READ:
             return False  # the machine could have shown it
-        kept = unjudged.answer is NoFinding.LATE and self._past[rule.id].judged
+        kept = unjudged.answer is NoFinding.LATE and self._is_judged(rule.id)
         return kept or unjudged.answer is NoFinding.NOT_ASKED or busy < rule.decides_from
 
     def _quiet(self, unjudged: tuple[Unjudged, ...], *, sure: bool) -> str:

@@ -24,6 +24,7 @@ class Finding:
     window: float  # seconds observed
     who: tuple[str, ...] = ()  # the tasks or groups behind it, the largest part first, as safe text
     ago: float = 0.0  # seconds since it was last judged; 0 for the newest interval
+    at_least: bool = False  # whether it was there in the first judged interval, and may have been before
 
     @property
     def score(self) -> float:
@@ -48,7 +49,7 @@ class Finding:
             return "now"
         ago = f", seen {_span(self.ago)} ago" if self.ago else ""
         if self.seconds and self.share >= _WHOLE:
-            return f"for {_span(self.seconds)}{ago}"
+            return f"for {_span(self.seconds)}{' or longer' if self.at_least else ''}{ago}"
         return f"{100 * self.share:.0f} % of the last {_span(self.window)}{ago}"
 
     @property

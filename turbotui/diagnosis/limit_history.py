@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limits import (
@@ -15,15 +13,11 @@ from turbotui.diagnosis.limits import (
     Hold,
     Holder,
     LimitState,
-    holds_of,
     prefers_less,
 )
-from turbotui.diagnosis.package_facts import LimitColumns, facts_of, limit_columns
-from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import RowId
 from turbotui.quantities.unavailable import Unavailable
-from turbotui.sampling.frame import Frame
 
 KEPT = 60
 """Intervals over which shares of time are computed."""
@@ -77,79 +71,41 @@ class LimitVerdict:
                      if name in self.facts.why and what not in known)
 
 
-@dataclass(frozen=True, slots=True)
-class _Interval:
-    seconds: float
-    holds: tuple[Hold, ...]
+def _shares(past: Iterable[tuple[float, Sequence[Hold]]]) -> tuple[float, dict[Holder, float]]:
+    """Seconds observed, and the share of each holder; POWER has the share of all power limits."""
+    window, spent = 0.0, dict[Holder, float]()
+    for seconds, holds in past:
+        window += seconds
+        most: dict[Holder, float] = {}  # several power limits in one interval count once
+        for hold in holds:
+            holder = general(hold.holder)
+            most[holder] = max(most.get(holder, 0.0), hold.share)
+        for holder, share in most.items():
+            spent[holder] = spent.get(holder, 0.0) + share * seconds
+    return window, {holder: seconds / window for holder, seconds in spent.items()} if window else {}
 
 
-class LimitHistory:
-    """The limits of each package, interval by interval; used on one thread."""
+def limit_verdict(facts: Facts, now: Sequence[Hold], past: Iterable[tuple[float, Sequence[Hold]]]) -> LimitVerdict:
+    """Judge a package by its numbers and limits in an interval.
 
-    def __init__(self, catalog: Catalog, kept: int = KEPT) -> None:
-        self._catalog = catalog
-        self._kept = kept
-        self._seq = -1
-        self._columns: LimitColumns | None = None
-        self._past: dict[RowId, deque[_Interval]] = {}
-        self._facts: dict[RowId, Facts] = {}
-        self._holds: dict[RowId, tuple[Hold, ...]] = {}
-
-    def push(self, frame: Frame) -> None:
-        """Add a frame; a repeated frame changes nothing."""
-        if frame.seq == self._seq:
-            return
-        # log bits cover the time since the previous reading: after a gap they belong to no interval
-        adjacent = frame.seq == self._seq + 1
-        if frame.seq > self._seq + self._kept or frame.seq < self._seq:
-            self._past.clear()
-        self._seq = frame.seq
-        if self._columns is None or self._columns.capabilities is not frame.capabilities:
-            self._columns = limit_columns(frame.capabilities, self._catalog)
-        facts = {package.row: package for package in facts_of(frame, self._columns)}
-        self._holds = {}
-        for row, package in facts.items():
-            holds = self._holds[row] = holds_of(package, self._facts.get(row) if adjacent else None)
-            if frame.seconds is not None:
-                past = self._past.setdefault(row, deque(maxlen=self._kept))
-                past.append(_Interval(frame.seconds, holds))
-        self._facts = facts
-
-    def verdicts(self) -> Sequence[LimitVerdict]:
-        """One verdict for each package, in topology order."""
-        return [self._judge(facts) for facts in self._facts.values()]
-
-    def _shares(self, row: RowId) -> tuple[float, dict[Holder, float]]:
-        """Seconds observed, and the share of each holder; POWER has the share of all power limits."""
-        past = self._past.get(row, ())
-        window = math.fsum(interval.seconds for interval in past)
-        spent: dict[Holder, float] = {}
-        for interval in past:
-            most: dict[Holder, float] = {}  # several power limits in one interval count once
-            for hold in interval.holds:
-                holder = general(hold.holder)
-                most[holder] = max(most.get(holder, 0.0), hold.share)
-            for holder, share in most.items():
-                spent[holder] = spent.get(holder, 0.0) + share * interval.seconds
-        return window, {holder: seconds / window for holder, seconds in spent.items()} if window else {}
-
-    def _judge(self, facts: Facts) -> LimitVerdict:
-        window, shares = self._shares(facts.row)
-        holds = tuple(hold for hold in self._holds[facts.row] if hold.share >= _NOTABLE)
-        busy = facts.busy
-        idle = busy is not None and busy < _IDLE
-        if holds and not (idle and all(hold.sure is EvidenceKind.SETTING for hold in holds)):
-            first = holds[0]
-            return LimitVerdict(facts, LimitState.HELD, first, holds[1:],
-                shares.get(general(first.holder), first.share), window)
-        earlier = max(((share, holder) for holder, share in shares.items() if share >= 0.01),
-                      default=None, key=lambda pair: pair[0])
-        past = None if earlier is None else (earlier[1], earlier[0])
-        state, setting = unheld(facts, idle=idle)
-        hold = None
-        if setting is not None:
-            hold, state = Hold(Holder.PREFERENCE, EvidenceKind.INFERRED, 1.0, setting[0]), LimitState.HELD
-        return LimitVerdict(facts, state, hold, (), 1.0 if hold else 0.0, window, past, setting)
+    Args:
+        past: seconds and limits of the intervals up to this one, itself included.
+    """
+    window, shares = _shares(past)
+    holds = tuple(hold for hold in now if hold.share >= _NOTABLE)
+    busy = facts.busy
+    idle = busy is not None and busy < _IDLE
+    if holds and not (idle and all(hold.sure is EvidenceKind.SETTING for hold in holds)):
+        first = holds[0]
+        return LimitVerdict(facts, LimitState.HELD, first, holds[1:],
+            shares.get(general(first.holder), first.share), window)
+    earlier = max(((holder, share) for holder, share in shares.items() if share >= 0.01), default=None,
+                  key=lambda pair: pair[1])
+    state, setting = unheld(facts, idle=idle)
+    hold = None
+    if setting is not None:
+        hold, state = Hold(Holder.PREFERENCE, EvidenceKind.INFERRED, 1.0, setting[0]), LimitState.HELD
+    return LimitVerdict(facts, state, hold, (), 1.0 if hold else 0.0, window, earlier, setting)
 
 
 def unheld(facts: Facts, *, idle: bool) -> tuple[LimitState, tuple[ColumnId, str] | None]:
