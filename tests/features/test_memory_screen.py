@@ -36,3 +36,19 @@ async def test_levels_are_a_tree_that_is_unfolded_and_folds_at_every_depth() -> 
         await pilot.press("right")
         assert keys(screen) == ["machine", "node 0", "node 1", "L3 01"]
         assert "GB/s" in text_of(app, "status")
+
+
+async def test_a_filter_finds_levels_inside_folded_ones() -> None:
+    session = SimulatedSession("icelake-2s", small=True)
+    app = TurbotuiApp(session, screen="memory")
+    async with app.run_test(size=(120, 36)) as pilot:
+        while not session.started:
+            await pilot.pause()
+        session.tick()
+        await pilot.pause()
+        screen = pilot.app.screen
+        assert isinstance(screen, KindScreen)
+        await pilot.press("asterisk", "backslash", *"L3 01", "enter")
+        assert keys(screen) == ["machine", "node 1", "L3 01"]
+        await pilot.press("escape")
+        assert keys(screen) == ["machine"], "folded again"

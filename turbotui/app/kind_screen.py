@@ -19,7 +19,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_differences import RowDifferences
 from turbotui.sampling.row_tables import KindDefinition, KindRow, omitted_rows, row_table
 from turbotui.widgets.absence import absence_lines
-from turbotui.widgets.kind_rows import NAMING, KindMoment, KindPainter
+from turbotui.widgets.kind_rows import NAMING, KindMoment
 from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.table_view import TableView
@@ -39,7 +39,6 @@ class KindScreen(RowTableScreen[KindRow]):
     """
 
     definition: KindDefinition
-    painter_kind = KindPainter
     treeless = "No row has rows inside it"
 
     def __init__(self, watch: Watch, spec: ScreenSpec | None = None) -> None:
@@ -97,7 +96,8 @@ class KindScreen(RowTableScreen[KindRow]):
         if outer - self._known_outer:
             self._change(folded=self._table.view.folded | (outer - self._known_outer))
             self._known_outer |= outer
-        self.show_content(self._content(rows, 0 if frame is None else frame.seq, self._table.view.folded))
+        folded = frozenset[Hashable]() if self._table.view.filter.text else self._table.view.folded
+        self.show_content(self._content(rows, 0 if frame is None else frame.seq, folded))
         self._show_nothing(differences if isinstance(differences, Unavailable) and differences.reason not in _WAITS
                            else None)
 
@@ -130,6 +130,12 @@ class KindScreen(RowTableScreen[KindRow]):
                     parents[by_slot[slot].identity] = row.identity
             table = row_table(self.definition, rows, only=every)
         return RowContent(table, NAMING, seq, parents or None)
+
+    def show_view(self, view: RowView[KindRow]) -> None:
+        is_other = bool(view.filter.text) != bool(self._table.view.filter.text)
+        super().show_view(view)
+        if is_other:
+            self._show()  # a filter looks into folded rows, too
 
     def _fold(self, row: Hashable, *, fold: bool) -> None:
         super()._fold(row, fold=fold)

@@ -10,10 +10,13 @@ from typing import Generic
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
-from turbotui.quantities.columns import Column, R, Value
+from turbotui.quantities.columns import Column, ColumnId, R, Value
 from turbotui.quantities.filters import Filter, FilterError, parse_filter
 from turbotui.quantities.tables import RowTable
 from turbotui.tables.formats import TEXT
+
+_STEP, _DEEPEST = "· ", 12
+"""Characters of indentation for each level of a tree in text, and the most levels."""
 
 
 @dataclass(frozen=True)  # no slots: CPython issue 90562
@@ -30,6 +33,11 @@ class RowChoice(Generic[R]):
     def used(self) -> tuple[Column[R], ...]:
         """Every column that is shown, filtered or sorted by."""
         return (*self.columns, *self.passing.columns, *(() if self.by is None else (self.by,)))
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether chosen rows of a tree stand in it, each with those above it."""
+        return self.by is None and not self.passing.text
 
     def of(self, table: RowTable[R]) -> RowTable[R]:
         """The table with these rows, in this order."""
@@ -75,6 +83,15 @@ def row_choice(arguments: argparse.Namespace, known: Sequence[Column[R]], rows: 
     except FilterError as error:
         raise UsageError(f"--filter: {error}") from error
     return RowChoice(columns, passing, column_of(sort) if sort else None, arguments.top, words)
+
+
+def indented(columns: Sequence[Column[R]], name: ColumnId, depth: Callable[[R], int]) -> tuple[Column[R], ...]:
+    """Columns of which one, that of the names, is indented by the depth in the tree."""
+    def compute(column: Column[R], row: R) -> Value:
+        return f"{_STEP * min(depth(row), _DEEPEST)}{column.compute(row)}"
+
+    return tuple(replace(column, compute=partial(compute, column)) if column.id == name else column
+                 for column in columns)
 
 
 def _value(row: R, column: Column[R]) -> Value:

@@ -19,7 +19,7 @@ from turbotui.commands.recorded import (
     replayed_frames,
     report_missing,
 )
-from turbotui.commands.row_choice import row_choice
+from turbotui.commands.row_choice import indented, row_choice
 from turbotui.commands.sessions import open_host
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import format_cpulist, parse_cpu_set
@@ -121,7 +121,16 @@ class RowVerb:
                 chosen = choice.of(replace(table, columns=choice.columns))
                 envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
                                     notes=(*notes, *unknown_columns(chosen)))
-                output.write(envelope, (chosen,), partial(self._text, envelope, chosen))
+                output.write(envelope, (chosen,), partial(
+                    self._text, envelope, self._in_tree(chosen) if choice.keeps_order else chosen))
+
+    def _in_tree(self, table: RowTable[KindRow]) -> RowTable[KindRow]:
+        """The table with its first column indented by the depth of rows inside others."""
+        depth: dict[str, int] = {}
+        for row in table.rows:  # a row follows that which contains it
+            depth[row.row.key] = depth.get(row.row.parent, -1) + 1
+        name = next(column.id for column in self._definition.columns if column.identity)
+        return replace(table, columns=indented(table.columns, name, lambda row: depth[row.row.key]))
 
     def _text(self, envelope: Envelope, table: RowTable[KindRow]) -> Iterator[str]:
         yield envelope.heading(table.name, f"{envelope.seconds or 0.0:.3f} s")

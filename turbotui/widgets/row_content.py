@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Generic, TypeAlias
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias
 
-from turbotui.cell_widths import flush_left
+from turbotui.cell_widths import cut, flush_left
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, ColumnId, R, Value
 from turbotui.quantities.marks import OUTSTANDING
@@ -21,12 +21,13 @@ from turbotui.widgets.cells import (
 from turbotui.widgets.comparison import difference, difference_text
 from turbotui.widgets.content import Content, Line
 from turbotui.widgets.levels import cell_role_of
-from turbotui.widgets.painter import Painter, TextSegment, alarmed, alerted, marked, merged
+from turbotui.widgets.painter import FOLDED, OPEN, Painter, TextSegment, alarmed, alerted, marked, merged
 from turbotui.widgets.table_view import TableView
 
 if TYPE_CHECKING:
     from turbotui.quantities.presentation import Limits
 
+_DEEPEST: Final = 9  # steps of indentation
 _GONE = Unavailable(Reason.NOT_READ, "the row is not there in this interval")
 
 
@@ -141,22 +142,34 @@ RowView: TypeAlias = TableView[Column[R], Hashable]
 
 
 class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
-    """Paints rows of any kind; zeros are dim."""
+    """Paints rows of any kind; zeros are dim, and in a tree the first column is indented, with marks that fold."""
 
     def begin(self, content: RowContent[R]) -> None:
         """Nothing is computed ahead: a cell is painted from its row alone."""
 
     def ids(self, content: RowContent[R], line: Line[Hashable]) -> list[TextSegment]:
-        tagged = line.row in self.view.tags
-        if tagged and content.get(line.row) is None:
+        tagged, row, is_tree = line.row in self.view.tags, content.get(line.row), content.parents is not None
+        if tagged and row is None:
             room = self.label_width - 1
             return [("•", StyleRole.TAGGED), (flush_left("not in this interval"[:room], room), StyleRole.DIM)]
         segments: list[TextSegment] = []
         for at, slot in enumerate(self.fixed):
             value = content.value(slot.column, line.row)
-            segments += [("•" if tagged and not at else " ", StyleRole.TAGGED),
-                       (cell_text(slot.column, value, slot.width), StyleRole.DIM if value is None else StyleRole.PLAIN)]
+            text, role = cell_text(slot.column, value, slot.width), StyleRole.DIM if value is None else StyleRole.PLAIN
+            if is_tree and value is None:
+                text = " " * slot.width
+            elif row is not None and not at:
+                mark = "  " if line.open is None else f"{OPEN if line.open else FOLDED} "
+                name = f"{'  ' * min(line.depth, _DEEPEST)}{mark}{value}"
+                text = flush_left(cut(name, slot.width), slot.width) if is_tree else text
+                role = self.name_role(row, line)
+            segments += [("•" if tagged and not at else " ", StyleRole.TAGGED), (text, role)]
         return merged(segments)
+
+    def name_role(self, row: R, line: Line[Hashable]) -> StyleRole:
+        """The role of a row's name: that of a sum where others are inside it."""
+        del row
+        return StyleRole.PLAIN if line.open is None else StyleRole.SUMMARY
 
     def column(self, content: RowContent[R], rows: Sequence[Hashable], slot: Slot) -> list[TextSegment]:
         return [self.segment(content, row, slot) for row in rows]

@@ -36,8 +36,9 @@ def row_tree_lines(content: Content[C, K], view: TableView[C, K], parents: Mappi
         folded_row: the row that stands for a folded row with its parts; None for the row itself.
     """
     wanted = content.rows if candidates is None else candidates
+    passing = {key for key in wanted if passes(content, view, key)} if view.filter.text else None
     shown: set[K] = set()
-    for key in wanted if not view.filter.text else (key for key in wanted if passes(content, view, key)):
+    for key in wanted if passing is None else passing:
         above: K | None = key
         while above is not None and above not in shown:
             shown.add(above)
@@ -51,7 +52,8 @@ def row_tree_lines(content: Content[C, K], view: TableView[C, K], parents: Mappi
     waiting = _below(parts, None, 0)
     while waiting:
         key, depth, parent = waiting.pop()
-        is_open = key not in view.folded
+        # what passes would be hidden in a folded row that is there for its sake alone
+        is_open = key not in view.folded or (passing is not None and key not in passing)
         row = key if is_open or key not in parts or folded_row is None else folded_row(key)
         lines.append(Line(row, depth, is_open if key in parts else None, parent))
         if is_open:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from turbotui.cell_widths import cell_count, cut, flush_left
+from turbotui.cell_widths import cell_count
 from turbotui.features.fleet.columns import AGE, HOUR, MEASURED, NODE, WHY, FleetColumn
 from turbotui.features.fleet.grouping import by_label, group_row
 from turbotui.features.fleet.model import FleetNode, FleetReading
@@ -14,7 +14,7 @@ from turbotui.features.fleet.tables import fleet_table
 from turbotui.quantities.marks import OLD
 from turbotui.widgets.cells import Slot, StyleRole, cell_text
 from turbotui.widgets.content import Line
-from turbotui.widgets.painter import FOLDED, OPEN, TextSegment, marked
+from turbotui.widgets.painter import TextSegment, marked
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter
 
 _NAMES: Final = (12, 32)
@@ -57,7 +57,7 @@ def fleet_content(reading: FleetReading, seq: int, label: str, columns: Sequence
 
 
 class FleetPainter(RowPainter[FleetNode]):
-    """Paints reasons by their weight, vanished nodes dimly, and groups with their mark."""
+    """Paints reasons by their weight, and vanished nodes dimly."""
 
     def segment(self, content: RowContent[FleetNode], row: Hashable, slot: Slot) -> TextSegment:
         node = content.get(row)
@@ -72,15 +72,8 @@ class FleetPainter(RowPainter[FleetNode]):
             role = StyleRole.RED if node.odd >= _RED else StyleRole.AMBER
         return text, role
 
-    def ids(self, content: RowContent[FleetNode], line: Line[Hashable]) -> list[TextSegment]:
-        node = content.get(line.row)
-        if node is None or content.parents is None:
-            return super().ids(content, line)
-        width = sum(1 + slot.width for slot in self.fixed) - 1
-        mark = "  " if line.open is None else f"{OPEN if line.open else FOLDED} "
-        tag = ("•", StyleRole.TAGGED) if line.row in self.view.tags else (" ", StyleRole.PLAIN)
-        role = StyleRole.SUMMARY if node.members else StyleRole.PLAIN
-        return [tag, (flush_left(cut(f"{mark}{node.name}", width), width), role)]
+    def name_role(self, row: FleetNode, line: Line[Hashable]) -> StyleRole:
+        return StyleRole.SUMMARY if row.members else super().name_role(row, line)
 
 
 def fitted(columns: Sequence[FleetColumn], reading: FleetReading, width: int, *,

@@ -22,7 +22,7 @@ from turbotui.commands.recorded import (
     replayed_frames,
     report_missing,
 )
-from turbotui.commands.row_choice import RowChoice, row_choice
+from turbotui.commands.row_choice import RowChoice, indented, row_choice
 from turbotui.commands.sessions import open_host
 from turbotui.errors import UsageError
 from turbotui.features.groups.columns import COLUMNS, GROUP, PATH, GroupColumn, needed
@@ -41,7 +41,6 @@ from turbotui.features.groups.resctrl_table import (
 from turbotui.features.groups.tables import GROUPS, group_table, sum_held_against_package
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.resctrl import ResctrlInfo, why_no_resctrl
-from turbotui.quantities.columns import Value
 from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.tables import RowTable
@@ -49,8 +48,6 @@ from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import TEXT
 
 _BUSIEST: Final = "CPU%"
-_STEP, _DEEPEST = "· ", 12
-"""Characters of indentation for each level of the tree in text, and the most levels."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -164,7 +161,7 @@ def _text(choice: RowChoice[GroupRow], envelope: Envelope, table: RowTable[Group
     """Format the table without columns whose values are all unknown, and below it the reasons."""
     yield envelope.heading(table.name, f"{envelope.seconds or 0.0:.3f} s")
     known = table.known_columns
-    shown = tuple(map(_indented, known)) if choice.by is None and not choice.passing.text else known
+    shown = indented(known, GROUP.id, _depth) if choice.keeps_order else known
     if table.rows:
         yield from text_lines(envelope, replace(table, columns=shown), room=terminal_room())
     else:
@@ -178,8 +175,7 @@ def _text(choice: RowChoice[GroupRow], envelope: Envelope, table: RowTable[Group
 
 def _monitored(envelope: Envelope, table: ResctrlTable, info: ResctrlInfo | None) -> Iterator[str]:
     """Format the table of resctrl, and what can be monitored; groups alone if there are many domains."""
-    shown = tuple(replace(column, compute=_indented_group) if column.id == GROUP.id else column
-                  for column in table.columns if column.default)
+    shown = indented([column for column in table.columns if column.default], GROUP.id, _depth_in_resctrl)
     yield envelope.heading(table.name)
     rows = [row for row in table.rows if not row.group.domain or not has_many_domains(table.rows)]
     yield from text_lines(envelope, resctrl_table(rows, shown))
@@ -193,9 +189,8 @@ def _monitored(envelope: Envelope, table: ResctrlTable, info: ResctrlInfo | None
     yield ""
 
 
-def _indented_group(row: GroupRow) -> Value:
-    inner = (row.group.domain != "") + (NODE in row.group.domain) + ("/mon_groups/" in row.group.path)
-    return _STEP * inner + row.group.name
+def _depth_in_resctrl(row: GroupRow) -> int:
+    return (row.group.domain != "") + (NODE in row.group.domain) + ("/mon_groups/" in row.group.path)
 
 
 def _by_reason(table: RowTable[GroupRow], columns: Sequence[GroupColumn]) -> Mapping[str, list[str]]:
@@ -207,11 +202,5 @@ def _by_reason(table: RowTable[GroupRow], columns: Sequence[GroupColumn]) -> Map
     return by_reason
 
 
-def _indented(column: GroupColumn) -> GroupColumn:
-    """Return the column of names, indented by the groups' depth in the tree."""
-    return replace(column, compute=_indented_name) if column.id == GROUP.id else column
-
-
-def _indented_name(row: GroupRow) -> Value:
-    depth = 0 if row.group.path == WHOLE else row.group.path.count("/")
-    return _STEP * min(depth, _DEEPEST) + row.group.name
+def _depth(row: GroupRow) -> int:
+    return 0 if row.group.path == WHOLE else row.group.path.count("/")
