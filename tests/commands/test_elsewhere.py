@@ -14,6 +14,7 @@ import pytest
 from bare_node import Node
 from forked import run_forked
 
+from turbotui.feature_list import COMMANDS
 from turbotui.machine.gathered.documents import parse_gathered, removals_in
 from turbotui.machine.machine import read_machine as machine_of
 from turbotui.recording import read_machine
@@ -83,7 +84,7 @@ def test_tasks_of_now_have_no_mark(node: Node) -> None:
     assert re.match(r"# all: \d{4}-", done.stdout)
 
 
-@pytest.mark.parametrize("verb", ["interrupts", "groups", "power", "tasks"])
+@pytest.mark.parametrize("verb", ["interrupts", "groups", "power", "tasks", "uncore", "topdown", "roofline"])
 def test_rows_come_from_there(node: Node, verb: str) -> None:
     installed(node)
     done = here(node, verb, "--host", "node7", *SIMULATED, "--json")
@@ -91,6 +92,34 @@ def test_rows_come_from_there(node: Node, verb: str) -> None:
     assert len(found) >= 2, done.stderr
     assert any(one["rows"] for one in found)  # a late tick makes the next interval short, and then nothing may have run
     assert all(one["seconds"] > 0 for one in found)
+
+
+@pytest.mark.parametrize("verb", ["info", "doctor"])
+def test_what_a_machine_has_is_told_as_it_is_there(node: Node, verb: str) -> None:
+    installed(node)
+    own, far = here(node, verb, "--machine", "guest"), here(node, verb, "--machine", "guest", "--host", "node7")
+    assert (far.returncode, far.stderr) == (0, "")
+    assert far.stdout == own.stdout
+
+
+def test_rows_that_never_come_are_not_waited_for(node: Node) -> None:
+    installed(node)
+    done = here(node, "topdown", "--machine", "guest", "--host", "node7", "-i", "0.1")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    why, end = done.stderr.splitlines()
+    assert why.startswith("turbotui: on node7: no slots of pipelines are recorded: virtual machine: ")
+    assert end.startswith("turbotui: node7 sent no slots of pipelines")
+
+
+def test_a_verb_goes_elsewhere_or_says_that_it_cannot(node: Node) -> None:
+    """No verb takes --host for a word that it does not know, nor for the beginning of another option."""
+    sending(node, b"", 255, "ssh: Could not resolve hostname node7")
+    words = {"record": ["x"], "gather": ["x.tar.gz", "-y"], "fleet": ["--prometheus", "http://127.0.0.1:9"]}
+    for command in COMMANDS:
+        if command.name:
+            done = here(node, command.name, *words.get(command.name, ()), "--host", "node7")
+            assert re.search(r"the name node7 is not known|no --host, because|Connection refused", done.stderr), done
 
 
 def test_a_recording_of_another_machine_is_a_file_here(node: Node) -> None:
@@ -202,6 +231,13 @@ def test_what_is_no_gathered_machine_is_not_kept(node: Node) -> None:
     (("collect", "--host", "n", "--requests"), "--host is for stdout"),
     (("gather", "-"), "give --yes and a pipe"),
     (("groups", "--host", "n", "--add", "cycles"), "--add is not for --host"),
+    (("uncore", "--host", "n", "-e", "cycles"), "-e, -f and --event-tables are not for --host"),
+    (("uncore", "--host", "n", "--ports"), "leave --replay, --host, --map"),
+    (("topdown", "--host", "n", "--level", "3"), "levels below 2 are not for --host"),
+    (("topdown", "--host", "n", "--", "true"), "a command, --pid"),
+    (("roofline", "--host", "n", "--", "true"), "leave the command and --regions out"),
+    (("info", "--host", "n", "--replay", "x"), "leave --host out"),
+    (("doctor", "--sudo"), "--sudo is for --host"),
     (("tasks", "--host", "n", "--pid", "1"), "pid is not for --host"),
     (("tasks", "--host", "n", "--from", "-5m"), "--from, --to and --every go with --replay FILE"),
 ])

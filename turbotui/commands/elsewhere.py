@@ -6,6 +6,7 @@ Another machine sends a recording, which a verb reads while it arrives, as with 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -79,14 +80,16 @@ class SshSource:
 
     Args:
         begins: the first of them; what a login writes before them is left out.
+        relays: whether what the program says beside them goes to stderr; `failure` has the reason for an early end.
     """
 
-    def __init__(self, way: SshConnector, begins: bytes = MARKER) -> None:
+    def __init__(self, way: SshConnector, begins: bytes = MARKER, *, relays: bool = True) -> None:
         self.name = way.name
         self._link: SshLink = way.open()
         self._begins = begins
         self._before: bytes | None = b""  # what came before the beginning; None behind it
         self._stopped = False
+        self._host = way.host if relays else None
 
     def read(self) -> bytes:
         while not self._stopped:
@@ -99,33 +102,43 @@ class SshSource:
                 self._before = held[-len(self._begins):] if begin < 0 else None
                 data = held[begin:] if begin >= 0 else None
             if data:
+                self._relay()
                 return data
         return b""
 
     def failure(self) -> str:
-        return "" if self._stopped else self._link.failure
+        """Why the stream ended too early, after its end; "" if it did not."""
+        failure = "" if self._stopped else self._link.failure
+        if not failure:
+            self._relay()
+        return failure
 
     def stop(self) -> None:
         """End the stream here; may be called by a signal handler."""
         self._stopped = True
 
-    @property
-    def said(self) -> tuple[str, ...]:
-        """The lines of its stderr so far."""
-        return self._link.said
+    def remarks(self) -> Iterator[str]:
+        """Yield the lines of its stderr that were not relayed."""
+        return self._link.remarks()
+
+    def _relay(self) -> None:
+        if self._host is not None:
+            for line in self.remarks():
+                print(f"turbotui: on {self._host}: {line.removeprefix('turbotui: ')}", file=sys.stderr)
 
     def close(self) -> None:
         self._link.close()
 
 
 def open_host_recording(arguments: argparse.Namespace, *, intervals: int | None, seconds: float,
-                        tables: str = "") -> Journal:
+                        tables: str = "", columns: str = "") -> Journal:
     """Open the recording that the machine of --host begins now.
 
     Args:
         intervals: after which it ends; None for one without end.
         seconds: of an interval.
         tables: for `collect --tables`.
+        columns: for `collect --enable`.
 
     Raises:
         LinkError: ssh cannot be started.
@@ -137,7 +150,8 @@ def open_host_recording(arguments: argparse.Namespace, *, intervals: int | None,
 
     cpus = getattr(arguments, "cpu", None)
     words = ["collect", f"-i{seconds:g}", *(() if intervals is None else (f"-n{intervals}",)),
-             *((f"--tables={tables}",) if tables else ()), *((f"--cpu={cpus}",) if cpus else ())]
+             *((f"--tables={tables}",) if tables else ()), *((f"--enable={columns}",) if columns else ()),
+             *((f"--cpu={cpus}",) if cpus else ())]
     return arriving(SshSource(way_to_host(arguments, words)), HostJournal)
 
 

@@ -27,6 +27,7 @@ Exit status: 0 done, 1 failed, 2 wrong command line, 3 the machine cannot be rea
 70 a fault of turbotui itself."""
 
 
+_HOST = "--host"
 _RECORDINGS = ("A", "B")
 """Names of the files of `turbotui diff`."""
 
@@ -98,6 +99,9 @@ def run_parsed(command: Command, commands: Sequence[Command], words: list[str]) 
         below = " " * len(f"usage: {parser.prog} ")
         parser.usage = f"{usage}\n{below}[-- {command.behind} ...]".replace("%", "%%")
     own, rest = _parted(words) if command.behind else (words, [])
+    if _HOST not in parser._option_string_actions and any(word.partition("=")[0] == _HOST for word in own):  # noqa: SLF001 - nothing else names them
+        parser.error(f"{command.name} has no {_HOST}, because readings of another machine do not answer it: run "
+                     f"turbotui {command.name} there")
     try:
         arguments, foreign = parser.parse_known_args(_with_values(own))
     except SystemExit:  # --help and --version have been printed, and a failed write must still be reported

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from turbotui.commands.elsewhere import open_host_recording
@@ -17,7 +17,10 @@ if TYPE_CHECKING:  # few runs read a recording: its modules are loaded then
     from turbotui.sampling.frame import Frame
 
 T = TypeVar("T")
+_FIRST: Final = 5  # intervals of another machine, one of which has rows if any has
 _MOST_TOLD: Final = 5  # maximum number of reported gaps: a damaged disk can leave thousands
+AT_ONCE: Final = 0.05
+"""Seconds of an interval of --host for a verb that shows none."""
 _SHORTER: Final = 0.95  # of the wanted length; clocks and ticks waver by less
 
 
@@ -99,20 +102,29 @@ def named_intervals(name: str, frames: Iterable[Frame], every: float) -> Iterato
         raise TurbotuiError(f"{name} has no interval in that time: choose a longer one")
 
 
-def recorded_ones(arguments: argparse.Namespace, intervals: Iterator[T], rows: str, table: str) -> Iterator[T]:
+def recorded_ones(arguments: argparse.Namespace, frames: Iterator[Frame], read: Callable[[Frame], T | None], rows: str,
+                  table: str) -> Iterator[T]:
     """The rows that a recording has in `table`, limited by -n.
 
+    Args:
+        frames: of the recording.
+        read: returns the rows of an interval, None if it has none.
+
     Raises:
-        TurbotuiError: nothing was found.
+        TurbotuiError: there are none; another machine is not waited for beyond its first intervals.
     """
-    first = next(intervals, None)
+    def with_rows(some: Iterator[Frame]) -> Iterator[T]:
+        return (interval for frame in some if (interval := read(frame)) is not None)
+
+    host = getattr(arguments, "host", None)
+    first = next(with_rows(itertools.islice(frames, _FIRST) if host else frames), None)
+    if first is None and host:
+        raise TurbotuiError(f"{host} sent no {rows}: turbotui {table} there says why")
     if first is None:
-        if getattr(arguments, "host", None):
-            raise TurbotuiError(f"{arguments.host} sent no {rows}: turbotui {table} there says why")
         raise TurbotuiError(f"{arguments.replay} holds no {rows}"
                             f"{' in that time' if arguments.start or arguments.end else ''}: "
                             f"turbotui record --tables {table} records them")
-    return itertools.islice(itertools.chain((first,), intervals), arguments.intervals)
+    return itertools.islice(itertools.chain((first,), with_rows(frames)), arguments.intervals)
 
 
 def missing_words(journal: Journal) -> Iterator[str]:
@@ -136,13 +148,14 @@ def report_missing(journal: Journal) -> None:
 
 
 def open_replay(arguments: argparse.Namespace, *, intervals: int | None = None, seconds: float = 1.0,
-                tables: str = "") -> Journal:
+                tables: str = "", columns: str = "") -> Journal:
     """Open the recording that --replay names, or that the machine of --host begins now.
 
     Args:
         intervals: of --host, after which its recording ends; None for one without end.
         seconds: of an interval of --host.
         tables: that --host is to record beside the CPUs, as for `record --tables`.
+        columns: that --host is to record beside the default ones, as for `record --enable`.
 
     Raises:
         UsageError: another machine is named as well.
@@ -152,7 +165,7 @@ def open_replay(arguments: argparse.Namespace, *, intervals: int | None = None, 
     if getattr(arguments, "host", None):
         if arguments.replay:
             raise UsageError("--replay tells of the machine that was recorded: leave --host out")
-        return open_host_recording(arguments, intervals=intervals, seconds=seconds, tables=tables)
+        return open_host_recording(arguments, intervals=intervals, seconds=seconds, tables=tables, columns=columns)
     if arguments.machine is not None or getattr(arguments, "sysroot", "/") != "/":
         raise UsageError("--replay tells of the machine that was recorded: leave --machine and --sysroot out")
     from turbotui.recording import read_machine  # noqa: PLC0415 - as above

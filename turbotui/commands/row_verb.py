@@ -98,9 +98,9 @@ class RowVerb:
             left_out = "-i (--every) and -c" if self._definition.of_cpus else "-i (--every)"
             raise UsageError(f"--replay shows what was recorded: leave {left_out} out")
         with open_replay(arguments, intervals=intervals, seconds=seconds, tables=kind.id) as journal:
-            frames = (frame for frame in replayed_frames(arguments, journal) if kind.id in frame.newer.rows)
-            self._print(arguments, journal.machine, recorded_ones(arguments, frames, kind.title, kind.id),
-                        intervals or arguments.intervals)
+            frames = recorded_ones(arguments, replayed_frames(arguments, journal),
+                                   lambda frame: frame if kind.id in frame.newer.rows else None, kind.title, kind.id)
+            self._print(arguments, journal.machine, frames, intervals or arguments.intervals)
             report_missing(journal)
         return 0
 

@@ -9,7 +9,8 @@ import select
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, Final
 
@@ -25,6 +26,7 @@ from turbotui.untrusted import decoded, one_line, original
 _OPTIONS: Final = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5",
                    "-o", "ServerAliveCountMax=3")
 _MOST_SAID: Final = 1 << 14  # bytes of stderr that are kept, from its end
+_MOST_LINES: Final = 200  # of stderr that wait for `remarks`
 _END_SECONDS: Final = 2.0
 _SSH_FAILED: Final = 255  # ssh(1), "Exit status"
 _NO_COMMAND: Final = frozenset((126, 127))  # of every shell
@@ -84,6 +86,7 @@ class SshLink:
         self._before = b""  # what came before it was known what runs there
         self._requests = b""  # that wait until then
         self._said = b""
+        self._lines: deque[bytes] = deque(maxlen=_MOST_LINES)  # of stderr, which nobody has taken
         try:
             self._process = subprocess.Popen([os.fsencode(word) for word in words],  # noqa: S603 - no shell
                                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -133,10 +136,14 @@ class SshLink:
         """Why the program there did not end by itself; "" if it did. Waits for its end."""
         return "" if self._status() == 0 else self.why_ended()
 
-    @property
-    def said(self) -> tuple[str, ...]:
-        """The lines of its stderr so far."""
-        return tuple(one_line(line) for line in decoded(self._said).splitlines() if line.strip())
+    def remarks(self) -> Iterator[str]:
+        """Yield the lines of its stderr since the last call; all that are left, if the program has ended."""
+        if self._process.poll() is not None:
+            self._listener.join(_END_SECONDS)
+        while self._lines:
+            line = self._lines.popleft()
+            if line.strip():
+                yield one_line(decoded(line))
 
     def _status(self) -> int | None:
         try:
@@ -158,9 +165,14 @@ class SshLink:
         self._listener.join(_END_SECONDS)
 
     def _listen(self, stream: IO[bytes]) -> None:
+        rest = b""
         with stream:
             while data := os.read(stream.fileno(), PIECE):
                 self._said = (self._said + data)[-_MOST_SAID:]
+                *lines, rest = (rest + data).split(b"\n")
+                self._lines.extend(lines)
+                rest = rest[-_MOST_SAID:]
+        self._lines.append(rest)
 
 
 class SshConnector:
@@ -196,19 +208,19 @@ class SshConnector:
         start = command or ("sh", "-c", _THERE, bootstrap_code())
         there = shlex.join(original(word) for word in (*(_SUDO if sudo else ()), *start, *verb, *options))
         self.words = (program, *_OPTIONS, "--", original(host), there)
-        self._host = host
+        self.host = host
         self._part = None if command else part
         self._tell = tell
 
     def open(self) -> SshLink:
         """Fails with a LinkError if ssh cannot be started."""
-        return SshLink(self.words, self._host, None if self._part is None else partial(self._packed, self._part))
+        return SshLink(self.words, self.host, None if self._part is None else partial(self._packed, self._part))
 
     def _packed(self, part: ProgramPart) -> bytes:
         packed = packed_part(part)
         tell, self._tell = self._tell, None
         if tell is not None:
-            tell(f"there is no turbotui on {self._host}: its {part.title} ({len(packed) / 1000:,.0f} kB) is sent, "
+            tell(f"there is no turbotui on {self.host}: its {part.title} ({len(packed) / 1000:,.0f} kB) is sent, "
                  "runs there from memory, and leaves no file")
         return packed
 

@@ -91,8 +91,6 @@ def _relay(arguments: argparse.Namespace) -> int:
                 raise BrokenPipeError from error
             raise
         failure = source.failure()
-    for line in source.said:
-        print(f"turbotui: on {arguments.host}: {line.removeprefix('turbotui: ')}", file=sys.stderr)
     if failure:
         raise RecordingError(failure)
     return ended.status
@@ -133,6 +131,8 @@ def _record(arguments: argparse.Namespace) -> int:
     refuse_marks(tables)
     session, columns = open_session(arguments)
     _columns, notes = prepare(session, columns, tables)
+    for sentence in notes:
+        print(f"turbotui: {one_line(sentence)}", file=sys.stderr, flush=True)
     pipe = RecordingPipe(sys.stdout.fileno())
 
     def stop() -> None:
@@ -142,12 +142,14 @@ def _record(arguments: argparse.Namespace) -> int:
     recorder = Recorder(pipe, session.machine, kept=kept_answers(session.machine))
     mind_reader(pipe, stop)
     with ending_signals(stop) as ended:
-        result = record(session, recorder, intervals=arguments.intervals, tables=tables)
-    for sentence in (*notes, *(f"no {what} were sent: {why}" for what, why in result.missing.items())):
-        print(f"turbotui: {one_line(sentence)}", file=sys.stderr)
+        result = record(session, recorder, intervals=arguments.intervals, tables=tables, tell=_tell_missing)
     if result.failure:
         raise BrokenPipeError
     return ended.status
+
+
+def _tell_missing(what: str, why: str) -> None:
+    print(f"turbotui: no {what} were sent: {one_line(why)}", file=sys.stderr, flush=True)
 
 
 def _serve(arguments: argparse.Namespace) -> int:

@@ -7,8 +7,9 @@ import sys
 import time
 
 from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
 from turbotui.commands.formats import add_format_arguments, make_writer
-from turbotui.commands.recorded import add_replay_argument, open_replay
+from turbotui.commands.recorded import AT_ONCE, add_replay_argument, open_replay
 from turbotui.commands.sessions import open_host
 from turbotui.features.doctor.model import diagnose
 from turbotui.features.doctor.plain_text import plain_lines
@@ -23,14 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
     add_replay_argument(parser)
+    add_host_arguments(parser)
     add_format_arguments(parser, ("sources", "signals"))
     parser.add_argument("-v", "--verbose", action="store_true", help="list every signal of every source")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the report, without changing anything on the machine."""
-    if arguments.replay:
-        with open_replay(arguments) as journal:
+    check_host_arguments(arguments)
+    if arguments.replay or arguments.host:
+        with open_replay(arguments, intervals=1, seconds=AT_ONCE) as journal:
             return _tell(arguments, journal.machine, journal.capabilities, journal.header.wall_ns)
     machine = read_machine(open_host(arguments))
     return _tell(arguments, machine, probe_sources(machine, SOURCES), time.time_ns())

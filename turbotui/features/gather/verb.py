@@ -162,7 +162,8 @@ def _of_host(arguments: argparse.Namespace, seconds: int) -> tuple[GatheredArchi
     """
     from turbotui.machine.gathered.host import GatheredHost  # noqa: PLC0415 - the part that is sent has none
 
-    source = SshSource(way_to_host(arguments, ("gather", STDOUT, "--yes", f"--seconds={seconds}")), GZIP)
+    source = SshSource(way_to_host(arguments, ("gather", STDOUT, "--yes", f"--seconds={seconds}")), GZIP,
+                       relays=False)
     packed = bytearray()
     with contextlib.closing(source):
         while data := source.read():
@@ -176,7 +177,7 @@ def _of_host(arguments: argparse.Namespace, seconds: int) -> tuple[GatheredArchi
         archive = received(bytes(packed))
     except GatheredError as error:
         raise TurbotuiError(f"{source.name} sent no gathered machine: {error}") from error
-    notes = tuple(line.removeprefix(_NOTE) for line in source.said if line.startswith(_NOTE))
+    notes = tuple(line.removeprefix(_NOTE) for line in source.remarks() if line.startswith(_NOTE))
     return replace(archive, notes=notes), GatheredHost(archive.scrubbed.machine, arguments.host), 0
 
 

@@ -109,10 +109,9 @@ def _replay(arguments: argparse.Namespace, seconds: float = 1.0, intervals: int 
     from turbotui.features.groups.recorded_groups import replayed_interval  # noqa: PLC0415 - and what packs records
 
     with open_replay(arguments, intervals=intervals, seconds=seconds, tables="groups") as journal:
-        every = (replayed_interval(journal.rows, frame) for frame in replayed_frames(arguments, journal))
-        group_intervals = (interval for interval in every if interval is not None)
-        _print(arguments, journal.machine, recorded_ones(arguments, group_intervals, "groups", "groups"),
-               intervals or arguments.intervals)
+        group_intervals = recorded_ones(arguments, replayed_frames(arguments, journal),
+                                        partial(replayed_interval, journal.rows), "groups", "groups")
+        _print(arguments, journal.machine, group_intervals, intervals or arguments.intervals)
         report_missing(journal)
     return 0
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from turbotui.commands.arguments import add_machine_arguments
+from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
-from turbotui.commands.recorded import add_replay_argument, open_replay
+from turbotui.commands.recorded import AT_ONCE, add_replay_argument, open_replay
 from turbotui.commands.sessions import label, open_host
 from turbotui.features.info.machine_facts import HeaderLine
 from turbotui.features.info.model import Section, configuration, configuration_table
@@ -27,15 +28,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
     add_replay_argument(parser)
+    add_host_arguments(parser)
     add_format_arguments(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="print more lines, and the source of each")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the configuration."""
-    if arguments.replay:
-        with open_replay(arguments) as journal:
-            return _print(arguments, journal.machine, journal.header.wall_ns, (recording_section(journal),))
+    check_host_arguments(arguments)
+    if arguments.replay or arguments.host:
+        with open_replay(arguments, intervals=1, seconds=AT_ONCE) as journal:
+            return _print(arguments, journal.machine, journal.header.wall_ns,
+                          (recording_section(journal),) if arguments.replay else ())
     return _print(arguments, read_machine(open_host(arguments)), time.time_ns())
 
 

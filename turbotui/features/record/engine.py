@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from turbotui.commands.recording import kept_columns, recorded_rows
@@ -23,10 +23,12 @@ from turbotui.recording.recorder import FrameRecorder
 from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_tables import known_kinds
+from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
 from turbotui.threads import NamedThread
 
+_FIRST = 2  # readings after which requested tables have rows, or a reason
 _QUEUE = 256  # frames that wait for a slow disk; further ones are lost, and counted in the recording
 
 @dataclass(slots=True)
@@ -117,7 +119,7 @@ def refuse_marks(tables: Container[str]) -> None:
 
 def record(session: Session, recorder: FrameRecorder, *, intervals: int | None = None,
            command: Sequence[str] = (), take_marks: Callable[[], int] = int,
-           tables: Container[str] = ()) -> RecordingResult:
+           tables: Container[str] = (), tell: Callable[[str, str], None] = lambda _what, _why: None) -> RecordingResult:
     """Sample a session that is not started yet, and record every frame.
 
     Args:
@@ -126,6 +128,7 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         command: a command to run meanwhile, whose end ends the recording; its counters are open before it begins.
         take_marks: returns the number of marks that the user set since its last call.
         tables: words of `known_tables` and ids of kinds; those with rows of their own are recorded, too.
+        tell: takes an item of the result's `missing` as soon as it is known.
 
     Raises:
         TurbotuiError: the sampling failed, or the command cannot be run.
@@ -147,16 +150,22 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
             contained(row_recorder.start)
         rows = recorded_rows(tables)
         session.read_rows(recorder, rows)
+
+        def note_missing(frame: Frame | None) -> None:
+            told, result.missing = result.missing, _missing(beside, recorder, rows, frame)
+            for what in result.missing.keys() - told.keys():
+                tell(what, result.missing[what])
+
         frames: EveryItem[Frame] = EveryItem(_QUEUE)
         session.start(frames.put, intervals=intervals, on_end=frames.close)
         stack.callback(session.stop)
         watcher: threading.Thread | None = None
         for frame in _with_losses(frames, recorder, result):
-            for row_recorder in beside:
-                contained(row_recorder.settle)
+            _each(beside, "settle")
             _take(recorder, frame, result, take_marks)
-            for row_recorder in beside:
-                contained(row_recorder.end_interval, frame)
+            _each(beside, "end_interval", frame)
+            if result.readings == _FIRST:
+                note_missing(frame)
             if seen is not None and watcher is None:  # now every counter is open
                 seen.run()
                 watcher = NamedThread(target=_stop_behind, args=(seen, session), name="command", daemon=True)
@@ -166,17 +175,28 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         if seen is not None and watcher is not None:
             watcher.join()
             result.status = seen.commands[0].status or 0
-        for row_recorder in beside:
-            contained(row_recorder.stop)
-        result.missing = {recorder.what: recorder.failure
-                          for recorder in beside if recorder.failure} | recorder.failures
-        for source in rows:
-            of_kind = None if session.latest is None else session.latest.kind(source.kind.id)
-            if isinstance(of_kind, Unavailable):
-                result.missing[source.kind.title] = of_kind.sentence()
+        _each(beside, "stop")
+        note_missing(session.latest)
         raise_failure(session)
     result.size = recorder.size
     return result
+
+
+def _each(beside: Iterable[RowRecorder], step: str, *values: object) -> None:
+    for row_recorder in beside:
+        contained(getattr(row_recorder, step), *values)
+
+
+def _missing(beside: Iterable[RowRecorder], recorder: FrameRecorder, rows: Iterable[RowSource],
+             frame: Frame | None) -> dict[str, str]:
+    """Why requested tables are not recorded, by the words for their rows."""
+    missing = {row_recorder.what: row_recorder.failure for row_recorder in beside if row_recorder.failure}
+    missing |= recorder.failures
+    for source in rows:
+        of_kind = None if frame is None else frame.kind(source.kind.id)
+        if isinstance(of_kind, Unavailable):
+            missing[source.kind.title] = of_kind.sentence()
+    return missing
 
 
 def _stop_behind(seen: Observation, session: Session) -> None:

@@ -152,8 +152,6 @@ def _record_elsewhere(arguments: argparse.Namespace, tables: Collection[str]) ->
         finally:
             for file in files:
                 file.close()
-    for line in source.said:
-        _say(f"on {arguments.host}: {line.removeprefix('turbotui: ')}")
     with read_machine(arguments.file) as journal:
         clocks = journal.clocks()
         result.readings, result.first_ns, result.last_ns, result.size = (

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from turbotui.commands.arguments import add_machine_arguments, whole
+from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
 from turbotui.commands.formats import add_format_arguments, add_output_argument, print_tables, to_output
 from turbotui.commands.intervals import at_least_one
 from turbotui.commands.recorded import (
@@ -52,6 +53,7 @@ _BY = {"machine": None, "package": Scope.PACKAGE, "core": Scope.CORE, "cpu": Sco
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
+    add_host_arguments(parser)
     parser.add_argument("-i", "--interval", metavar="SECONDS", default="1", help="seconds between two points (1)")
     parser.add_argument("-n", "--intervals", metavar="N", type=whole,
                         help=f"end after this many intervals; by default {_INTERVALS}, or when the command ends")
@@ -83,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @to_output
 def run(arguments: argparse.Namespace) -> int:
     """Count, then print."""
+    check_host_arguments(arguments)
     if not arguments.replay:
         refuse_span(arguments)
     interval = parse_interval(arguments.interval)
@@ -91,12 +94,14 @@ def run(arguments: argparse.Namespace) -> int:
     for path in (arguments.csv, arguments.svg):
         if path is not None and os.path.exists(path):
             raise UsageError(f"{path} exists already, and is not written over: give another name")
-    given = open_given_pipe(arguments)
-    if arguments.replay:
-        with open_replay(arguments) as journal:
+    if arguments.replay or arguments.host:
+        _refuse_live(arguments)
+        with open_replay(arguments, intervals=arguments.intervals or _INTERVALS, seconds=interval, tables="uncore",
+                         columns="roofline") as journal:
             result, wall_ns = _replayed(arguments, journal, sizing), journal.last_ns
             report_missing(journal)
         return _show(arguments, result, wall_ns)
+    given = open_given_pipe(arguments)
     host = _host(arguments)
     here = host.kind is HostKind.REAL
     if arguments.command and host.kind is HostKind.RECORDED:
@@ -121,17 +126,22 @@ def _replayed(arguments: argparse.Namespace, journal: Journal, sizing: Sizing) -
     """Return the result of a recording.
 
     Raises:
-        UsageError: an option needs a live machine.
         MachineError: events that a point needs were not recorded.
     """
-    _refuse_functions(arguments)
-    if arguments.command or arguments.cpu is not None:
-        raise UsageError("--replay places what was recorded: leave --cpu and the command out")
     frames = itertools.islice(replayed_frames(arguments, journal), arguments.intervals)
     machine = journal.machine
     return place_recorded(machine, frames, journal.capabilities, journal.catalog, by=_BY[arguments.by],
                           traffic=MemoryTraffic(machine, journal.definitions()), sizing=sizing,
                           theory=arguments.theory, rows=journal.rows)
+
+
+def _refuse_live(arguments: argparse.Namespace) -> None:
+    """Refuse what a recording does not have. Raises UsageError for the options that need the machine."""
+    _refuse_functions(arguments)
+    if arguments.command or arguments.regions is not None:
+        raise UsageError("--replay and --host place what is recorded: leave the command and --regions out")
+    if arguments.replay and arguments.cpu is not None:
+        raise UsageError("--replay places what was recorded: leave --cpu out")
 
 
 def _refuse_functions(arguments: argparse.Namespace) -> None:

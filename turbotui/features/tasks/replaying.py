@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -166,23 +167,24 @@ def replay(arguments: argparse.Namespace) -> int:
             print_lines(recorded_lines(journal, islice(replayed_frames(arguments, journal), arguments.intervals)))
             report_missing(journal)
             return 0
-        _print(arguments, recorded_ones(arguments, _intervals(arguments, journal, by), "tasks", "tasks"))
+        _print(arguments, recorded_ones(arguments, replayed_frames(arguments, journal), partial(_interval, journal, by),
+                                        "tasks", "tasks"))
         report_missing(journal)
     return 0
 
 
-def _intervals(arguments: argparse.Namespace, journal: Journal,
-               by: Grouping) -> Iterator[tuple[list[ReplayedTasks], ReplayedRegions | None]]:
-    """The recorded tasks of every application and the command's regions, interval by interval."""
-    for frame in replayed_frames(arguments, journal):
-        record, totals = tasks_of(journal.rows, frame, journal.machine.model, by), regions_of(journal.rows, frame)
-        tasks: list[ReplayedTasks] = []
-        if record is not None and record.reports[by]:
-            energy, left_out, looks = energy_of(frame), record.left_out[by], record.looks
-            tasks = [ReplayedTasks(frame, journal, report, by, left, looks, len(left_out) == 1, energy)
-                     for report, left in zip(record.reports[by], left_out, strict=True)]
-        if tasks or totals is not None:
-            yield tasks, None if totals is None else ReplayedRegions(frame, journal, totals)
+def _interval(journal: Journal, by: Grouping,
+              frame: Frame) -> tuple[list[ReplayedTasks], ReplayedRegions | None] | None:
+    """The recorded tasks of every application, and the command's regions, of an interval; None without any."""
+    record, totals = tasks_of(journal.rows, frame, journal.machine.model, by), regions_of(journal.rows, frame)
+    tasks: list[ReplayedTasks] = []
+    if record is not None and record.reports[by]:
+        energy, left_out, looks = energy_of(frame), record.left_out[by], record.looks
+        tasks = [ReplayedTasks(frame, journal, report, by, left, looks, len(left_out) == 1, energy)
+                 for report, left in zip(record.reports[by], left_out, strict=True)]
+    if not tasks and totals is None:
+        return None
+    return tasks, None if totals is None else ReplayedRegions(frame, journal, totals)
 
 
 def _print(arguments: argparse.Namespace,

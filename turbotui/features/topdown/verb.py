@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
+from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
 from turbotui.commands.formats import add_format_arguments, add_output_argument, marked, print_tables, to_output
 from turbotui.commands.intervals import IntervalOutput, add_interval_arguments, at_least_one, intervals_of, open_output
 from turbotui.commands.recorded import (
@@ -22,13 +23,14 @@ from turbotui.commands.recorded import (
 from turbotui.commands.regions import add_regions_argument, open_given_pipe
 from turbotui.commands.sessions import open_host
 from turbotui.errors import MachineError, UsageError
-from turbotui.features.topdown.engine import Drill, RecordedTopdown, TopdownCounters
+from turbotui.features.topdown.engine import RECORDED_LEVELS, Drill, RecordedTopdown, TopdownCounters
 from turbotui.features.topdown.followed import FollowRequest, run_followed
 from turbotui.features.topdown.places import MOVING, RowLevel
 from turbotui.features.topdown.printing import TopdownPrinter
 from turbotui.features.topdown.recorded_regions import region_slots_of
 from turbotui.features.topdown.recorded_threads import threads_of
 from turbotui.features.topdown.region_interval_rows import interval_rows, region_interval_notes
+from turbotui.features.topdown.region_slots import RegionInterval
 from turbotui.features.topdown.tables import TABLES, topdown_table
 from turbotui.features.topdown.thread_rows import interval_notes, thread_rows
 from turbotui.features.topdown.thread_search import MOST
@@ -55,6 +57,7 @@ ONLY_CORES: Final = ("--regions: these cores count slots for both of their CPUs 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
+    add_host_arguments(parser)
     add_event_tables_argument(parser)
     add_interval_arguments(parser)
     parser.add_argument("--level", metavar="L", type=whole, default=1,
@@ -86,11 +89,14 @@ def run(arguments: argparse.Namespace) -> int:
     at_least_one(arguments.intervals)
     if not 1 <= arguments.level <= LEVELS:
         raise UsageError(f"--level {arguments.level}: a tree has levels 1 to {LEVELS}")
+    check_host_arguments(arguments)
     level = _level(arguments)
     regions = open_given_pipe(arguments)
     if arguments.replay:
         return _replay(arguments, level)
     refuse_span(arguments)
+    if arguments.host:
+        return _replay(arguments, level, *intervals_of(arguments))
     command = arguments.command
     if command and (arguments.machine is not None or arguments.interval or arguments.intervals is not None):
         raise UsageError("a command runs on this machine, and its run is the interval: leave --machine, -i and -n out")
@@ -160,25 +166,40 @@ def run_beside(session: Session, command: Sequence[str], printer: TopdownPrinter
         return seen.commands[0].status or 0
 
 
-def _replay(arguments: argparse.Namespace, level: RowLevel) -> int:
-    if arguments.interval or arguments.cpu or arguments.command or arguments.regions is not None:
+def _replay(arguments: argparse.Namespace, level: RowLevel, seconds: float = 1.0, intervals: int | None = None) -> int:
+    """Print the tables of a recording, or of the machine of --host.
+
+    Raises:
+        UsageError: an option needs a live machine.
+        TurbotuiError: no slots were recorded in that time.
+    """
+    tables = "threads" if level is RowLevel.THREAD else "topdown"
+    if arguments.host:
+        if (arguments.command or arguments.pid or arguments.regions is not None or arguments.event_tables
+                or arguments.level > RECORDED_LEVELS):
+            raise UsageError(f"a command, --pid, --regions, --event-tables and levels below {RECORDED_LEVELS} are not "
+                             "for --host: run turbotui topdown there")
+    elif arguments.interval or arguments.cpu or arguments.command or arguments.regions is not None:
         raise UsageError("--replay shows what was recorded: leave -i (--every), --cpu, --regions and a command out")
-    with open_replay(arguments) as journal:
+    with open_replay(arguments, intervals=intervals, seconds=seconds, tables=tables) as journal:
         counters = RecordedTopdown(journal.machine)
         counters.drill = Drill(counters.below(arguments.level))
-        output = open_output(arguments, arguments.intervals)
-        level = level if arguments.per is not None else _recorded_level(arguments, journal, counters, level)
+        output = open_output(arguments, intervals or arguments.intervals)
+        if arguments.per is None and not arguments.host:
+            level = _recorded_level(arguments, journal, counters, level)
         if level is RowLevel.COMMAND:
             _replay_regions(arguments, journal, counters, output, level)
         elif level is RowLevel.THREAD:
-            frames = (frame for frame in replayed_frames(arguments, journal) if threads_of(journal.rows, frame))
+            frames = recorded_ones(arguments, replayed_frames(arguments, journal),
+                                   lambda frame: frame if threads_of(journal.rows, frame) else None, "slots of threads",
+                                   "threads")
             printer = TopdownPrinter(counters, level, arguments.level, output)
-            _replay_threads(journal, counters, printer, recorded_ones(arguments, frames, "slots of threads", "threads"),
-                            frozenset(arguments.pid))
+            _replay_threads(journal, counters, printer, frames, frozenset(arguments.pid))
         else:
-            frames = (frame for frame in replayed_frames(arguments, journal) if counters.has_any(frame))
-            TopdownPrinter(counters, level, arguments.level, output).all(
-                journal.machine, recorded_ones(arguments, frames, "slots of pipelines", "topdown"))
+            frames = recorded_ones(arguments, replayed_frames(arguments, journal),
+                                   lambda frame: frame if counters.has_any(frame) else None, "slots of pipelines",
+                                   "topdown")
+            TopdownPrinter(counters, level, arguments.level, output).all(journal.machine, frames)
         report_missing(journal)
     return 0
 
@@ -201,9 +222,11 @@ def _recorded_level(arguments: argparse.Namespace, journal: Journal, counters: R
 def _replay_regions(arguments: argparse.Namespace, journal: Journal, counters: TopdownCounters, output: IntervalOutput,
                     level: RowLevel) -> None:
     """Print the recorded regions as they were at the end, or with --every or -n at the end of each interval."""
-    interval_slots = ((frame, slots) for frame in replayed_frames(arguments, journal)
-                      for slots in [region_slots_of(journal.rows, frame)] if slots is not None)
-    every = recorded_ones(arguments, interval_slots, "slots of regions", "region-slots")
+    def read(frame: Frame) -> tuple[Frame, RegionInterval] | None:
+        slots = region_slots_of(journal.rows, frame)
+        return None if slots is None else (frame, slots)
+
+    every = recorded_ones(arguments, replayed_frames(arguments, journal), read, "slots of regions", "region-slots")
     printer = TopdownPrinter(counters, level, arguments.level, output)
     for frame, slots in every if arguments.every or arguments.intervals else deque(every, maxlen=1):
         rows = interval_rows(counters.branches, slots)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
+from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
 from turbotui.commands.formats import add_format_arguments, marked, print_tables, text_lines
 from turbotui.commands.intervals import IntervalOutput, add_interval_arguments, at_least_one, intervals_of, open_output
 from turbotui.commands.recorded import (
@@ -56,6 +57,7 @@ _NO_PORTS = "no root port of NVIDIA's is on this machine's PCI bus"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_machine_arguments(parser)
+    add_host_arguments(parser)
     add_interval_arguments(parser, "seconds of an interval; print tables for every interval, not only one")
     parser.add_argument("-k", "--kind", metavar="WORD", action="append", default=[],
                         help="only kinds of PMU whose name has this in it, and what -e and -f name; may be given "
@@ -80,12 +82,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print tables until the intervals are over, the recording is, or SIGINT comes."""
     at_least_one(arguments.intervals)
+    check_host_arguments(arguments)
     if arguments.ports:
         return _ports(arguments)
     if arguments.replay:
         return _replay(arguments)
     refuse_span(arguments)
     seconds, intervals = intervals_of(arguments)
+    if arguments.host:
+        return _replay(arguments, seconds, intervals)
     machine = read_machine(open_host(arguments))
     counters = UncoreCounters(machine)
     if not counters.kinds:
@@ -112,9 +117,9 @@ def _ports(arguments: argparse.Namespace) -> int:
     Raises:
         UsageError: an option counts something, or reads a recording.
     """
-    if arguments.replay or arguments.map or arguments.event or arguments.filter or arguments.kind:
-        raise UsageError("--ports lists the root ports of a machine and counts nothing: leave --replay, --map, -k, -e "
-                         "and -f out")
+    if arguments.replay or arguments.host or arguments.map or arguments.event or arguments.filter or arguments.kind:
+        raise UsageError("--ports lists the root ports of a machine and counts nothing: leave --replay, --host, "
+                         "--map, -k, -e and -f out")
     refuse_span(arguments)
     host = open_host(arguments)
     table = ports_table(host)
@@ -131,8 +136,8 @@ def _watched(machine: Machine, counters: UncoreCounters, seconds: float, interva
     return (frame for frame in frames_of(session, intervals) if frame.older is not None)
 
 
-def _replay(arguments: argparse.Namespace) -> int:
-    """Print the tables of a recording.
+def _replay(arguments: argparse.Namespace, seconds: float = 1.0, intervals: int | None = None) -> int:
+    """Print the tables of a recording, or of the machine of --host.
 
     Raises:
         UsageError: an option needs a live machine.
@@ -140,17 +145,19 @@ def _replay(arguments: argparse.Namespace) -> int:
     """
     from turbotui.features.uncore.recorded import RecordedCounters  # noqa: PLC0415 - most runs watch a machine
 
-    if arguments.interval or arguments.event or arguments.filter:
+    if arguments.host and (arguments.event or arguments.filter or arguments.event_tables):
+        raise UsageError("-e, -f and --event-tables are not for --host: run turbotui uncore there")
+    if not arguments.host and (arguments.interval or arguments.event or arguments.filter):
         raise UsageError("--replay shows what was recorded: leave -i (--every), -e and -f out")
-    with open_replay(arguments) as journal:
+    with open_replay(arguments, intervals=intervals, seconds=seconds, tables="uncore") as journal:
         counters = RecordedCounters(journal.machine, journal.definitions())
-        frames = (frame for frame in replayed_frames(arguments, journal) if counters.has_any(frame))
-        chosen = recorded_ones(arguments, frames if counters.kinds else iter(()), "uncore counters", "uncore")
+        chosen = recorded_ones(arguments, replayed_frames(arguments, journal) if counters.kinds else iter(()),
+                               lambda frame: frame if counters.has_any(frame) else None, "uncore counters", "uncore")
         counters.keep(_chosen(counters, arguments.kind))
         if arguments.all_values:
             counters.show_all()
         tell = _map_of(journal.machine, counters) if arguments.map else _tables_of(counters)
-        _print(journal.machine, counters, tell, chosen, open_output(arguments, arguments.intervals))
+        _print(journal.machine, counters, tell, chosen, open_output(arguments, intervals or arguments.intervals))
         report_missing(journal)
     return 0
 
