@@ -105,6 +105,27 @@ def _watched(verb: str, number: signal.Signals, words: dict[str, str], status: i
         assert b"Traceback" not in rest
 
 
+@pytest.mark.parametrize(("verb", "number"), [*(("stat", number) for number in _NUMBERS), ("record", signal.SIGHUP)])
+def test_what_counts_a_command_ends_with_the_signal_that_ends_both(
+        verb: str, number: signal.Signals, words: dict[str, str]) -> None:
+    rest = ("{folder}/counted.ttj",) if verb == "record" else ()
+    ours, theirs = os.pipe()
+    with open(ours, "rb") as output, started(verb, [*rest, "--", "sh", "-c", "echo runs; exec sleep 1000"], words,
+                                             theirs) as process:
+        os.close(theirs)
+        said = b""
+        while b"runs\n" not in said:
+            said += (more := os.read(output.fileno(), 4096))
+            assert more, said
+        process.send_signal(number)
+        assert process.wait(PATIENCE) == 128 + number, output.read()
+
+
+def test_stat_returns_the_number_of_a_signal_that_its_command_got_elsewhere(words: dict[str, str]) -> None:
+    with started("stat", ["--", "sh", "-c", "kill -TERM $$"], words, subprocess.DEVNULL) as process:
+        assert process.wait(PATIENCE) == signal.SIGTERM, "as turbostat"
+
+
 def writes(process: subprocess.Popen[bytes]) -> bool:
     """Whether it waits for room in a pipe (pipe_write of the kernel; proc_pid_wchan(5))."""
     with open(f"/proc/{process.pid}/wchan", encoding="ascii") as file:

@@ -99,5 +99,5 @@ def test_a_signal_to_stat_ends_its_command_and_the_table_is_printed() -> None:
         assert turbotui.stdout.readline() == "up\n"
         turbotui.terminate()
         _, text = turbotui.communicate(timeout=PATIENCE)
-    assert turbotui.returncode == signal.SIGTERM
+    assert turbotui.returncode == 128 + signal.SIGTERM
     assert " sec\n" in text

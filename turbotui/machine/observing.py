@@ -18,8 +18,9 @@ from turbotui.machine.launching import HeldCommand, NotRunError
 from turbotui.machine.signal_guard import guarded_signals
 
 _FROM_THE_TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)  # which sends them to the command too
-_TO_ONE_PROCESS: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2)
-_ENDING: Final = (signal.SIGINT, *_TO_ONE_PROCESS)
+PASSED_ON: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2)
+"""Signals to this process alone, which a command gets too."""
+_ENDING: Final = (signal.SIGINT, *PASSED_ON)
 _GRACE: Final = 0.3  # seconds for a command to end by the Ctrl-C that its terminal also sent to it
 _PATIENCE: Final = 2.0  # seconds for a command to end by a signal that was passed on to it
 
@@ -72,7 +73,7 @@ class Observation:
             NotRunError: a command cannot be run.
         """
         if on_signal is None:
-            calls = dict.fromkeys(_FROM_THE_TERMINAL, self.signals.append) | dict.fromkeys(_TO_ONE_PROCESS, self.send)
+            calls = dict.fromkeys(_FROM_THE_TERMINAL, self.signals.append) | dict.fromkeys(PASSED_ON, self.send)
         else:
             calls = dict.fromkeys(_ENDING, on_signal)
         self._guard.enter_context(guarded_signals(calls))

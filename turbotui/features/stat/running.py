@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from turbotui.errors import signal_status
 from turbotui.features.stat.opening import OpenedSession, open_stat
 from turbotui.features.stat.options import StatOptions, StatTask
 from turbotui.features.stat.printing import FramePrinter
@@ -97,8 +98,12 @@ def _run_command(opened: OpenedSession, options: StatOptions, streams: Streams) 
 
 
 def _run(seen: Observation) -> int:
-    """Run the command, and return as turbostat: its exit status, its signal's number, or exec(2)'s errno."""
+    """Run the command, and return as turbostat: its exit status, its signal's number, or exec(2)'s errno.
+
+    A signal that was passed on to the command would have ended turbostat itself.
+    """
     from turbotui.machine.launching import NotRunError  # noqa: PLC0415 - as above
+    from turbotui.machine.observing import PASSED_ON  # noqa: PLC0415 - as above
 
     try:
         seen.run()
@@ -106,7 +111,8 @@ def _run(seen: Observation) -> int:
         warn(f"{seen.commands[0].name}: {os.strerror(error.number)}")
         return error.number
     seen.wait()
-    return abs(seen.commands[0].wait())
+    number = -seen.commands[0].wait()
+    return signal_status(number) if number in PASSED_ON and number in seen.signals else abs(number)
 
 
 def _watch(opened: OpenedSession, options: StatOptions, streams: Streams) -> int:
