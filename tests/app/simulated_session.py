@@ -21,7 +21,7 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import OwnCost
-from turbotui.sampling.row_workers import RowSource
+from turbotui.sampling.row_workers import RowSource, joined_sources
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import signals_of
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
@@ -102,7 +102,7 @@ class SimulatedSession:
 
     def read_rows(self, owner: object, sources: Iterable[RowSource]) -> None:
         self._row_sources[owner] = tuple(sources)
-        self._sampler.read_rows({source.kind.id: source for each in self._row_sources.values() for source in each})
+        self._sampler.read_rows(joined_sources(source for each in self._row_sources.values() for source in each))
 
     def why_no_rows(self, kind: KindId) -> Unavailable | None:
         return self.rowless.get(kind)

@@ -15,6 +15,7 @@ from turbotui.machine.host import HostKind
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.row_differences import RowDifferences
 from turbotui.sampling.row_tables import KindRow, row_table
+from turbotui.sampling.row_workers import NarrowedSource
 from turbotui.sampling.rows import Columns, RowTick
 from turbotui.simulated import simulated_host
 
@@ -253,6 +254,21 @@ def test_a_file_that_cannot_be_read_says_why() -> None:
     why = reader.read(columns)
     assert why is not None
     assert why.reason is Reason.NOT_PERMITTED
+
+
+def test_affinity_is_read_only_while_a_column_of_it_is_looked_at() -> None:
+    bench = Bench(X86, {"24/smp_affinity_list": "0-3\n", "24/effective_affinity_list": "0\n"})
+    effective = [column for column in COLUMNS if column.id in ("Int/s", "Effective")]
+    for columns, reads in (([], 0), (effective, 5), ([], 0), (COLUMNS, 10)):
+        asked = INTERRUPTS.asked(columns)
+        assert isinstance(asked, NarrowedSource)
+        bench.columns.want(asked.wanted)
+        before = bench.host.reads
+        bench.tick()
+        assert bench.host.reads - before == 1 + reads, "the file, and those of five numbered rows"
+        assert bench.value("24", "Device") == "nvme0q1"
+        assert (bench.value("24", "Effective") == "0") is (reads > 0)
+        assert reads or bench.why("24", "Effective") is Reason.NOT_READ
 
 
 @pytest.mark.parametrize("slow", [1, 2, 3])

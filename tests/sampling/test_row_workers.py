@@ -13,7 +13,7 @@ from scripted import FakeHost, FakeSource, counter, machine_of
 from turbotui.errors import InternalError
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
-from turbotui.quantities.row_kinds import Quantity, RowKind
+from turbotui.quantities.row_kinds import Cost, Quantity, RowKind
 from turbotui.quantities.signals import Behavior, Reduce
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
@@ -21,7 +21,7 @@ from turbotui.sampling.answers import Answer
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_differences import RowDifferences
-from turbotui.sampling.row_workers import RowReader, RowSource, RowWorker
+from turbotui.sampling.row_workers import NarrowedSource, RowReader, RowSource, RowWorker, joined_sources
 from turbotui.sampling.rows import Columns, Roster, Row, RowTick
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.worker_pool import LateAnswers
@@ -202,3 +202,53 @@ def test_seldom_quantities_are_due_at_every_fifth_tick_and_at_a_rows_first() -> 
             if columns.due(slot):
                 ticks.append(number)
     assert due == {0: [0, 4, 9], 1: [0, 3, 8]}
+
+
+SEVERAL = (*QUANTITIES,
+           Quantity("seldom", "jobs", Unit.COUNT, Behavior.GAUGE, Reduce.SUM, "/proc/jobs", cost=Cost.SELDOM),
+           Quantity("sum", "jobs", Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "/proc/jobs", gaps="gaps"),
+           Quantity("gaps", "jobs", Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "/proc/jobs", clock="other"))
+
+
+def test_what_is_wanted_changes_while_a_kind_is_read_and_nothing_is_opened_anew() -> None:
+    host = FakeHost()
+    jobs = Jobs(host, {"a": 0}, quantities=SEVERAL)
+    work, total = NarrowedSource(jobs, frozenset({"work"})), NarrowedSource(jobs, frozenset({"sum", "no such"}))
+    asked: list[tuple[RowSource, ...]] = [(work,), (work, total), (jobs, work), (work,)]
+    machine = machine_of(host)
+    source = FakeSource((counter("x"),), lambda cpu, _name: host.now)
+    sampler = Sampler(machine, probe_sources(machine, [source]), frozenset({"x"}), 0.05, clock=host.clock)
+    sampler.read_rows(joined_sources(asked[0]))
+    read: list[set[str]] = []
+    works: list[float | None] = []
+
+    def act(frame: Frame) -> None:
+        differences = frame.kind("jobs")
+        assert isinstance(differences, RowDifferences)
+        read.append({*differences.newer.values})
+        assert read[-1] == differences.quantities.keys()
+        works.append(differences.deltas("work")[0] if "work" in read[-1] else None)
+        jobs.done["a"] += 5
+        sampler.read_rows(joined_sources(asked[min(len(read), 3)]))
+
+    frames_of(sampler, 3, act)
+    everything = {quantity.id for quantity in SEVERAL}
+    assert read == [{"work"}, {"work", "sum", "gaps"}, everything, {"work"}], "with what explains it"
+    assert works == [None, 5.0, 5.0, 5.0]
+    assert jobs.closed == 1, "at the end"
+
+
+def test_what_is_wanted_again_is_due_for_every_row() -> None:
+    columns = Columns(RowKind("jobs", "jobs"), SEVERAL)
+    ticks = []
+    for second, wanted in enumerate((None, frozenset({"work"}), frozenset({"work", "seldom"}), None), 1):
+        columns.want(wanted)
+        columns.begin(second, second)
+        slots = [*columns.rows] or [slot for slot in map(columns.birth, map(Row, "abcdef")) if slot is not None]
+        for slot in slots:
+            if columns.wants("seldom") and columns.due(slot):
+                columns.put(slot, "seldom", second)
+        ticks.append(columns.tick())
+    assert [[*tick.values["seldom"]][:6] if "seldom" in tick.values else None for tick in ticks] == [
+        [1] * 6, None, [3] * 6, [4] * 6], "that others are wanted, too, makes all due"
+    assert [[*tick.stamps] for tick in ticks] == [["", "other"], [""], [""], ["", "other"]]

@@ -17,7 +17,7 @@ from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_differences import RowDifferences
-from turbotui.sampling.row_tables import KindDefinition, KindRow, omitted_rows, row_table
+from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn, omitted_rows, row_table
 from turbotui.widgets.absence import absence_lines
 from turbotui.widgets.kind_rows import NAMING, KindMoment
 from turbotui.widgets.row_content import RowContent, RowView
@@ -60,8 +60,16 @@ class KindScreen(RowTableScreen[KindRow]):
 
     def read_beside(self) -> None:
         """Read the rows from now on, and not only from the end of this interval."""
-        self.watch_state.read_also(self, (), frozenset(), rows=(self.definition.source,))
+        self._ask()
         self.watch_state.session.end_interval()
+
+    def _ask(self) -> None:
+        self.watch_state.read_also(self, (), frozenset(), rows=(self.definition.asked(self._table.view.columns),))
+
+    def toggle(self, column: RowColumn) -> None:
+        """Show or hide a column, which may be read only while it is shown."""
+        super().toggle(column)
+        self._ask()
 
     def body(self) -> Iterable[Widget]:
         """Lay out the table, and what stands below its titles where there are no rows."""

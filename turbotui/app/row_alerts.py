@@ -85,10 +85,9 @@ class KindTable:
         self._why = ""
 
     def begin(self, columns: Sequence[Column[Any]], publish: Publish) -> None:
-        del columns  # all are read together
         self._publish = publish
         if isinstance(self._session, RowReadingSession):
-            self._session.read_rows(self, (self._definition.source,))
+            self._session.read_rows(self, (self._definition.asked(columns),))
 
     def tick(self, frame: Frame) -> None:
         differences = frame.kind(self._definition.source.kind.id)

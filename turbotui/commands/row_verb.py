@@ -19,7 +19,7 @@ from turbotui.commands.recorded import (
     replayed_frames,
     report_missing,
 )
-from turbotui.commands.row_choice import indented, row_choice
+from turbotui.commands.row_choice import RowChoice, indented, row_choice
 from turbotui.commands.sessions import open_host
 from turbotui.errors import UsageError
 from turbotui.machine.cpulist import format_cpulist, parse_cpu_set
@@ -87,7 +87,7 @@ class RowVerb:
         cpus = None if chosen is None else parse_cpu_set(chosen)
         machine = read_machine(open_host(arguments), cpus)
         session = Session(machine, (), seconds, LinuxHost(), cpus)
-        session.read_rows(self, (self._definition.source,))
+        session.read_rows(self, (self._definition.asked(self._choice(arguments).used),))
         frames = (frame for frame in frames_of(session, intervals) if frame.older is not None)
         self._print(arguments, machine, frames, intervals)
         return 0
@@ -106,9 +106,7 @@ class RowVerb:
 
     def _print(self, arguments: argparse.Namespace, machine: Machine, frames: Iterable[Frame],
                many: int | None) -> None:
-        columns = self._definition.columns
-        choice = row_choice(arguments, columns, self._title, words_of,
-                            always=[column for column in columns if column.identity])
+        choice = self._choice(arguments)
         parts, restricted = getattr(arguments, "parts", None), machine.topology.restricted
         of = f"of CPUs {format_cpulist(restricted)} only" if self._definition.of_cpus and restricted is not None else ""
         with open_output(arguments, many).until_interrupted() as output:
@@ -123,6 +121,11 @@ class RowVerb:
                                     notes=(*notes, *unknown_columns(chosen)))
                 output.write(envelope, (chosen,), partial(
                     self._text, envelope, self._in_tree(chosen) if choice.keeps_order else chosen))
+
+    def _choice(self, arguments: argparse.Namespace) -> RowChoice[KindRow]:
+        columns = self._definition.columns
+        return row_choice(arguments, columns, self._title, words_of,
+                          always=[column for column in columns if column.identity])
 
     def _in_tree(self, table: RowTable[KindRow]) -> RowTable[KindRow]:
         """The table with its first column indented by the depth of rows inside others."""

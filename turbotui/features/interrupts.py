@@ -113,6 +113,7 @@ class InterruptReader:
         header, lines = table_rows(text)
         self._follow(header_cpus(header), into)
         seen: set[str] = set()
+        looked_at = any(map(into.wants, _FILES))
         for label, rest in lines:
             # PowerPC prints two rows named LOC (arch/powerpc/kernel/irq.c): the second is a row of its own
             name = f"{label}'" if label in seen else label
@@ -122,7 +123,7 @@ class InterruptReader:
                 source = self._new(name, rest, into)
             elif source.rest != rest or source.roomless:
                 self._grow(name, source, rest, into)
-            if source is not None and into.due(source.of_all.slot):
+            if source is not None and looked_at and into.due(source.of_all.slot):
                 self._read_affinity(name, source, into)
         for name in self._sources.keys() - seen:
             source = self._sources.pop(name)
@@ -238,7 +239,8 @@ class InterruptReader:
 
     def _read_affinity(self, name: str, source: _Source, into: Columns) -> None:
         at_ns = self._host.now_ns()
-        for quantity, file in _FILES.items():
+        for quantity in filter(into.wants, _FILES):
+            file = _FILES[quantity]
             value: str | Unavailable = _OF_CPUS
             if source.numbered:
                 try:

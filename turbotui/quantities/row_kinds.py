@@ -37,7 +37,8 @@ class Cost(Enum):
     """How often a quantity is read."""
 
     TICK = "tick"
-    SELDOM = "seldom"  # every fifth tick, other rows at other ticks: `Columns.due`
+    # every fifth tick, other rows at other ticks, and only while somebody looks: `Columns.wants`, `Columns.due`
+    SELDOM = "seldom"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,11 @@ class Quantity:
     # id of the gauge of how far the time stamp of this counter's clock may be off, in words of ns: an interval of which
     # both ends make more than `INTERRUPTED_SHARE` has an increase, and no rate
     unsure: QuantityId = ""
+
+    @property
+    def aids(self) -> frozenset[QuantityId]:
+        """The ids of the quantities without which this one is not to be understood."""
+        return frozenset({self.enabled, self.running, self.gaps, self.lacks, self.unsure} - {""})
 
     def __post_init__(self) -> None:
         if self.behavior is Behavior.COUNTER and self.form is not Form.WORD:

@@ -89,8 +89,7 @@ def row_layout_from(stored: JsonValue) -> tuple[int, RowLayout]:
     read = [_quantity_from(value, kind.id) for value in items]
     quantities = {quantity.id: quantity for quantity in read}
     for quantity in read:
-        if quantity.clock not in clocks or not {quantity.enabled, quantity.running, quantity.gaps,
-                                                quantity.lacks, quantity.unsure} <= quantities.keys() | {""}:
+        if quantity.clock not in clocks or not quantity.aids <= quantities.keys():
             raise DamagedError(f"{quantity.id!r} of {kind.title} in the recording refers to what is not there")
         if set("{}") & set(quantity.origin.replace("{row}", "")):  # the row is filled in when the origin is shown
             raise DamagedError(f"the origin of {quantity.id!r} in the recording cannot be: {quantity.origin[:80]!r}")

@@ -9,13 +9,13 @@ from typing import TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.feature_list import FEATURES, parts_of
 from turbotui.quantities.columns import Column, ColumnId, Value
-from turbotui.quantities.row_kinds import Form, KindId, Quantity, QuantityId
+from turbotui.quantities.row_kinds import Cost, Form, KindId, Quantity, QuantityId
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.tables import Cell, CellEvidence, RowTable
 from turbotui.quantities.traced import ReadingKind, Traced, TracedOperation, TracedReading, number_text, written
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.row_differences import RowDifferences
-from turbotui.sampling.row_workers import RowSource
+from turbotui.sampling.row_workers import NarrowedSource, RowSource
 from turbotui.sampling.rows import Row, RowIdentity, RowSlot
 
 _NO_SUCH = Unavailable(Reason.NOT_READ, "this row has no such value")
@@ -128,6 +128,12 @@ class KindDefinition:
     of_cpus: bool = False  # whether some of the CPUs can be chosen, whose share the rows then are
     kept: bool = False  # whether every recording has these rows; else those that are asked for them by the kind's id
 
+    def asked(self, columns: Iterable[RowColumn]) -> RowSource:
+        """The source for whoever looks at some columns: what is read seldom is read for these alone."""
+        wanted = {need for column in columns for need in column.needs}
+        wanted |= {quantity.id for quantity in self.source.quantities if quantity.cost is not Cost.SELDOM}
+        return NarrowedSource(self.source, frozenset(wanted))
+
     def has_row(self, row: Row, *, parts: bool | None = None) -> bool:
         """Whether a table has a row: one inside another is in those that have `parts`, or unfolded ones."""
         return not (row.parent and self.source.kind.nested and (self.folded if parts is None else not parts))
@@ -149,9 +155,9 @@ def known_kinds() -> Mapping[KindId, KindDefinition]:
 
 
 def kind_sources(kinds: Iterable[KindId]) -> Sequence[RowSource]:
-    """The sources of these kinds, as far as a feature here has them."""
+    """The sources of these kinds for rules, as far as a feature here has them: without what is read seldom."""
     known = known_kinds()
-    return [known[kind].source for kind in kinds if kind in known]
+    return [known[kind].asked(()) for kind in kinds if kind in known]
 
 
 def _cell(column: RowColumn, row: KindRow, value: Value) -> Cell:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
+from turbotui.dataclass import dataclass
 from turbotui.installed_features import contained
 from turbotui.machine.machine import Machine
-from turbotui.quantities.row_kinds import KindId, Quantity, RowKind
+from turbotui.quantities.row_kinds import KindId, Quantity, QuantityId, RowKind
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.answers import Answer, ReadRequest, RowRequest
 from turbotui.sampling.collector import CLOCK, Clock
@@ -47,21 +48,52 @@ class RowSource(Protocol):
         """Open a reader on a machine, or say why it cannot have such rows."""
 
 
+@dataclass(frozen=True, slots=True)
+class NarrowedSource:
+    """A `RowSource` of which some quantities are wanted, and those that explain them."""
+
+    whole: RowSource
+    wanted: frozenset[QuantityId]
+
+    @property
+    def kind(self) -> RowKind:
+        """The kind."""
+        return self.whole.kind
+
+    @property
+    def quantities(self) -> Sequence[Quantity]:
+        """All that can be read for a row."""
+        return self.whole.quantities
+
+    def open(self, machine: Machine) -> RowReader | Unavailable:
+        """Open a reader of the whole source, whose `Columns` know what is wanted."""
+        return self.whole.open(machine)
+
+
+def joined_sources(sources: Iterable[RowSource]) -> Mapping[KindId, RowSource]:
+    """A source for each kind, with what all that ask for it want together."""
+    by_kind: dict[KindId, RowSource] = {}
+    for source in sources:
+        before = by_kind.get(source.kind.id)
+        if isinstance(before, NarrowedSource) and isinstance(source, NarrowedSource):
+            by_kind[source.kind.id] = NarrowedSource(source.whole, before.wanted | source.wanted)
+        elif before is None or not isinstance(source, NarrowedSource):
+            by_kind[source.kind.id] = source
+    return by_kind
+
+
 _LATE: Final = Unavailable(Reason.LATE, "the reader of these rows did not answer in time",
                            "give it a longer interval: -i")
 _TORN: Final = Unavailable(Reason.INTERRUPTED, "the machine was suspended while these rows were read")
 
 
 class RowWorker(Worker):
-    """Reads the rows of one kind when asked, on any CPU.
-
-    Attributes:
-        source: of the rows.
-    """
+    """Reads the rows of one kind when asked, on any CPU."""
 
     def __init__(self, source: RowSource, clock: Clock = CLOCK) -> None:
         super().__init__(f"rows {source.kind.id}", clock=clock)
-        self.source = source
+        self._source = source
+        self._whole = source.whole if isinstance(source, NarrowedSource) else source
         self._columns = Columns(source.kind, source.quantities)
         self._reader: RowReader | None = None
         self._last: RowTick | None = None
@@ -73,16 +105,25 @@ class RowWorker(Worker):
             rows = self._read(work.machine, work.rows)
         except Exception as error:  # noqa: BLE001 - raised again where it is turbotui's own
             rows = Unavailable(Reason.FAILED, why_failed(error))
-        return Answer(self, rows={self.source.kind.id: rows})
+        return Answer(self, rows={self._whole.kind.id: rows})
+
+    def follow(self, source: RowSource) -> bool:
+        """Read what a source wants from the next tick on; False if it is another source."""
+        same = (source.whole if isinstance(source, NarrowedSource) else source) is self._whole
+        if same:
+            self._source = source
+        return same
 
     def _read(self, machine: Machine, request: RowRequest) -> RowTick | Unavailable:
         if self._reader is None:
-            opened = self.source.open(machine)
+            opened = self._whole.open(machine)
             if isinstance(opened, Unavailable):
                 return opened
             self._reader = opened
-        lost = self._last is not request.published.get(self.source.kind.id)
+        lost = self._last is not request.published.get(self._whole.kind.id)
         self._last = None
+        source = self._source
+        self._columns.want(source.wanted if isinstance(source, NarrowedSource) else None)
         self._columns.begin(request.wall_ns, request.started_ns, request.slept_ns, lost=lost)
         why = self._reader.read(self._columns)
         if why is not None:

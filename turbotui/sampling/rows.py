@@ -75,7 +75,8 @@ class RowTick:
     """
 
     kind: RowKind
-    quantities: Mapping[QuantityId, Quantity]  # of the kind, by id; the same object in all ticks of a reader
+    # those that were wanted, by id; the same object as long as these are the same
+    quantities: Mapping[QuantityId, Quantity]
     wall_ns: int  # wall clock when the tick began at which these rows were read
     # the same on the clock of `Snapshot.started_ns`. A reader that was late has an earlier tick's times.
     started_ns: int
@@ -113,6 +114,8 @@ class Columns:
         strangers = [quantity.id for quantity in self.quantities.values() if quantity.kind != kind.id]
         if strangers:
             raise ValueError(f"{kind.id}: quantities of another kind: {', '.join(strangers)}")
+        self._read = self.quantities  # those that ticks have
+        self._widened = False  # whether this tick has quantities that those before it had not
         self._roster = Roster()
         self._rows: dict[RowSlot, Row] = {}
         self._changed = False
@@ -139,6 +142,19 @@ class Columns:
     def rows(self) -> Mapping[RowSlot, Row]:
         """The rows that have not died, by slot."""
         return {slot: row for slot, row in self._rows.items() if slot not in self._died}
+
+    def want(self, wanted: frozenset[QuantityId] | None) -> None:
+        """Have these quantities, and what explains them, in ticks from the next one on; None for all."""
+        names = set(self.quantities) if wanted is None else set(wanted) & self.quantities.keys()
+        for name in [*names]:
+            names |= self.quantities[name].aids
+        if names != self._read.keys():
+            self._widened = bool(names - self._read.keys())
+            self._read = {name: quantity for name, quantity in self.quantities.items() if name in names}
+
+    def wants(self, quantity: QuantityId) -> bool:
+        """Whether anybody wants a quantity; what costs a file of its own is read only then."""
+        return quantity in self._read
 
     def begin(self, wall_ns: int, started_ns: int, slept_ns: int = 0, *, lost: bool = False) -> None:
         """Begin a tick; the slots of rows that died at the tick before become free.
@@ -189,7 +205,7 @@ class Columns:
 
     def due(self, slot: RowSlot) -> bool:
         """Whether quantities of `Cost.SELDOM` are to be read for a row at this tick."""
-        return slot in self._newest or (self._seq + slot) % _SELDOM == 0
+        return self._widened or slot in self._newest or (self._seq + slot) % _SELDOM == 0
 
     def death(self, slot: RowSlot) -> None:
         """Note that a row has ended. What was read of it after its end may still be put at this tick."""
@@ -244,8 +260,10 @@ class Columns:
         if self._changed:
             self._roster = Roster(dict(self._rows), self._capacity)
             self._changed = False
+        self._widened = False
         values: dict[QuantityId, RawColumn] = {}
-        for name, column in self._values.items():
+        for name in self._read:
+            column = self._values[name]
             if isinstance(column, list):
                 texts = self._texts.get(name)
                 if texts is None:  # few texts change: ticks share them
@@ -253,8 +271,9 @@ class Columns:
                 values[name] = texts
             else:
                 values[name] = column[:]
-        return RowTick(self.kind, self.quantities, self._wall_ns, self._started_ns, self._roster, values,
-            {clock: stamps[:] for clock, stamps in self._stamps.items()}, self._shared_reasons(), frozenset(self._died),
+        clocks = dict.fromkeys(quantity.clock for quantity in self._read.values())
+        return RowTick(self.kind, self._read, self._wall_ns, self._started_ns, self._roster, values,
+            {clock: self._stamps[clock][:] for clock in clocks}, self._shared_reasons(), frozenset(self._died),
             self._omitted)
 
     def _shared_reasons(self) -> Mapping[QuantityId, Mapping[RowSlot, Unavailable]]:

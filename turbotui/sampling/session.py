@@ -29,7 +29,7 @@ from turbotui.sampling.collector import run_alone, run_on_loop
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.own_cost import Meter, OwnCost
-from turbotui.sampling.row_workers import RowSource
+from turbotui.sampling.row_workers import RowSource, joined_sources
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.selection import compared_with, signals_of
 from turbotui.sampling.spy_file import SpyFile
@@ -89,7 +89,7 @@ class Session:
         self._signals: frozenset[SignalId] = frozenset()
         self._also: frozenset[SignalId] = frozenset()
         self._wrapping: set[SignalId] = set()
-        self._row_sources: dict[object, Mapping[KindId, RowSource]] = {}
+        self._row_sources: dict[object, Sequence[RowSource]] = {}
         self._sampler = Sampler(machine, self.capabilities, frozenset(), interval, cpus)
         self._sampler.waits = True
         self._thread: threading.Thread | None = None
@@ -146,12 +146,10 @@ class Session:
 
         Kinds that several owners ask for are read once.
         """
-        self._row_sources.pop(owner, None)
-        by_kind = {source.kind.id: source for source in sources}
-        if by_kind:
-            self._row_sources[owner] = by_kind
-        self._sampler.read_rows({source.kind.id: source for kinds in self._row_sources.values()
-                                 for source in kinds.values()})
+        self._row_sources[owner] = tuple(sources)
+        if not self._row_sources[owner]:
+            del self._row_sources[owner]
+        self._sampler.read_rows(joined_sources(source for asked in self._row_sources.values() for source in asked))
 
     def why_no_rows(self, kind: KindId) -> Unavailable | None:  # noqa: ARG002 - of every session that reads rows
         """None: whatever kind is asked for is read at the next tick."""

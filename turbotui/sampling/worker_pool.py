@@ -155,7 +155,7 @@ class WorkerPool:
     def follow_rows(self, sources: Mapping[KindId, RowSource]) -> None:
         """Read the rows of exactly these kinds from the next request on."""
         for kind, worker in list(self._by_kind.items()):
-            if sources.get(kind) is not worker.source:
+            if kind not in sources or not worker.follow(sources[kind]):
                 self._by_kind.pop(kind).end()
         for kind in sources.keys() - self._by_kind.keys():
             self._by_kind[kind] = worker = RowWorker(sources[kind], self._clock)
