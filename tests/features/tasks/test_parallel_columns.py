@@ -19,7 +19,8 @@ from turbotui.features.tasks.application_totals import ApplicationTotals
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskInputs
 from turbotui.features.tasks.numerics import Numerics
-from turbotui.features.tasks.parallel_columns import NOT_WEIGHED, PARALLEL, ParallelWindow, alone_by_name
+from turbotui.features.tasks.parallel_columns import NOT_WEIGHED, PARALLEL, ParallelWindow, alone_by_name, cause_of
+from turbotui.features.tasks.parallel_watch import ParallelWatch
 from turbotui.features.tasks.recorded_tasks import RECORDED_BY
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, TaskRow
@@ -94,6 +95,55 @@ def test_rows_of_any_kind_have_their_share_of_the_wall_clock() -> None:
     assert ParallelWindow(100, 60, 50, 41).sentence({"ld": 41.0}).startswith(
         "41 % of the time one thread ran alone: ld; none ran for 50 %, else 1.20 at a time")
     assert ParallelWindow(100).sentence({}) == ""
+
+
+_MS = 1_000_000
+
+
+def explained(looks: dict[int, dict[int, str]]) -> ParallelWindow:
+    """A thread runs from 100 to 200 ms and from 900 to 1,000, watched by looks at these ms."""
+    watch = ParallelWatch(None, 2, drawn=False, looks=True)
+    for start in (100, 900):
+        watch.slices.add(5, start * _MS, (start + 100) * _MS)
+    for time_ms, waits in looks.items():
+        watch.look(time_ms * _MS, waits)
+        watch.settle(time_ms * _MS, None)
+    watch.finish()
+    watch.end_interval({})
+    assert watch.window(whole=False).waited == ()
+    return watch.window(whole=True)
+
+
+def test_what_a_program_waited_for_while_none_of_its_threads_ran() -> None:
+    window = explained({50: {5: "signal"}, 150: {6: "child"}, 201: {5: "futex"}, 300: {5: "timer", 6: "child"},
+                        400: {5: "a CPU", 6: "timer"}, 500: {5: "a CPU"}, 600: {5: "fuse_request", 6: "poll"},
+                        950: {5: "storage"}})
+    assert dict(window.waited) == {"a CPU": 2, "timer": 1, "fuse_request": 1}, \
+        "neither before it began, nor while it ran, nor where the look itself may have taken its CPU"
+    sentence = window.sentence({"a": 200.0 * _MS})
+    assert ("none ran for 78 % (waiting ~39 % for a CPU, ~19 % for a timer, ~19 % for fuse_request, by 4 looks at "
+            "/proc), else 1.00 at a time") in sentence
+    assert "none ran for 78 %, else" in explained({}).sentence({"a": 200.0 * _MS})
+    assert "for what may not be seen" in explained({500: {}}).sentence({})
+
+
+def test_threads_that_wait_for_each_other_do_not_hide_what_the_last_of_them_waits_for() -> None:
+    inner = ["poll", "pipe", "signal", "kernel lock", "futex", "child"]
+    for outer in ("a CPU", "storage", "socket", "timer", "io_uring", "fuse_request"):
+        assert cause_of([*inner, outer]) == outer
+    assert cause_of(["child", "futex"]) == "futex"
+
+
+def test_a_command_is_looked_at_and_nothing_else_unless_its_stretches_are_drawn() -> None:
+    one = watched()
+    assert one.parallel is not None
+    assert not one.parallel.look_due(10**9)
+    one.watch_parallel(False, 2)
+    one.application = replace(one.application, command=("true",))
+    one.watch_parallel(True, 2)
+    assert one.parallel is not None
+    assert one.parallel.look_due(10**9)
+    assert not one.parallel.slices.keep_stretches
 
 
 def test_all_threads_of_the_machine_but_the_idle_task_run_beside_each_other() -> None:
@@ -249,3 +299,11 @@ def test_a_command_ends_with_who_ran_alone() -> None:
         return
     assert 0.15 < sum(row["Alone_s"] for row in rows) <= sum(row["Wall_s"] for row in rows) <= run["seconds"]
     assert "of the time one thread ran alone: python" in run["notes"][-1]
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here")
+def test_a_command_that_sleeps_waits_for_a_timer() -> None:
+    [run] = tasks("--json", "--", "sleep", "1.5").tables
+    note = run["notes"][-1]
+    assert "for a timer" in note or note.startswith("who makes it long is unknown")

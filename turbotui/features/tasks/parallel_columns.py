@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
 from turbotui.machine.tasks.parallelism import LAG_NS, ParallelTime, time_of_all
+from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 PARALLEL: Final = "parallelism"
@@ -20,7 +21,16 @@ MADE_LONG: Final = "who made it long: "
 _IDLED: Final = Unavailable(Reason.NEVER_RAN, "the task did not run in this time")
 _MAIN_SHARE: Final = 0.9  # of the time in which one thread ran alone that the names of the sentence explain
 _MOST_NAMES: Final = 3
-_NAMED_SHARE: Final = 0.005  # of the time that a name explains, at least
+_NAMED_SHARE: Final = 0.005  # of the time that a name or a wait explains, at least
+_UNKNOWN_WAIT: Final = "?"
+_CAUSES: Final = {
+    "a CPU": "a CPU", "storage": "storage", "socket": "a socket", "timer": "a timer",
+    _UNKNOWN_WAIT: "what may not be seen", "poll": "events (poll)", "pipe": "a pipe", "signal": "a signal",
+    "kernel lock": "a lock of the kernel", "futex": "another thread (futex)", "child": "a child",
+}
+"""What threads wait for (`machine/tasks/sleeping.py`), as the sentence has it: what comes from without a program first,
+and last what another of its threads has to do. A function of the kernel stands before polls."""
+_RANKS: Final = {word: rank for rank, word in enumerate(_CAUSES)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,8 @@ class ParallelWindow:
     covered: float = 0.0  # in which at least one thread ran
     alone: float = 0.0  # in which exactly one did
     why: Unavailable | None = None  # why shares are unknown; None where they are known
+    # looks while none ran, by what the program waited for; of a whole run of a command
+    waited: tuple[tuple[str, int], ...] = ()
 
     def plus(self, other: ParallelWindow) -> ParallelWindow:
         """The window of two consecutive intervals."""
@@ -63,8 +75,21 @@ class ParallelWindow:
         whose = ", ".join(name if len(names) == 1 else f"{name} ({length / self.span:.0%})" for name, length in names)
         idle = 1 - self.covered / self.span
         return (f"{self.alone / self.span:.0%} of the time one thread ran alone{f': {whose}' * bool(whose)}; "
-                f"none ran for {idle:.0%}, else {self.ran / self.covered:.2f} at a time ({self.span / 1e9:.3f} s)"
-                ).replace("%", " %")
+                f"none ran for {idle:.0%}{self._waits(idle)}, else {self.ran / self.covered:.2f} at a time "
+                f"({self.span / 1e9:.3f} s)").replace("%", " %")
+
+    def _waits(self, idle: float) -> str:
+        """What was waited for while none ran, as shares of the time; "" where there was no look."""
+        looks = sum(count for _word, count in self.waited)
+        shares = [(word, idle * count / looks) for word, count in self.waited if idle * count / looks >= _NAMED_SHARE]
+        parts = ", ".join(f"~{share:.0%} for {_CAUSES.get(word, word)}" for word, share in shares[:_MOST_NAMES])
+        return f" (waiting {parts}, by {several(looks, 'look')} at /proc)" if parts else ""
+
+
+def cause_of(waits: Collection[str]) -> str:
+    """What a program waits for whose threads, none of which runs, wait for these things."""
+    between = _RANKS["poll"] - 0.5
+    return min(waits, key=lambda word: (_RANKS.get(word, between), word), default=_UNKNOWN_WAIT)
 
 
 def times_of_all(parts: Sequence[ParallelTime | None]) -> ParallelTime | None:

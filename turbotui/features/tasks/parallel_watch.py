@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from turbotui.features.tasks.parallel_columns import ParallelWindow
+from turbotui.features.tasks.parallel_columns import ParallelWindow, cause_of
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.machine.tasks.parallelism import (
     LAG_NS,
@@ -24,6 +24,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 LOOK_NS: Final = 50_000_000
 """Between two looks at what threads wait for."""
 _LOOKS: Final = 2_000  # latest looks that are kept
+_DISPLACED_NS: Final = 2_000_000  # before a look, in which it may have taken the CPU from what is watched
 _LATE: Final = 1e-3  # share of the run time that may be missing because it was reported late
 _LATE_WORD: Final = "slices of run time were reported too late"
 _OVERRUN: Final = Unavailable(Reason.NOT_READ, "a thread that runs on did not report its run time")
@@ -36,12 +37,18 @@ class ParallelWatch:
         began: when watching began, in ns; None: with the first slice, of a command.
         cpus: on which threads can run: no more run at a time.
         drawn: whether serial stretches are kept.
+        looks: whether to look at what threads wait for.
         why: why this cannot be known at all; None where it can.
     """
 
-    def __init__(self, began: int | None, cpus: int, *, drawn: bool, why: Unavailable | None = None) -> None:
+    def __init__(self, began: int | None, cpus: int, *, drawn: bool, looks: bool = False,
+                 why: Unavailable | None = None) -> None:
         self.slices = Parallelism(began, cpus=cpus, keep_stretches=drawn)
+        self.looks = looks or drawn
         self.why = why
+        self._unsettled: deque[tuple[int, str]] = deque(maxlen=_LOOKS)
+        self._idle: Counter[str] = Counter()
+        self._ran_until: int | None = None
         self._interval: tuple[ParallelSpan, dict[int, ParallelTime]] = ParallelSpan(), {}
         self._everything: tuple[ParallelSpan, dict[int, ParallelTime]] = ParallelSpan(), {}
         self._unseen: list[Mapping[str, int]] = [{}]
@@ -60,15 +67,33 @@ class ParallelWatch:
         a call, however late that is on a machine without a free CPU.
         """
         until, self._called = min(now - LAG_NS, self._called or now - LAG_NS), now
-        return self.slices.settle(until, open_since)
+        return self._explained(self.slices.settle(until, open_since))
+
+    def finish(self) -> list[Piece]:
+        """Add up all that ran, when all that is watched has ended."""
+        return self._explained(self.slices.finish())
+
+    def _explained(self, pieces: list[Piece]) -> list[Piece]:
+        """Note what was waited for at the looks that fell into settled moments in which none ran."""
+        settled, at = self.slices.settled, 0
+        while settled is not None and self._unsettled and self._unsettled[0][0] < settled:
+            time, cause = self._unsettled.popleft()
+            while at < len(pieces) and pieces[at][0] <= time:
+                self._ran_until = pieces[at][1]
+                at += 1
+            if self._ran_until is not None and time - self._ran_until > _DISPLACED_NS:
+                self._idle[cause] += 1
+        self._ran_until = pieces[-1][1] if pieces else self._ran_until
+        return pieces
 
     def look_due(self, now: int) -> bool:
-        """Whether it is time to look at what threads wait for; never unless serial stretches are kept."""
-        return self.slices.keep_stretches and (not self._looks or now - self._looks[-1][0] >= LOOK_NS)
+        """Whether it is time to look at what threads wait for."""
+        return self.looks and (not self._looks or now - self._looks[-1][0] >= LOOK_NS)
 
     def look(self, now: int, waits: dict[int, str]) -> None:
         """Note what each thread that waits waits for, by its entry's number."""
         self._looks.append((now, waits))
+        self._unsettled.append((now, cause_of(waits.values())))
 
     def waited(self, stretch: SerialStretch) -> dict[int, str]:
         """What the other threads waited for in a serial stretch, by the looks in it; empty where there was none."""
@@ -104,7 +129,8 @@ class ParallelWatch:
     def window(self, *, whole: bool) -> ParallelWindow:
         """The window of the interval that ended last, or of the time since watching began."""
         span, why = (self._everything[0], self._whys[1]) if whole else (self._interval[0], self._whys[0])
-        return ParallelWindow(span.span, span.ran, span.covered, span.alone, why)
+        waited = tuple(self._idle.most_common()) if whole else ()
+        return ParallelWindow(span.span, span.ran, span.covered, span.alone, why, waited)
 
     def rows(self, rows: Sequence[TaskRow], *, whole: bool) -> list[TaskRow]:
         """The rows with the times of their threads."""

@@ -136,7 +136,7 @@ class WatchedApplication:
             waits = (self.application.command and not self.aggregate.samples) or (simulated and self.gap_ns is None)
             why = _MULTIPLEXED if len(self.aggregators) > 1 else _NO_SWITCHES.get(self.aggregate.choice.mode)
             self.parallel = ParallelWatch(None if waits else self.taken_ns - (self.gap_ns or 0), cpus, drawn=drawn,
-                                          why=why)
+                                          looks=bool(self.application.command), why=why)
             self.parallel.begin(self.unseen_switches())
             self.aggregators[0].parallel = None if self.parallel.why else self.parallel.slices
 
@@ -161,8 +161,8 @@ class WatchedApplication:
         """Add up what is known at the end: all of it where everything has ended."""
         if self.parallel is not None and not self.parallel.why:
             alive = any(not entry.ended for entry in self.aggregators[0].entries() if entry.tid > 0)
-            slices, newest = self.parallel.slices, self.aggregators[0].newest
-            self._spread(self.parallel.settle(newest, None) if alive else slices.finish())
+            newest = self.aggregators[0].newest
+            self._spread(self.parallel.settle(newest, None) if alive else self.parallel.finish())
 
     def book(self, reader: SampleReader, aggregator: SampleAggregator, ran: RunTimes | None) -> None:
         """Process the records of one sample reader, and merge ended threads if there are too many."""
@@ -227,7 +227,7 @@ class WatchedApplication:
     def pause(self, now_ns: int) -> float:
         """Seconds that may pass before the next poll."""
         pause = min(reader.pause for reader in self.readers)
-        if self.parallel is not None and self.parallel.slices.keep_stretches:
+        if self.parallel is not None and self.parallel.looks:
             pause = min(pause, LOOK_NS / 1e9)
         # A simulated clock that is set by hand stands still until somebody acts, and wakes the watcher.
         if len(self.readers) == 1 or now_ns == self.taken_ns:

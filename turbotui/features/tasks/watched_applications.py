@@ -216,7 +216,7 @@ class WatchedApplications:
         for application in self.watched:
             application.take(now, ran)
             if application.parallel is not None and application.parallel.look_due(now):
-                application.parallel.look(now, self._waiting_for(application))
+                application.parallel.look(self._host.now_ns(), self._waiting_for(application))
             application.next_slice(now)
             if application.regions is not None:
                 application.regions.settle()

@@ -90,6 +90,11 @@ class Parallelism:
         self._slices: list[tuple[int, int, int]] = []
         self._stretch: SerialStretch | None = None
 
+    @property
+    def settled(self) -> int | None:
+        """The time up to which slices are added up; None before the first."""
+        return self._until
+
     def add(self, thread: int, start: int, end: int) -> None:
         """Add a slice in which a thread was on a CPU; slices may come in any order, `LAG_NS` after their time."""
         self._slices.append((start, end, thread))
