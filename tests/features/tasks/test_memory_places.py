@@ -11,6 +11,7 @@ from test_simulated_tasks import passes, watching
 from turbotui.features.tasks.columns import SEVERAL, TASK_COLUMNS, TaskInputs, measured
 from turbotui.features.tasks.memory_places import MAP_BY_ID, MOVE_BY_ID, nodes_where_it_ran, place_sentence
 from turbotui.features.tasks.recorded_places import joined_places, places_facts, places_from, read_places
+from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_table import task_table
 from turbotui.machine.tasks.numa_balancing import MovedPages
@@ -31,7 +32,18 @@ def table_of(name: str, by: Grouping, *, asked: bool = True) -> RowTable[TaskInp
         passes(host, found, 10)
         report = found.report(one, by)
         facts = ProcFacts(host, known_machine(host).topology if asked else None)
-        return task_table(report, by, {}, None, TaskLooks(facts))
+        return task_table(report, by, {}, None, looked(facts, report))
+
+
+def looked(facts: ProcFacts, report: Report) -> TaskLooks:
+    """A look that has the memory of the rows' processes."""
+    looks = TaskLooks(facts)
+    for row in report.rows:
+        if row.pid is not None:
+            looks.memory_of(row.pid)
+    if facts.memory is not None:
+        facts.memory.wait(60)
+    return looks
 
 
 def test_threads_whose_memory_is_on_the_other_package_are_told_from_those_beside_it() -> None:
@@ -167,7 +179,8 @@ class TestRecorded:
         with watching("sapphire-2s", whole=True) as (host, found, one):
             topology = known_machine(host).topology
             passes(host, found, 10)
-            report, looks = found.report(one, Grouping.THREAD), TaskLooks(ProcFacts(host, topology))
+            report = found.report(one, Grouping.THREAD)
+            looks = looked(ProcFacts(host, topology), report)
             places = read_places(looks, [(process_of(kind), None) for kind in range(4)] + [
                 (row.pid, row.tid) for row in report.rows if row.pid is not None])
             node_of = {cpu: place.node for cpu, place in topology.places.items()}

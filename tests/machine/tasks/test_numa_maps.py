@@ -90,7 +90,20 @@ def host_of(pids: range, maps: str = ONE) -> MapsHost:
 
 
 def memory_in(host: MapsHost, pid: int = 7, started: int = 77) -> NodeMemory | Unavailable:
-    return NumaMemory(host, TOPOLOGY).of(pid, started, read=True)[0]
+    memory = NumaMemory(host, TOPOLOGY)
+    assert memory.of(pid, started, read=True) == (PENDING, True)
+    memory.wait(60)
+    return memory.of(pid, started, read=False)[0]
+
+
+def asked_for(facts: ProcFacts, *pids: int) -> tuple[TaskLooks, list[NodeMemory | Unavailable]]:
+    """A look at the memory of processes, what came of it when all was read, and nothing read again."""
+    looks = TaskLooks(facts)
+    for _ in range(3):  # a screen that is drawn again reads no more
+        found = [looks.memory_of(pid) for pid in pids]
+        assert facts.memory is not None
+        facts.memory.wait(60)
+    return looks, found
 
 
 def test_lines_of_huge_pages_shared_memory_and_several_nodes_add_up_in_bytes() -> None:
@@ -181,11 +194,14 @@ def test_a_process_is_read_again_after_ten_seconds_and_the_age_is_said() -> None
     host = host_of(range(7, 8))
     memory = NumaMemory(host, TOPOLOGY)
     assert memory.of(7, 77, read=False) == (PENDING, False)
-    assert memory.of(7, 77, read=True) == (NodeMemory({0: 4096, 1: 4 * 4096}, 0), True)
+    assert memory.of(7, 77, read=True) == (PENDING, True)
+    memory.wait(60)
+    assert memory.of(7, 77, read=True) == (NodeMemory({0: 4096, 1: 4 * 4096}, 0), False)
     host.now += FRESH_NS - 1
     assert memory.of(7, 77, read=True) == (NodeMemory({0: 4096, 1: 4 * 4096}, FRESH_NS - 1), False)
     host.now += 1
     assert memory.of(7, 77, read=True)[1]
+    memory.wait(60)
     assert len(host.opened) == 2
 
 
@@ -193,9 +209,7 @@ def test_an_interval_reads_eight_processes_and_the_next_one_the_others() -> None
     host = host_of(range(100, 120))
     facts = ProcFacts(host, TOPOLOGY)
     for already in (8, 16, 20):
-        looks = TaskLooks(facts)
-        for _ in range(3):  # a screen that is drawn again reads no more
-            found = [looks.memory_of(pid) for pid in range(100, 120)]
+        found = asked_for(facts, *range(100, 120))[1]
         assert len(host.opened) == already
         assert sum(isinstance(one, NodeMemory) for one in found) == already
         assert set(found[already:]) <= {PENDING}
@@ -208,9 +222,7 @@ def test_what_a_read_took_is_one_percent_of_the_time() -> None:
     facts = ProcFacts(host, TOPOLOGY)
     begin = host.now
     while len(host.opened) < 20:
-        looks = TaskLooks(facts)
-        for pid in range(100, 120):
-            looks.memory_of(pid)
+        asked_for(facts, *range(100, 120))
         host.now += 100_000_000
     assert host.now - begin >= 16 * 10_000_000 * 100
 
@@ -218,27 +230,27 @@ def test_what_a_read_took_is_one_percent_of_the_time() -> None:
 def test_an_older_interval_keeps_what_was_known_of_it() -> None:
     host = host_of(range(7, 9))
     facts = ProcFacts(host, TOPOLOGY)
-    looks = TaskLooks(facts)
-    first = looks.memory_of(7)
+    looks, [first] = asked_for(facts, 7)
     looks.close()
     looks = pickle.loads(pickle.dumps(looks))  # noqa: S301 - as intervals are kept
     host.now += 2 * FRESH_NS
     host.files["/proc/7/numa_maps"] = ONE * 2
-    newer = TaskLooks(facts).memory_of(7)
+    [newer] = asked_for(facts, 7)[1]
+    assert isinstance(newer, NodeMemory)
     assert newer != first
     assert looks.memory_of(7) == looks.memory_seen(7) == first
     assert isinstance(looks.memory_of(8), Unavailable)
 
 
-def test_a_screen_does_not_wait_for_a_read() -> None:
+def test_nobody_waits_for_a_read_who_does_not_ask_to() -> None:
     host = host_of(range(7, 8))
     host.go_on.clear()
-    memory = NumaMemory(host, TOPOLOGY, beside=True)
+    memory = NumaMemory(host, TOPOLOGY)
     assert memory.of(7, 77, read=True) == (PENDING, True)
-    readers = [thread for thread in threading.enumerate() if thread.name == "numa maps"]
+    assert memory.reading
     host.go_on.set()
-    for thread in readers:
-        thread.join(60)
+    memory.wait(60)
+    assert not memory.reading
     assert memory.of(7, 77, read=False) == (NodeMemory({0: 4096, 1: 4 * 4096}, 0), False)
 
 

@@ -33,7 +33,7 @@ class BackgroundTasks:
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._facts = ProcFacts(machine.host, machine.topology, beside=True)
+        self._facts = ProcFacts(machine.host, machine.topology)
         self._watcher: TaskWatcher | None = None
         self._request = SnapshotRequest(Grouping.PROCESS)
         self._last_ns: int | None = None

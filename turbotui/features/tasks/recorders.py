@@ -30,7 +30,7 @@ class TaskRecorder(RowRecorder):
     def __init__(self, machine: Machine, recorder: FrameRecorder, *, waits: bool = False,
                  loads: bool = False, parallel: bool = False, nodes: bool = False) -> None:
         super().__init__(recorder)
-        self._facts = ProcFacts(machine.host, machine.topology, beside=True) if nodes else None
+        self._facts = ProcFacts(machine.host, machine.topology) if nodes else None
         self._request = SnapshotRequest(waits=waits, loads=loads, parallel=parallel)
         self._watcher = TaskWatcher(machine, EVERYTHING, self._take)
 

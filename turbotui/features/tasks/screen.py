@@ -133,7 +133,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self._sorted: RowView[TaskInputs] | None = None  # the view before a span was chosen
         self._kept: PastTasks | None = None  # the interval that is shown, or that ends the shown span
         self.regions = RegionLook(watch)
-        self._facts = ProcFacts(watch.session.machine.host, watch.session.machine.topology, beside=True)
+        self._facts = ProcFacts(watch.session.machine.host, watch.session.machine.topology)
         self.played = watch.session if isinstance(watch.session, PlayedSession) else None
 
     def body(self) -> Iterable[Widget]:

@@ -51,6 +51,8 @@ from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 from turbotui.tables.formats import SEVERAL
 
+_PLACES = 5.0  # seconds in which the memory of eight processes is read, some 15 GiB of each in small pages
+_PLACES_ROUND = 0.02  # seconds between two looks whether it is read
 _FIRST = 0.05  # seconds of the first interval of the energy's session, and its shortest
 
 
@@ -262,6 +264,25 @@ class _Watch:
             return signal_status(self._signal) if seen.running or self._signal != signal.SIGINT else 0
         return next((status for command in seen.commands if (status := command.status) is not None), 0)
 
+    def _read_places(self, looks: TaskLooks, report: Report, watching: WatchedApplications, *, drain: bool) -> None:
+        """Have the memory of the rows' processes by node read before they are printed, if it was asked for.
+
+        Args:
+            drain: whether counters are open, whose records have to be taken meanwhile.
+        """
+        memory = self._facts.memory
+        if memory is None:
+            return
+        for row in report.rows:
+            if row.pid is not None:
+                looks.memory_of(row.pid)
+        until = time.monotonic() + _PLACES
+        while memory.reading and (left := until - time.monotonic()) > 0:
+            if drain:
+                watching.round(min(left, watching.pause, _PLACES_ROUND))
+            else:
+                memory.wait(left)
+
     def _end_output(self) -> None:
         if self._writer is not None:
             self._writer.end()
@@ -276,9 +297,10 @@ class _Watch:
             report: Report = watching.report(watched, self._by, whole=number is None)
             joules = share_out(report, energy, self._machine.topology)
             earlier = StartTotals() if number is None else self._so_far.get(watched.application.name, StartTotals())
+            looks = TaskLooks(self._facts)
+            self._read_places(looks, report, watching, drain=number is not None)
             shown = TaskInterval(report, watched.aggregate, number, joules, energy, self._by, self._machine.host,
-                                 earlier,
-                                 TaskLooks(self._facts), watched.parallel, watched.regions if number is None else None)
+                                 earlier, looks, watched.parallel, watched.regions if number is None else None)
             self._so_far[watched.application.name] = shown.so_far()
             if self._trace is not None:
                 if number is None:

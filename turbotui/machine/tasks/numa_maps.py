@@ -91,18 +91,18 @@ def parse_numa_maps(text: bytes) -> dict[int, int] | None:
 class NumaMemory:
     """Reads the memory of processes by node, and keeps it.
 
+    A thread of its own reads, so that no screen waits and nobody's samples stay in their rings meanwhile.
+
     Args:
         host: the machine of the processes.
         topology: the nodes of its CPUs.
-        beside: read on a thread of its own, so that a screen never waits.
 
     Attributes:
         node_of: the node of each measured CPU.
     """
 
-    def __init__(self, host: Host, topology: Topology, *, beside: bool = False) -> None:
+    def __init__(self, host: Host, topology: Topology) -> None:
         self._host = host
-        self._beside = beside
         self.node_of = {cpu: place.node for cpu, place in topology.places.items()}
         self._single: bool | None = None
         self._lock = threading.Lock()
@@ -110,6 +110,7 @@ class NumaMemory:
         self._known: dict[int, tuple[int, int, dict[int, int] | Unavailable]] = {}
         self._wanted: dict[int, int] = {}  # starts of the processes that are to be read
         self._running = False
+        self._thread: NamedThread | None = None
         self._next_ns = 0
 
     @property
@@ -118,11 +119,11 @@ class NumaMemory:
         return self._host.now_ns() >= self._next_ns
 
     def of(self, pid: int, started: int, *, read: bool) -> tuple[NodeMemory | Unavailable, bool]:
-        """Return a process's memory, as read before or now, and whether a read was made or begun for it.
+        """Return a process's memory as it was read before, and whether a read was begun for a later call.
 
         Args:
             started: the start of the process, in clock ticks since boot.
-            read: whether its file may be read now; where this is done beside, the answer comes to a later call.
+            read: whether its file may be read now.
         """
         if self.is_single:
             return ONE_NODE, False
@@ -133,18 +134,24 @@ class NumaMemory:
             is_read = read and not is_fresh and len(self._wanted) < _WAITING
             if is_read:
                 self._wanted[pid] = started
-            start = self._beside and bool(self._wanted) and not self._running
-            self._running |= start
-        if start:
-            NamedThread(target=self._drain, name="numa maps", daemon=True).start()
-        elif is_read and not self._beside:
-            self._drain()
-        with self._lock:
-            known = self._known.get(pid)
+            if self._wanted and not self._running:
+                self._running = True
+                self._thread = NamedThread(target=self._drain, name="numa maps", daemon=True)
+                self._thread.start()
         if known is None or known[0] != started:
             return PENDING, is_read
         pages = known[2]
         return pages if isinstance(pages, Unavailable) else NodeMemory(pages, max(0, now - known[1])), is_read
+
+    @property
+    def reading(self) -> bool:
+        """Whether a read was begun and has not ended."""
+        return self._running
+
+    def wait(self, seconds: float) -> None:
+        """Wait until all is read that was begun, at most for some seconds."""
+        if self._thread is not None:
+            self._thread.join(seconds)
 
     @property
     def is_single(self) -> bool:

@@ -109,12 +109,11 @@ class ProcFacts:
     Args:
         host: the machine of the tasks.
         topology: the machine's; with it the memory of processes by node is known, too.
-        beside: read that on a thread of its own, so that a screen never waits.
     """
 
-    def __init__(self, host: Host, topology: Topology | None = None, *, beside: bool = False) -> None:
+    def __init__(self, host: Host, topology: Topology | None = None) -> None:
         self._host = host
-        self.memory = None if topology is None else NumaMemory(host, topology, beside=beside)
+        self.memory = None if topology is None else NumaMemory(host, topology)
         self.balancing = NumaBalancing(host)
         self._sight: TaskSight | None = None
         self._known: OrderedDict[int, TaskFacts] = OrderedDict()
