@@ -18,7 +18,7 @@ from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.machine.tasks.process_stats import TICKS
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import ColumnId
-from turbotui.quantities.marks import DISPUTED
+from turbotui.quantities.marks import sign_above_peak
 from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -116,7 +116,7 @@ class SlownessRule:
 def of_peak(rate: float, peak: float, *, at_most: bool) -> str:
     """Bytes per second beside the most that there can be, "33.6 of 614 GB/s (5 %)"; `?` marks more than that."""
     limit, least = ("at most ", " or more") if at_most else ("", "")
-    mark = DISPUTED.sign if rate > peak else least
+    mark = sign_above_peak(rate / peak) or least
     return f"{rate / 1e9:,.1f} of {limit}{peak / 1e9:,.0f} GB/s ({100 * rate / peak:.0f} %{mark})"
 
 

@@ -14,7 +14,7 @@ from turbotui.diagnosis.rules import (
     name_of,
     opening,
 )
-from turbotui.quantities.marks import DISPUTED
+from turbotui.quantities.marks import sign_above_peak
 from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -217,8 +217,8 @@ def _bandwidth(frame: JudgedFrame) -> Observed | NoFinding:
 
 
 def _share_of_peak(share: float) -> str:
-    if share > 1.0:
-        return (f"{100 * share:.0f} %{DISPUTED.sign} of its peak, more than it can: what is counted, or what is known"
+    if sign := sign_above_peak(share):
+        return (f"{100 * share:.0f} %{sign} of its peak, more than it can: what is counted, or what is known"
                 " of its modules, is wrong; cores may wait for it")
     return f"{100 * share:.0f} % of its peak: cores wait for it"
 

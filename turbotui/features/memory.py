@@ -344,7 +344,8 @@ def _column(name: str, unit: str, needs: tuple[QuantityId, ...], compute: Callab
             document: str = _RESCTRL, shown: bool = True, formula: str = "") -> RowColumn:
     return RowColumn(name, unit, {"GB/s": 2, "/s": 0}.get(unit, 1), needs, compute, formula=formula, document=document,
                      width=max(6 if unit == "%" else 8, len(name)), priority=_PRIORITIES.get(unit, 4), default=shown,
-                     help=words, scale=PERCENT if unit == "%" else None, doubt=_no_remote if needs == _REMOTE else None)
+                     help=words, scale=PERCENT if unit == "%" else None, of_peak=_PEAK in needs and unit == "%",
+                     doubt=_no_remote if needs == _REMOTE else None)
 
 
 def _pages(name: str, quantity: QuantityId, words: str, document: str = _NUMASTAT, *,

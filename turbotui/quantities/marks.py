@@ -31,3 +31,14 @@ MARKS: Final = (
 )
 """Where there is room for one sign, it is the first one's."""
 OLD, DISPUTED, PARTIAL, ESTIMATED, OUTSTANDING = MARKS
+_ABOVE_PEAK: Final = "more than its peak: what is counted, or what is known of the peak, is wrong"
+
+
+def above_peak(share: float | None) -> tuple[str, ...]:
+    """What contradicts a share of a peak, from 0 to 1, for a disputed cell; nothing where it can be."""
+    return (_ABOVE_PEAK,) if share is not None and share > 1.0 else ()
+
+
+def sign_above_peak(share: float | None) -> str:
+    """The sign beside a share of a peak in a sentence; "" where it can be."""
+    return DISPUTED.sign if above_peak(share) else ""

@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, R, Value
 from turbotui.quantities.formula_text import unrounded
-from turbotui.quantities.marks import MARKS, CellMark
+from turbotui.quantities.marks import MARKS, CellMark, above_peak
 from turbotui.quantities.traced import (
     ReadingKind,
     Traced,
@@ -96,6 +96,12 @@ class Cell:
     disputed: tuple[str, ...] = ()  # what contradicts the value, one sentence each
     old: bool = False  # a CPU behind the value did not answer in time; the value is from its previous answer
     outstanding: bool = False  # the value is past the threshold set by its metric's vendor
+
+    def held_against(self, column: Column[Any]) -> Cell:
+        """The cell with what its column alone says against its value."""
+        if not column.of_peak or not isinstance(self.value, int | float):
+            return self
+        return replace(self, disputed=(*self.disputed, *above_peak(self.value / 100)))
 
     @property
     def marks(self) -> Sequence[CellMark]:
@@ -243,7 +249,7 @@ class RowTable(Generic[R]):
                      if any(value is not None for value in self.values(column, self.rows)))
 
     def cell(self, column: Column[R], row: R) -> Cell:
-        return self.judge(column, row, column.compute(row))
+        return self.judge(column, row, column.compute(row)).held_against(column)
 
     def cells(self, column: Column[R], rows: Sequence[R]) -> CellColumn:
         return CellColumn.of([self.cell(column, row) for row in rows])

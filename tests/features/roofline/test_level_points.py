@@ -83,6 +83,8 @@ def _point(gflops: float, l1: float, l2: float, l3: float, dram: float | None) -
 @pytest.mark.parametrize(("point", "binds", "words"), [
     (_point(5.0, 100.0, 300.0, 20.0, 10.0), "L2", "L2 binds: 75 % of its bandwidth; compute 5 %"),
     (_point(5.0, 100.0, 100.0, 90.0, 80.0), "DRAM", "DRAM binds: 80 %"),
+    (_point(5.0, 100.0, 432.0, 20.0, 10.0), "L2", "L2 binds: 108 %? of its bandwidth"),
+    (_point(5.0, 100.0, 416.0, 20.0, 10.0), "L2", "L2 binds: 104 % of its bandwidth"),
     (_point(90.0, 100.0, 100.0, 20.0, 10.0), "", "compute binds: 90 %; of the levels L2 is used most, 25 %"),
     (_point(1.0, 10.0, 4.0, 2.0, 1.0), "", "no level binds: L1 is used most, 1 % of its bandwidth; compute 1 %"),
     (_point(5.0, 100.0, 10.0, 90.0, None), "L3", "L3 binds: 45 % of its bandwidth (of L1, L2, L3: DRAM not known)"),

@@ -12,9 +12,12 @@ from uncoretree import CORESIGHT, GRACE_INFO, INTEL_INFO, machine
 from uncorewatch import UncoreWatch
 
 from turbotui.cli import main
+from turbotui.features.memory import MEMORY
 from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.map_picture import draw_map
 from turbotui.features.uncore.traffic import Traffic, find_edges, metrics_by_kind, traffic_of, traffic_table
+from turbotui.quantities.columns import Column
+from turbotui.quantities.tables import RowTable
 from turbotui.quantities.uncore import EdgeKind
 from turbotui.simulated import SHAPES, MachineShape
 
@@ -68,6 +71,36 @@ def test_memory_has_one_peak_for_both_directions() -> None:
     table = traffic_table(watch.counters, traffic)
     evidence = table.evidence(next(one for one in table.columns if one.id == "in"), memory)
     assert "64 / dt" in "\n".join(evidence.arithmetic)
+
+
+@pytest.mark.parametrize("shape", ["turin-2s", "sapphire-2s"])
+def test_more_than_a_peak_is_disputed_in_the_table_and_on_the_map(shape: str) -> None:
+    watch, traffic = watched(shape)
+    known = next(row for row in traffic if row.share and row.peak.value)
+    edge = known.edge
+    assert known.share is not None
+    assert known.peak.value is not None
+    for share, sign in ((1.0, ""), (1.03, "?")):
+        row = replace(known, peak=replace(known.peak, value=known.peak.value * known.share / share))
+        table = traffic_table(watch.counters, [row])
+        cells = {column.id: table.cell(column, row) for column in table.columns}
+        assert cells["of peak"].signs == sign
+        assert bool(cells["of peak"].disputed) is bool(sign)
+        assert not any(cell.disputed for name, cell in cells.items() if name != "of peak")
+        assert any(f"{100 * share:.1f}%{sign} of " in line or f"{100 * share:.1f}%{sign}" in line
+                   for line in picture((row,), 120, 40)), edge.end
+
+
+def test_every_column_that_is_a_share_of_a_peak_is_held_against_it() -> None:
+    shares = {metric for shape in ("sapphire-2s", "turin-2s", "grace-2s", "vera-2s", "neoverse-2s")
+              for units in UncoreWatch(shape).counters.kinds for metric in units.metrics
+              if metric.unit == "%" and any(word in metric.what.split() for word in ("used", "peak"))}
+    assert shares
+    assert all(metric.of_peak for metric in shares)
+    assert [column.id for column in MEMORY.columns if column.of_peak] == ["Peak%"]
+    column = Column[float]("p", "%", 1, (), lambda row: row, of_peak=True)
+    noted = RowTable("t", "row", (column,), [99.0, 100.0, 103.0]).cells(column, [99.0, 100.0, 103.0]).noted
+    assert {at: cell.signs for at, cell in noted.items()} == {2: "?"}
 
 
 def test_what_nobody_counts_says_why() -> None:

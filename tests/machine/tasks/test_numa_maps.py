@@ -247,10 +247,10 @@ def test_nobody_waits_for_a_read_who_does_not_ask_to() -> None:
     host.go_on.clear()
     memory = NumaMemory(host, TOPOLOGY)
     assert memory.of(7, 77, read=True) == (PENDING, True)
-    assert memory.reading
+    reading = [memory.reading]
     host.go_on.set()
     memory.wait(60)
-    assert not memory.reading
+    assert [*reading, memory.reading] == [True, False]
     assert memory.of(7, 77, read=False) == (NodeMemory({0: 4096, 1: 4 * 4096}, 0), False)
 
 

@@ -15,6 +15,7 @@ from turbotui.features.roofline.live import RooflinePoint
 from turbotui.features.roofline.point_table import NO_BYTES
 from turbotui.features.roofline.roofs import BINDING
 from turbotui.features.roofline.verdicts import LevelRoofs, flat_roof
+from turbotui.quantities.marks import DISPUTED
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -23,6 +24,7 @@ LETTERS: Final = {"L1": "1", "L2": "2", "L3": "3", "DRAM": "M"}
 """The letter of each level in a picture."""
 _NO_EVENTS: Final = Unavailable(Reason.NOT_READ, "no event of this level was counted for all of these cores",
                                 "run turbotui roofline --levels, which counts those that there are")
+_TOO_MUCH: Final = 1.05  # share of a level's roof
 _SHARED: Final = Unavailable(Reason.NOT_READ, "the memory's controllers count all cores of a package together")
 NO_TRAFFIC: Final = Unavailable(
     Reason.NOT_READ, "the traffic of the memory is not counted here, or was not read in time in each interval",
@@ -41,6 +43,16 @@ class LevelPoint:
     share: float | None  # the share of the peak that is used; None if unknown
     binds: bool = False  # whether the level has the highest share of all levels, and at least `BINDING`
     why: Unavailable | None = None  # why bytes or share are unknown
+
+    @property
+    def above(self) -> bool:
+        """Whether more is used than the level can give, beyond what a measured roof may be too low."""
+        return (self.share or 0.0) > _TOO_MUCH
+
+    @property
+    def share_text(self) -> str:
+        """The used share in percent, with its mark; "—" where it is unknown."""
+        return "—" if self.share is None else f"{100 * self.share:.0f} %{DISPUTED.sign if self.above else ''}"
 
     @property
     def intensity(self) -> float | None:
@@ -64,13 +76,13 @@ class LevelVerdict:
         most = max(used, key=lambda point: point.share or 0.0)
         share, compute = most.share or 0.0, self.compute or 0.0
         if max(share, compute) < BINDING:
-            return (f"no level binds: {most.level} is used most, {100 * share:.0f} % of its bandwidth; compute "
+            return (f"no level binds: {most.level} is used most, {most.share_text} of its bandwidth; compute "
                     f"{100 * compute:.0f} %")
         if compute >= share:
-            return f"compute binds: {100 * compute:.0f} %; of the levels {most.level} is used most, {100 * share:.0f} %"
+            return f"compute binds: {100 * compute:.0f} %; of the levels {most.level} is used most, {most.share_text}"
         missing = [point.level for point in self.points if point.share is None]
         known = f" (of {', '.join(point.level for point in used)}: {', '.join(missing)} not known)" if missing else ""
-        return f"{most.level} binds: {100 * share:.0f} % of its bandwidth{known}; compute {100 * compute:.0f} %"
+        return f"{most.level} binds: {most.share_text} of its bandwidth{known}; compute {100 * compute:.0f} %"
 
 
 def level_verdict(point: RooflinePoint, choice: LevelRoofs) -> LevelVerdict:

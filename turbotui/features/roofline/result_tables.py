@@ -22,7 +22,6 @@ TABLES: Final = ("roofline", "totals", "working", "sources", "behaviours", "phas
 
 _ABOVE: Final = "above every roof: the roofs are too low or the counts too high"
 _NOT_BELOW: Final = Unavailable(Reason.OUT_OF_RANGE, _ABOVE)
-_TOO_MUCH: Final = 1.05  # share of a level's roof
 _ABOVE_LEVEL: Final = "more than the level can give: its roof is too low or its events count more than moves"
 _NO_LINES: Final = Unavailable(Reason.OUT_OF_RANGE, "no bytes of this level passed, so they have no intensity")
 _NOT_SAID: Final = Unavailable(Reason.NOT_READ, "how much of the machine worked for it is not known")
@@ -207,7 +206,7 @@ def _judge_level(column: Column[LevelPoint], row: LevelPoint, value: Value) -> C
         return Cell(None, NO_LEVEL_ROOF if column.id == "roof" else row.why or _NO_LINES)
     made = column.id in {"AI", "GB/s", "used", "GFLOP/s"}
     return Cell(value, estimated=made and row.point.estimated,
-                disputed=(_ABOVE_LEVEL,) if column.id == "used" and (row.share or 0.0) > _TOO_MUCH else ())
+                disputed=(_ABOVE_LEVEL,) if column.id == "used" and row.above else ())
 
 
 def _judge_function(column: Column[FunctionPoint], row: FunctionPoint, value: Value) -> Cell:

@@ -140,11 +140,10 @@ def _level_lines(view: RoofView) -> Lines:
     lines: Lines = [[("", StyleRole.PLAIN)], [(" by memory level", StyleRole.TITLE)],
                     [("         flop/B      GB/s  of its roof", StyleRole.DIM)]]
     for point in verdict.points:
-        share = "—" if point.share is None else f"{100 * point.share:.0f} %"
         values = ["—" if value is None else f"{value:.3g}" for value in (point.intensity, point.gbytes)]
         role = StyleRole.AMBER if point.binds else StyleRole.SUMMARY
         lines.append([(f" {LETTERS[point.level]} {point.level:<4}", StyleRole.DIM),
-                      (f"{values[0]:>8}{values[1]:>10}{share:>9}", role)])
+                      (f"{values[0]:>8}{values[1]:>10}{point.share_text:>9}", role)])
     return [*lines, *_wrapped(verdict.sentence, StyleRole.AMBER)]
 
 

@@ -14,6 +14,7 @@ from typing import Final
 from turbotui.cell_widths import centred, cut, flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.features.uncore.traffic import Traffic
+from turbotui.quantities.marks import sign_above_peak
 from turbotui.quantities.uncore import EdgeKind
 from turbotui.widgets.cells import StyleRole, cut_words
 from turbotui.widgets.levels import role_of
@@ -62,7 +63,8 @@ class _Stroke:
         """The share of the peak in words; "" if unknown."""
         if self.share is None or self.peak is None:
             return ""
-        return f"{'max ' if self.several else ''}{100 * self.share:.1f}%{_OF}{self.peak:.0f}"
+        share = f"{100 * self.share:.1f}%{sign_above_peak(self.share)}"
+        return f"{'max ' if self.several else ''}{share}{_OF}{self.peak:.0f}"
 
 
 def _amount(value: float | None, *, least: bool = False, decimals: int = 2) -> str:

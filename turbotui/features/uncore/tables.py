@@ -15,6 +15,7 @@ from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.stacks import LINKS, STACKS, StackMap
 from turbotui.quantities.columns import PERCENT, Column, Value
+from turbotui.quantities.marks import sign_above_peak
 from turbotui.quantities.tables import Cell, CellEvidence, Identity, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.uncore import Metric
@@ -78,7 +79,7 @@ class UncoreTable(RowTable[UnitRow]):
         if not isinstance(column, Metric):
             return Cell(column.compute(row))
         reading = self.reading(row, column)
-        return Cell(reading.value, reading.why, reading.estimated, reading.partial)
+        return Cell(reading.value, reading.why, reading.estimated, reading.partial).held_against(column)
 
     def evidence(self, column: Column[Any], row: UnitRow) -> CellEvidence:
         if not isinstance(column, Metric):
@@ -110,7 +111,7 @@ class UncoreTable(RowTable[UnitRow]):
             return None
         value, row, column = max(fullest, key=lambda load: load[0])
         which = f"{row.label} {column.heading[0].removesuffix('used').removesuffix('of peak')}".strip()
-        return FullestUnit(f"{which} {value:.1f} %", value / 100)
+        return FullestUnit(f"{which} {value:.1f} %{sign_above_peak(value / 100)}", value / 100)
 
     def reasons(self) -> tuple[str, ...]:
         """Return a sentence for each reason of unknown values."""

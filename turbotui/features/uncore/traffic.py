@@ -247,7 +247,7 @@ _NUMBERS: Final[tuple[Column[Traffic], ...]] = (
     Column("total", _UNIT, 3, (), lambda row: row.total.value, width=9, help="traffic in both directions"),
     Column("peak", _UNIT, 1, (), lambda row: row.peak.value, width=9,
            help="peak bandwidth: of memory in both directions together, of a link in each direction"),
-    Column("of peak", "%", 1, (), _share, width=8,
+    Column("of peak", "%", 1, (), _share, width=8, of_peak=True,
            help="share of the peak: of memory by both directions together, of a link by the busier counted direction"),
 )
 _BY: Final[Column[Traffic]] = Column("by", "", -1, (), lambda row: row.edge.source, width=24,
@@ -271,7 +271,7 @@ class TrafficTable(RowTable[Traffic]):
     def cell(self, column: Column[Any], row: Traffic) -> Cell:
         if column.id == "of peak":
             reading = row.peak if row.peak.value is None else row.total
-            return Cell(column.compute(row), None if row.share is not None else reading.why)
+            return Cell(column.compute(row), None if row.share is not None else reading.why).held_against(column)
         if column.id not in _READ:
             return Cell(column.compute(row))
         own_reading: Reading = getattr(row, _READ[column.id])
