@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -86,9 +87,11 @@ def frames_from(connection: socket.socket, incoming: Incoming, count: int) -> li
 
 def closed(connection: socket.socket) -> bool:
     """Whether the other side closes it; what came before is thrown away."""
+    end = time.monotonic() + PATIENCE
     try:
         while connection.recv(1 << 16):
-            pass
+            if time.monotonic() > end:
+                return False
     except ConnectionError:
         return True
     return True
