@@ -60,4 +60,5 @@ def test_folders_that_the_user_names_stay() -> None:
     assert environment_of_children({"PYTHONPATH": ":", "PYTHONHOME": "x", "PYTHONUSERBASE": "."}) == {}
     assert environment_of_children({"PATH": ":/bin:bin:."}) == {"PATH": "/bin"}
     assert environment_of_children({"PYTHONPYCACHEPREFIX": "cache"}) == {}
-    assert environment_of_children({"LD_LIBRARY_PATH": ":/opt/lib"}) == {"LD_LIBRARY_PATH": "/opt/lib"}
+    assert environment_of_children({"LD_LIBRARY_PATH": ":/opt/lib;;/lib;lib"}) == {"LD_LIBRARY_PATH": "/opt/lib:/lib"}
+    assert environment_of_children({"LD_PRELOAD": "./a.so /b.so:c.so", "LD_AUDIT": "./a.so"}) == {"LD_PRELOAD": "/b.so"}

@@ -7,15 +7,19 @@ folder in it (https://docs.python.org/3/using/cmdline.html, -m, -P and PYTHONPAT
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from typing import Final
 
 import turbotui
 
-_SEARCHED: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "LD_LIBRARY_PATH")
-"""Variables that say where programs, modules and libraries are searched for (execvp(3), Python's command line,
-ld.so(8), where an empty entry is the working folder too)."""
+_SEARCHED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX"), os.pathsep),
+    "LD_LIBRARY_PATH": ":;", "LD_PRELOAD": ": ", "LD_AUDIT": ":",
+}
+"""Variables that say where programs, modules and libraries are searched for, and what separates their entries
+(execvp(3), Python's command line, ld.so(8), where an empty entry is the working folder too)."""
 
 
 def own_command() -> list[str]:
@@ -30,8 +34,8 @@ def own_command() -> list[str]:
 def environment_of_children(environment: Mapping[str, str]) -> dict[str, str]:
     """An environment by which nothing is searched for in the working folder."""
     own = dict(environment)
-    for name in _SEARCHED:
-        kept = [folder for folder in own.pop(name, "").split(os.pathsep) if os.path.isabs(folder)]
+    for name, separators in _SEARCHED.items():
+        kept = [entry for entry in re.split(f"[{separators}]", own.pop(name, "")) if os.path.isabs(entry)]
         if kept:
             own[name] = os.pathsep.join(kept)
     return own
