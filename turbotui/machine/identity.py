@@ -55,29 +55,30 @@ def invoking_user(environment: Mapping[str, str]) -> Person | None:
 
     This also works after root was given up for that user, whose home the environment may not name.
     """
-    home = ""
+    home, gid = "", 0
     uid = whole_number(environment.get("SUDO_UID", "")) or 0
     if not uid:
         # sudo(8) sets SUDO_UID; su -m, doas(1) and run0(1) keep only the environment: where HOME is somebody else's
         # folder, root would write there, so its owner decides
         home = environment.get("HOME", "")
-        uid = _owner(home)
+        uid, gid = _owner(home)
     if not uid or os.geteuid() not in (0, uid):
         return None
     try:
         known = pwd.getpwuid(uid)
-    except (KeyError, OverflowError):  # an id that no user has here
-        return None
+    except (KeyError, OverflowError):  # an id that no user has here; a container's folders may belong to such
+        return Person(uid, gid or uid, (), home) if home else None
     groups = tuple(os.getgrouplist(known.pw_name, known.pw_gid))
     return Person(uid, known.pw_gid, groups, home or known.pw_dir)
 
 
-def _owner(folder: str) -> int:
-    """The user to whom a folder belongs; 0 if it is root's, or none."""
+def _owner(folder: str) -> tuple[int, int]:
+    """The user and the group to whom a folder belongs; 0 for root's, or none."""
     try:
-        return os.stat(folder).st_uid if os.path.isabs(folder) else 0
+        status = os.stat(folder) if os.path.isabs(folder) else None
     except (OSError, ValueError):  # ValueError: the name has a NUL
-        return 0
+        status = None
+    return (0, 0) if status is None else (status.st_uid, status.st_gid)
 
 
 @contextlib.contextmanager
