@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,7 +18,6 @@ from timelines import FramesTimeline
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.graph import Graph, GraphLines
-from turbotui.app.graph_cells import kept_values
 from turbotui.app.past import PastEvent, TimeCursor
 from turbotui.app.row_picker import RowPicker
 from turbotui.machine.topology import topology_of
@@ -27,7 +25,7 @@ from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.scope import RowId, cpu_row
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.history import FrameTime, History, HistoryRing
+from turbotui.sampling.history import History
 from turbotui.widgets.cells import in_words
 
 COUNT = 30
@@ -279,20 +277,6 @@ async def test_a_click_puts_the_cursor_there(recorded: Recording) -> None:
         assert shown.lines[-1].strip().startswith(shown.when(1))
 
 
-async def test_without_a_past_the_curve_is_what_was_kept() -> None:
-    async with dashboard(FakeSession(), ticks=20) as (app, pilot):
-        app.watched.cursor = None
-        await pilot.press("g", "left", "left")
-        await pilot.pause()
-        lines = app.screen.query_one(GraphLines).text.split("\n")
-        assert "over 19 intervals" in lines[0]
-        assert "2 s ago" in lines[-1]
-        await pilot.press("enter")
-        await pilot.pause()
-        assert not isinstance(app.screen, Graph)
-        assert "No past yet" in text_of(app, "status")
-
-
 @pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)])
 @pytest.mark.parametrize("theme", ["calm", "ansi"])
 async def test_the_keys_and_every_line_fit(recorded: Recording, size: tuple[int, int], theme: str) -> None:
@@ -327,15 +311,3 @@ async def test_a_row_that_has_gone_keeps_its_name_and_its_past() -> None:
         lines = app.screen.query_one(GraphLines).text.split("\n")
         assert "cpu 2" in lines[0]
         assert "over 7 intervals" in lines[0]
-
-
-def test_values_of_a_ring_have_the_times_of_their_intervals() -> None:
-    ring = HistoryRing(4)
-    for seq, value in ((7, 1.0), (9, 3.0), (10, 4.0)):
-        ring.push_at(seq, value)
-        ring.push_at(seq, 99.0)
-    times = [FrameTime(seq, seq * 10 - 10, seq * 10) for seq in range(5, 13)]
-    found = kept_values(ring, times)
-    assert [(one.end, one.value) for one in found if not math.isnan(one.value)] == [(70, 1.0), (90, 3.0), (100, 4.0)]
-    assert [one.end for one in found] == [70, 80, 90, 100]
-    assert kept_values(None, times) == kept_values(HistoryRing(3), times) == []

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from dashboard_driver import dashboard, terminal_text, until_read
 from replayed_machine import Recording, ReplayedSession, recording
+from scripted_machine import FakeSession
 from textual.pilot import Pilot
 
 from turbotui.app.column_requests import KEEP_READING
@@ -111,6 +112,20 @@ async def test_a_column_and_a_row_that_were_never_drawn_have_their_past(recorded
         assert frame is not None
         assert list(app.watched.recent(column, row, 20)) == pytest.approx(
             wanted(recorded, column, frame.home(column, row) or row, frame.seq, 20), rel=1e-6)
+
+
+async def test_a_chart_as_wide_as_the_terminal_is_read_as_a_whole() -> None:
+    session = FakeSession()
+    async with dashboard(session) as (app, pilot):
+        for _ in range(220):
+            session.tick()
+        await pilot.pause()
+        busy = app.watched.busy
+        assert busy is not None
+        app.watched.recent(busy, SYSTEM_ROW, 200)
+        await until_read(app, pilot)
+        assert len(app.watched.recent(busy, SYSTEM_ROW, 200)) == 200
+        assert not any(map(math.isnan, app.watched.recent(busy, SYSTEM_ROW, 200)))
 
 
 async def test_a_later_screen_of_the_past_is_read_too(recorded: Recording) -> None:

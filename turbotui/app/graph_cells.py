@@ -13,7 +13,6 @@ from turbotui.quantities.columns import Column
 from turbotui.quantities.moments import NS
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.history import FrameTime, HistoryRing
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.curves import TimedValue
 from turbotui.widgets.graph_picture import Curve, CurvePanel
@@ -23,18 +22,8 @@ LANES: Final = tuple(StyleRole[f"LANE_{lane}"] for lane in range(8))
 """Colours of curves, one for each row."""
 
 
-def kept_values(ring: HistoryRing | None, times: Iterable[FrameTime]) -> list[TimedValue]:
-    """The values of a ring with the times of its intervals; NaN for intervals in which it was not kept."""
-    if ring is None or ring.last < 0:
-        return []
-    values = ring.values()
-    first = ring.last - len(values) + 1
-    return [TimedValue(start, end, values[seq - first]) for seq, start, end in times
-            if first <= seq <= ring.last and start < end]
-
-
 class CellCurve:
-    """The values of one cell: those of its ring until frames of the past have been read.
+    """The values of one cell in the kept frames, as far as they have been read, and from before them.
 
     Attributes:
         name: of the row, kept after the row has gone.
@@ -47,8 +36,7 @@ class CellCurve:
         self.name = cell.name
         self.timed: tuple[TimedValue, ...] = ()
         self._read: dict[int, TimedValue] = {}
-        self._kept: list[TimedValue] = []
-        self._taken = -1
+        self._earlier = 0  # the values from before that are in `timed`
         self._stale = False
 
     def has(self, time_ns: int) -> bool:
@@ -63,22 +51,12 @@ class CellCurve:
         self._stale = True
 
     def renew(self, first_ns: int) -> None:
-        """Take the ring's current values, and forget values that ended before a time."""
-        ring = self.cell.live_ring
-        if ring is not None and ring.last != self._taken:
-            self._taken = ring.last
-            self._kept = kept_values(ring, self.cell.times)
-            self._stale = True
-        if not self._stale:
-            return
-        self._stale = False
-        self._read = {time_ns: value for time_ns, value in self._read.items() if time_ns >= first_ns}
-        values = dict(self._read)
-        for value in self._kept:
-            there = values.get(value.end)
-            if there is None or not there.known:  # a frame may lack what was read beside columns
-                values[value.end] = value
-        self.timed = tuple(values[end] for end in sorted(values))
+        """Put the values that were read in order, and forget those of kept frames that ended before a time."""
+        earlier = self.cell.earlier
+        if self._stale or len(earlier) != self._earlier:
+            self._stale, self._earlier = False, len(earlier)
+            self._read = {time_ns: value for time_ns, value in self._read.items() if time_ns >= first_ns}
+            self.timed = (*earlier, *(self._read[end] for end in sorted(self._read)))
 
 
 class GraphCells:

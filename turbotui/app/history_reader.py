@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
@@ -13,8 +14,8 @@ from turbotui.quantities.moments import NS
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.history import History
 
-_MOST: Final = 120
-"""Intervals that are read: a chart of the widest terminals is not much wider."""
+_MOST: Final = 240
+"""Intervals that are read: as many as the widest terminals have columns."""
 
 
 class HistoryReader:
@@ -68,15 +69,20 @@ class HistoryReader:
             return ()
         first = max(min(span.start for span in unread), history.newest - _MOST)
         if not watch.in_past:
-            asked = {number for span in unread for number in span if number >= first}
-            ends = {time.end for time in watch.times if time.seq in asked}
-            return [time_ns for time_ns in cursor.timeline.times if time_ns in ends]
+            spans = {self._around(max(first, span.start), span.stop - 1) for span in unread if span.stop > first}
+            return [time_ns for time_ns in cursor.timeline.times if any(begin < time_ns <= end for begin, end in spans)]
         frame, count = watch.frame, history.newest - first + 1
         if frame is None or frame.older is None or frame.seconds is None:
             return ()
         each = frame.seconds / max(1, frame.seq - frame.older.seq)  # older moments lie further apart
         since = frame.newer.wall_ns - round((count + 1) * each * NS)
         return [time_ns for time_ns in cursor.before(count) if time_ns > since]
+
+    def _around(self, first: int, last: int) -> tuple[int, float]:
+        """The times between which intervals end; those that were never drawn lie between two that were."""
+        known = self._watch.times
+        return (max((time.end for time in known if time.seq < first), default=0),
+                min((time.end for time in known if time.seq >= last), default=math.inf))
 
 
 def _columns(history: History, cells: Iterable[tuple[ColumnId, RowId]]) -> Sequence[

@@ -12,11 +12,12 @@ from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.scope import RowId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.history import FrameTime, HistoryRing
+from turbotui.sampling.history import HistoryRing
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import in_words
 from turbotui.widgets.comparison import difference_in_words
 from turbotui.widgets.content import Content
+from turbotui.widgets.curves import TimedValue
 from turbotui.widgets.explanation import explanation, past_lines
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.slots import HISTORY
@@ -73,14 +74,9 @@ class OneCell(ABC):
     # For a graph
 
     @property
-    @abstractmethod
-    def times(self) -> Sequence[FrameTime]:
-        """Times of the intervals that the ring numbers, oldest first."""
-
-    @property
-    def live_ring(self) -> HistoryRing | None:
-        """The cell's history up to now, even while a moment of the past is shown."""
-        return self.ring
+    def earlier(self) -> Sequence[TimedValue]:
+        """Values from before the kept frames, oldest first."""
+        return ()
 
     @property
     def home(self) -> object:
@@ -184,14 +180,6 @@ class FrameCell(OneCell):
     def top(self) -> float:  # type: ignore[override]  # a limit may become known meanwhile
         column = self.column
         return scales.tops(self._watch).get(column.id) or column.scale_max or (100.0 if column.unit == "%" else 0.0)
-
-    @property
-    def times(self) -> Sequence[FrameTime]:
-        return self._watch.times
-
-    @property
-    def live_ring(self) -> HistoryRing | None:
-        return self._watch.live_history.ring(self.column.id, self._home)
 
     @property
     def home(self) -> RowId:

@@ -19,7 +19,7 @@ from turbotui.quantities.columns import Column, CounterColumn, R
 from turbotui.quantities.moments import NS
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.history import FrameTime, HistoryRing
+from turbotui.sampling.history import HistoryRing
 from turbotui.widgets.arrangement import USUAL, ColumnArrangement
 from turbotui.widgets.comparison import MarkedMoment, marked_moment
 from turbotui.widgets.content import Content
@@ -331,15 +331,6 @@ class RowCell(OneCell, Generic[R]):
             ring.push(None if math.isnan(value) else value)
         ring.last = -1 if content is None else content.seq
         return ring
-
-    @property
-    def live_ring(self) -> HistoryRing | None:
-        """None: a graph reads the kept frames."""
-        return None
-
-    @property
-    def times(self) -> Sequence[FrameTime]:
-        return ()
 
     @property
     def newest_ns(self) -> int | None:

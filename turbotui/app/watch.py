@@ -76,8 +76,8 @@ class Pointing:
         return back
 
 
-LONG = 600
-"""Number of intervals kept of the whole machine, and of cells that a user explained or graphed."""
+_MOST_TIMES = 600
+"""Intervals of which the number and the times are known."""
 
 _BUSY = ("Busy%", "Load%")
 _CLOCK = ("Bzy_MHz", "CurMHz", "NowMHz", "MHz")
@@ -90,8 +90,7 @@ class Watch:
     """The state that outlives a change of screens; used only on the user interface's thread.
 
     Attributes:
-        kept: explained or graphed cells, which are read and have a long history.
-        charted: cells with a long history for charts, as long as they are read.
+        kept: explained or graphed cells, which are read.
         recorder: the recording that the user began; None for none.
         keeper: keeps this run for later; None if nothing does.
         past_read: called when the minute before the shown moment has been judged; None for nobody.
@@ -119,7 +118,7 @@ class Watch:
         self.row_limits: Mapping[str, Mapping[str, Limits]] = {}
         self.why_limits: Mapping[str, float] = {}
         self.mistakes: tuple[str, tuple[str, ...]] = ("", ())
-        self.times: deque[FrameTime] = deque(maxlen=LONG)
+        self.times: deque[FrameTime] = deque(maxlen=_MOST_TIMES)
         self.player = player
         self.recorder: LiveRecorder | None = None
         self.keeper: RowRecording | None = None
@@ -154,7 +153,6 @@ class Watch:
         self.kernel = kernel_release(session.machine.host)
         self.kept: tuple[tuple[CounterColumn, RowId], ...] = ()
         self.pointing = Pointing()
-        self.charted: tuple[tuple[CounterColumn, RowId], ...] = ()
 
     def _first(self, names: Sequence[ColumnId]) -> CounterColumn | None:
         for name in names:
@@ -425,15 +423,15 @@ class Watch:
         if frame.older is None:
             return
         history = self.live_history
-        history.push(frame, self.headline, (SYSTEM_ROW,), length=LONG)
+        history.push(frame, self.headline, (SYSTEM_ROW,))
         for name in sparks:
             column = self.session.catalog.get(name)
             if column is not None:
                 coarser = (row for row in lines if row.scope.rank > column.scope.rank)
                 history.push(frame, (column,), frame.rows(column.scope))
                 history.push(frame, (column,), (SYSTEM_ROW, *coarser))
-        for column, row in (*self.charted, *self.kept):
-            history.push(frame, (column,), (row,), length=LONG)
+        for column, row in self.kept:
+            history.push(frame, (column,), (row,))
 
     def record_shown(self, frame: Frame, columns: Sequence[CounterColumn], rows: Sequence[RowId]) -> None:
         """Record what is visible now: it was computed for drawing, and the user may ask about it."""
@@ -451,7 +449,7 @@ class Watch:
         return past_of(self.history.ring(column.id, home), frame.seq, newest, count)
 
     def keep(self, column: CounterColumn, row: RowId) -> None:
-        """Keep the history of a cell that the user looked at, from now on."""
+        """Read a cell that the user looked at from now on."""
         if (column, row) not in self.kept:
             # the oldest are dropped: a user looks at no more than a screenful of cells
             self.kept = (*self.kept[-63:], (column, row))

@@ -190,10 +190,10 @@ class History:
         history._is_past, history.newest = True, frame.seq
         return history
 
-    def push(self, frame: Frame, columns: Iterable[CounterColumn], rows: Sequence[RowId], *, length: int = 0) -> None:
-        """Keep the values of these columns in these rows, each once, for `length` intervals (0: its own)."""
+    def push(self, frame: Frame, columns: Iterable[CounterColumn], rows: Sequence[RowId]) -> None:
+        """Keep the values of these columns in these rows, each once."""
         for column in columns:
-            self._push(frame.seq, column, rows, frame.bare_cells(column, rows), length or self.length)
+            self._push(frame.seq, column, rows, frame.bare_cells(column, rows))
         self.pushed += 1
 
     def push_shown(self, frame: Frame, columns: Iterable[CounterColumn], rows: Sequence[RowId]) -> None:
@@ -202,19 +202,15 @@ class History:
             owners, values = frame.home_cells(column, rows)
             if not frame.is_bare(column):
                 values = frame.bare_cells(column, owners)
-            self._push(frame.seq, column, owners, values, self.length)
+            self._push(frame.seq, column, owners, values)
 
-    def _push(self, seq: int, column: CounterColumn, rows: Sequence[RowId], values: Sequence[Value],
-              length: int) -> None:
+    def _push(self, seq: int, column: CounterColumn, rows: Sequence[RowId], values: Sequence[Value]) -> None:
         self.newest = seq
-        lengthen = length > self.length
         rings = self._rings.setdefault(column.id, {})
         for row, value in zip(rows, values, strict=True):
             ring = rings.get(row)
             if ring is None:
-                ring = rings[row] = HistoryRing(length)
-            elif lengthen and ring.length < length:
-                ring.lengthen(length)
+                ring = rings[row] = HistoryRing(self.length)
             last = ring.last
             if last >= seq:
                 continue

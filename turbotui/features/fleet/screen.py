@@ -27,8 +27,9 @@ from turbotui.quantities.columns import Column
 from turbotui.quantities.moments import NS
 from turbotui.quantities.sentences import several
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.history import FrameTime, HistoryRing
+from turbotui.sampling.history import HistoryRing
 from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.curves import TimedValue
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.segment_lines import SegmentLines
@@ -265,49 +266,30 @@ class FleetCell(RowCell[FleetNode]):
     def __init__(self, screen: FleetScreen, column: Column[FleetNode], row: Hashable) -> None:
         super().__init__(screen, column, row)
         self._fleet = screen
-        self._made: tuple[int, HistoryRing, list[FrameTime]] | None = None
-
-    @property
-    def live_ring(self) -> HistoryRing | None:
-        """The server's values, up to the first that was seen here."""
-        made = self._served()
-        return None if made is None else made[1]
-
-    @property
-    def times(self) -> Sequence[FrameTime]:
-        made = self._served()
-        return () if made is None else made[2]
 
     @property
     def ring(self) -> HistoryRing | None:
         """The server's values, followed by those that led to the shown moment."""
-        own, made = super().ring, self._served()
-        if own is None or made is None:
+        own, earlier = super().ring, self.earlier
+        if own is None or not earlier:
             return own
-        ring = HistoryRing(made[1].length + own.length)
-        for value in (*made[1].values(), *own.values()):
+        ring = HistoryRing(len(earlier) + own.length)
+        for value in (*(value.value for value in earlier), *own.values()):
             ring.push(None if math.isnan(value) else value)
         ring.last = own.last
         return ring
 
-    def _served(self) -> tuple[int, HistoryRing, list[FrameTime]] | None:
-        """The server's values up to the first interval that was seen here, with their times; None for too few."""
-        served = self._fleet.server_past(self.column.id, self.row)
+    @property
+    def earlier(self) -> Sequence[TimedValue]:
+        """The server's values up to the first interval that was seen here; empty for too few."""
+        served = [(round(at * NS), value) for at, value in self._fleet.server_past(self.column.id, self.row)]
         if len(served) < 2:
-            return None
-        if self._made is None or self._made[0] != len(served):
-            cursor = self._fleet.watch_state.cursor
-            seen = cursor.timeline.times if cursor is not None else ()
-            points = [(round(at * NS), value) for at, value in served]
-            start = 2 * points[0][0] - points[1][0]
-            points = [point for point in points if not seen or point[0] < seen[0]]
-            ring, times = HistoryRing(max(1, len(points))), list[FrameTime]()
-            for seq, (end, value) in enumerate(points):
-                ring.push_at(seq, value)
-                times.append(FrameTime(seq, start, end))
-                start = end
-            self._made = len(served), ring, times
-        return self._made
+            return ()
+        cursor = self._fleet.watch_state.cursor
+        seen = cursor.timeline.times if cursor is not None else ()
+        starts = (2 * served[0][0] - served[1][0], *(end for end, _value in served))
+        return [TimedValue(start, end, value) for start, (end, value) in zip(starts, served, strict=False)
+                if not seen or end < seen[0]]
 
 
 def _place(reading: FleetReading, interval: float, width: int) -> list[TextSegment]:

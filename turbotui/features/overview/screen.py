@@ -77,8 +77,7 @@ class OverviewScreen(CellCursorScreen):
         self._mute = (0, 0)
         cpus = session.machine.topology.cpus
         busy = self._numbers.busy
-        each = [(busy, cpu_row(cpu)) for cpu in cpus] if busy is not None and len(cpus) <= MOST_CHARTED else []
-        watch.charted = (*((source.column, SYSTEM_ROW) for source in self._sources), *each)
+        self._charted = ((busy,), [cpu_row(cpu) for cpu in cpus]) if busy and len(cpus) <= MOST_CHARTED else ((), ())
 
     def body(self) -> Iterable[Widget]:
         """Lay out the one widget that draws the whole screen."""
@@ -101,6 +100,8 @@ class OverviewScreen(CellCursorScreen):
     def take(self, frame: Frame) -> None:
         """Judge a frame; poll tasks, seldom, and only while this screen is shown."""
         self.watch_state.judge.push(frame)
+        self.watch_state.record_shown(frame, [source.column for source in self._sources], (SYSTEM_ROW,))
+        self.watch_state.record_shown(frame, *self._charted)
         if self._has_tasks and self.is_current and self._looking is None and self.is_mounted:
             host = self.watch_state.session.machine.host
             if self._look is None or host.now_ns() >= self._look.next:
