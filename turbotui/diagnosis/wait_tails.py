@@ -42,7 +42,13 @@ class NamedWaits:
 
 
 class RecordedWaits:
-    """Waits of a recording's tasks (`feature.Feature.waits`), which is made of the recording."""
+    """Waits of a recording's tasks (`feature.Feature.waits`), which is made of the recording.
+
+    Attributes:
+        recorded: whether any were met.
+    """
+
+    recorded = False
 
     def look(self, frame: Frame) -> str:
         """Add an interval; returns the sentence on the waits of all intervals so far, "" where none were recorded."""
@@ -90,6 +96,9 @@ def sentence_of(waited: Mapping[str, NamedWaits], *, wakeups: bool) -> str:
     who = "its own tasks" if pusher == name else pusher
     where = f" on CPU{'s' * (not cpus.isdecimal())} {cut(cpus, _MOST_CPUS)}" if cpus else ""
     return f"{text}; {ran / behind.total():.0%} of it behind {who}{where}".replace("%", " %")
+
+
+UNRECORDED: Final = "who ran meanwhile was not recorded: turbotui record --tables waits does"
 
 
 class ThreadNames:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from watched_machines import frames_of_machine
 
 from turbotui.cli import main
+from turbotui.diagnosis.wait_tails import UNRECORDED
 from turbotui.features.tasks.applications import EVERYTHING
 from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord
 from turbotui.features.tasks.report import Report
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.waits import Waits
+from turbotui.machine.delegating_host import DelegatingHost
+from turbotui.machine.host import HostKind
 from turbotui.machine.tasks.run_queue import WaitSums
 from turbotui.quantities.histograms import bucket_bounds, bucket_of
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -60,8 +64,27 @@ def test_waits_after_wake_ups_are_not_promised_where_they_are_unknown(tmp_path: 
 
 
 def test_lost_records_say_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "p99" not in verdict(tmp_path, capsys, "guest+overload", lost=3)
+    said = verdict(tmp_path, capsys, "guest+overload", lost=3)
+    assert "p99" not in said
+    assert UNRECORDED not in said
 
 
 def test_nothing_is_read_where_nobody_waits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "p99" not in verdict(tmp_path, capsys, "guest")
+
+
+@pytest.mark.parametrize("was", [HostKind.REAL, HostKind.SIMULATED])
+def test_a_recording_of_a_real_machine_without_waits_says_how_to_have_them(
+        was: HostKind, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    machine, frames = frames_of_machine("guest+overload", 3, columns=COLUMNS, small=True)
+
+    class NamedHost(DelegatingHost):
+        kind = was
+
+    here = replace(machine, host=NamedHost(machine.host))
+    recorder = Recorder(str(tmp_path / "run.ttj"), here, sync_seconds=0.0)
+    for frame in frames:
+        recorder.take(frame)
+    recorder.close()
+    assert main(["why", "--replay", str(tmp_path / "run.ttj")]) in {0, 6, 7}
+    assert (UNRECORDED in capsys.readouterr().out) is (was is HostKind.REAL)

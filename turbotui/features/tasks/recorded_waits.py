@@ -29,6 +29,7 @@ class CommandWaits(RecordedWaits):
                 waits = row.waits
                 if waits is None or waits.waited is None or waits.why_no_lengths is not None:
                     continue  # the rows that waited most often have lengths
+                self.recorded = True
                 self._wakeups &= waits.why_no_wakeups is None
                 self._lost |= waits.lost > 0
                 waited = replace(waits.waited, ended=_sum_of(waits.waited.lengths))

@@ -14,7 +14,7 @@ from turbotui.diagnosis.memory_meter import watch_memory
 from turbotui.diagnosis.recorded_looks import RecordedLooks
 from turbotui.diagnosis.rule_table import RULES
 from turbotui.diagnosis.verdict import Verdict
-from turbotui.diagnosis.wait_tails import RecordedWaits, ThreadNames, tail_sentence
+from turbotui.diagnosis.wait_tails import UNRECORDED, RecordedWaits, ThreadNames, tail_sentence
 from turbotui.errors import MachineError, TurbotuiError
 from turbotui.feature_list import FEATURES, part_called
 from turbotui.machine.host import HostError, HostKind
@@ -154,13 +154,16 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
     looks = RecordedLooks(journal.rows)
     waits = [tails for feature in FEATURES for tails in part_called(feature.waits, RecordedWaits, journal)]
     shortage = MachineDiagnosis(catalog, OF_WAITS, recorded=True)
+    is_real = getattr(journal.machine.host, "was", None) is HostKind.REAL  # tasks of others wait for nothing
     wall_ns, watched, readings, judged = last, 0.0, 0, False
     for readings, frame in enumerate(journal.frames(start_ns, end_ns), 1):  # noqa: B007 - counted
         judged = judged or frame.older is not None
         seen = shortage.seen = looks.at(frame)
         shortage.push(frame)
         if are_short(shortage):  # what tasks waited for is read where somebody waits: it takes ms an interval
-            seen = replace(seen, tail=next(filter(None, [tail.look(frame) for tail in waits]), seen.tail))
+            tail = next(filter(None, [tails.look(frame) for tails in waits]), seen.tail)
+            unrecorded = is_real and not tail and not any(tails.recorded for tails in waits)
+            seen = replace(seen, tail=UNRECORDED if unrecorded else tail)
         diagnosis.seen = seen
         diagnosis.push(frame)
         wall_ns, watched = frame.newer.wall_ns, watched + (frame.seconds or 0.0)
