@@ -132,10 +132,11 @@ class KindScreen(RowTableScreen[KindRow]):
             every = list(table.rows)
             by_slot = rows.newer.roster.rows
             for row in every:  # which grows: rows inside a row follow it
-                slots = rows.parts.get(row.row.key, ())
-                for slot in slots[:1] if row.identity in folded else slots:
-                    every.append(KindRow(rows, slot, by_slot[slot]))
-                    parents[by_slot[slot].identity] = row.identity
+                slots, identity = rows.parts.get(row.row.key, ()), row.identity
+                for slot in slots[:1] if identity in folded else slots:
+                    part = by_slot[slot]
+                    every.append(KindRow(rows, slot, part))
+                    parents[part.identity] = identity
             table = row_table(self.definition, rows, only=every)
         return RowContent(table, NAMING, seq, parents or None)
 

@@ -44,7 +44,7 @@ class RowDifferences:
     """
 
     __slots__ = ("_before", "_born", "_clocks", "_deltas", "_empty", "_new", "_parts", "_rates", "_rises", "_spans",
-                 "_unread", "_unsure", "missed", "newer", "older", "quantities")
+                 "_texts", "_unread", "_unsure", "missed", "newer", "older", "quantities")
 
     def __init__(self, older: RowTick | None, newer: RowTick, missed: Unavailable | None = None) -> None:
         self.older = older
@@ -65,6 +65,7 @@ class RowDifferences:
         self._deltas: dict[QuantityId, Numbers] = {}
         self._rates: dict[QuantityId, Numbers] = {}
         self._parts: dict[str, list[RowSlot]] | None = None
+        self._texts: Sequence[Sequence[str]] | None = None
 
     def _compare(self, older: RowTick, newer: RowTick) -> None:
         """Find, once for all columns, the slots that need care: those whose row was elsewhere or not there before."""
@@ -293,6 +294,14 @@ class RowDifferences:
         quantity = self.quantities[name]
         level = value * quantity.scale
         return level if quantity.behavior is Behavior.COUNTER or _bounds(quantity).admits(level) else None
+
+    @property
+    def texts(self) -> Sequence[Sequence[str]]:
+        """The columns of all texts at the end of the interval, "" where one is absent."""
+        if self._texts is None:
+            self._texts = [cast("Sequence[str]", self.newer.values[name]) for name, quantity in self.quantities.items()
+                           if quantity.form is Form.TEXT and name in self.newer.values]
+        return self._texts
 
     def text(self, name: QuantityId, slot: RowSlot) -> str | None:
         """A text of a row at the end of the interval."""

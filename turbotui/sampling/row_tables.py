@@ -9,7 +9,7 @@ from typing import TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.feature_list import FEATURES, parts_of
 from turbotui.quantities.columns import Column, ColumnId, Value
-from turbotui.quantities.row_kinds import Cost, Form, KindId, Quantity, QuantityId
+from turbotui.quantities.row_kinds import Cost, KindId, Quantity, QuantityId
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.tables import Cell, CellEvidence, RowTable
 from turbotui.quantities.traced import ReadingKind, Traced, TracedOperation, TracedReading, number_text, written
@@ -279,5 +279,5 @@ def unknown_columns(table: RowTable[KindRow]) -> tuple[str, ...]:
 
 def words_of(row: KindRow) -> str:
     """The text in which searches and filters look: name, key and all texts of a row."""
-    texts = (row.text(quantity.id) for quantity in row.differences.quantities.values() if quantity.form is Form.TEXT)
+    texts = [column[row.slot] for column in row.differences.texts]
     return " ".join(filter(None, (row.row.name, row.row.key, *texts))).lower()
