@@ -78,6 +78,13 @@ def test_times_and_longer_intervals(recorded: str, capsys: pytest.CaptureFixture
     assert "leave --machine out" in capsys.readouterr().err
 
 
+def test_a_time_of_full_resolution_alone_limits_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.ttj"
+    assert main(["record", str(path), "--machine", "guest", "-n", "2", "-i", "0.1", "--full", "2s"]) == 0
+    assert any(one.name.startswith("a.ttj.10s.") for one in tmp_path.iterdir())
+    assert any(one.name.startswith("a.ttj.60s.") for one in tmp_path.iterdir()), "as long as there is room"
+
+
 def test_the_configuration_of_a_recording_is_that_of_its_machine(recorded: str) -> None:
     machine, _live = frames_of_machine("laptop", 1, cpus=frozenset({0, 1, 12}))
     with recording.read(recorded) as journal:

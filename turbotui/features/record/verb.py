@@ -31,7 +31,7 @@ from turbotui.recording import read_machine
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.recorded_tables import known_tables
 from turbotui.recording.recorder import RecordingFile
-from turbotui.recording.rotation import Retention
+from turbotui.recording.rotation import FULL_SECONDS, Retention
 from turbotui.untrusted import one_line
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -52,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--intervals", metavar="N", type=whole, help="end after this many intervals")
     parser.add_argument("--keep", metavar="TIME", help="keep no more than the last 24h, 7d ...: every reading of the "
                         "last half hour, then one in 10 s for eight hours, then one in 60 s, in files beside FILE")
-    parser.add_argument("--full", metavar="TIME", default="30m",
-                        help="with --keep or --max-size: keep every reading for so long (default 30m)")
+    parser.add_argument("--full", metavar="TIME",
+                        help="keep every reading for so long, then fewer, as with --keep and --max-size (there 30m)")
     parser.add_argument("--max-size", metavar="SIZE", help="keep no more than 500M, 2G ... in all these files")
 
 
@@ -108,11 +108,11 @@ class _Marks:
 
 
 def _retention(arguments: argparse.Namespace) -> Retention | None:
-    if arguments.keep is None and arguments.max_size is None:
+    if arguments.keep is None and arguments.full is None and arguments.max_size is None:
         return None
     keep = float("inf") if arguments.keep is None else parse_duration(arguments.keep, "--keep")
     most = 0 if arguments.max_size is None else parse_size(arguments.max_size)
-    return Retention(keep, parse_duration(arguments.full, "--full"), most)
+    return Retention(keep, FULL_SECONDS if arguments.full is None else parse_duration(arguments.full, "--full"), most)
 
 
 def parse_size(text: str) -> int:
@@ -127,7 +127,7 @@ def parse_size(text: str) -> int:
 def _record_elsewhere(arguments: argparse.Namespace, tables: Collection[str]) -> int:
     """Record the machine of --host to a file here, which is whole up to the end of the connection."""
     for option, given in (("a command after --", arguments.command), ("--keep", arguments.keep),
-                          ("--max-size", arguments.max_size)):
+                          ("--full", arguments.full), ("--max-size", arguments.max_size)):
         if given:
             raise UsageError(f"{option} is not for --host: turbotui record there takes it")
     words = [*watching_words(arguments), *(() if arguments.intervals is None else (f"-n{arguments.intervals}",)),
