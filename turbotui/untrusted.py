@@ -175,7 +175,7 @@ def _may_hold(pattern: str, text: str) -> bool:
 def _finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [_finite(item) for item in value]
     return {key: _finite(item) for key, item in value.items()} if isinstance(value, dict) else value
 

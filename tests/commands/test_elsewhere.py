@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from bare_node import Node
 from forked import run_forked
 
+from turbotui.commands.elsewhere import SshSource
 from turbotui.feature_list import COMMANDS
 from turbotui.machine.gathered.documents import parse_gathered, removals_in
 from turbotui.machine.machine import read_machine as machine_of
@@ -21,6 +23,8 @@ from turbotui.recording import read_machine
 from turbotui.recording.framing import Record, RecordKind, framed
 from turbotui.recording.json_values import packed
 from turbotui.recording.machine_facts import header_facts, header_of
+from turbotui.remote.links import LinkError
+from turbotui.remote.ssh import SshConnector
 from turbotui.simulated import simulated_host
 
 ROOT = Path(__file__).parents[2]
@@ -164,6 +168,15 @@ def test_a_stream_goes_on_to_a_program_here(node: Node) -> None:
         assert process.stdout is not None
         assert process.stdout.read() == data
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("login", ["exec sleep 1000", "while echo Welcome; do :; done", "echo Welcome; read line"])
+def test_a_login_that_never_starts_turbotui_is_not_waited_for(node: Node, login: str) -> None:
+    node.program("ssh", login, node.folder)
+    source = SshSource(SshConnector("node7", program=node.ssh), patience=0.5)
+    with contextlib.closing(source), pytest.raises(LinkError) as caught:
+        source.read()
+    assert str(caught.value).startswith("ssh node7: nothing of turbotui came in 0 s: `ssh node7 true` has to end")
 
 
 def newer() -> bytes:

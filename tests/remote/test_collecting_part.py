@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import io
+import itertools
 import os
 import shutil
 import subprocess
 import threading
 import zipfile
 import zlib
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,7 @@ from turbotui.remote.session import RemoteSession
 from turbotui.remote.ssh import SshConnector
 from turbotui.sampling.frame import Frame
 
-OLDEST = (3, 10)
+OLDEST = (3, 9)
 MOST_COLLECTING, MOST_RECORDING = 700_000, 1_200_000
 """Bytes, so that what is imported by chance is noticed: 576,000 and 1,094,000 when this was written."""
 EVERY_MODULE = """
@@ -47,6 +49,14 @@ print(len(names), *sorted(loaded & {"textual", "rich", "plotext", "zstandard"}))
 """
 
 
+def unions_of_types(tree: ast.Module) -> Iterator[ast.expr]:
+    """Unions of types by | that are made when the program runs, and that Python 3.9 does not have."""
+    for node in ast.walk(tree):
+        kinds = node.args[1] if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass") \
+            else node.value if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias" else None
+        yield from (part for part in ast.walk(kinds) if isinstance(part, ast.BinOp)) if kinds is not None else ()
+
+
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
     return Node(tmp_path)
@@ -58,10 +68,11 @@ def files_of(archive: bytes) -> Iterator[tuple[str, str]]:
         yield from ((name, file.read(name).decode()) for name in file.namelist() if name.endswith(".py"))
 
 
-def test_a_collector_runs_on_the_oldest_python(node: Node) -> None:
-    python = next(pythons(OLDEST), "")
+@pytest.mark.parametrize("version", [OLDEST, (3, 10)])
+def test_a_collector_runs_on_old_pythons(node: Node, version: tuple[int, int]) -> None:
+    python = next(pythons(version), "")
     if not python:
-        pytest.skip("there is no Python {}.{} here".format(*OLDEST))
+        pytest.skip("there is no Python {}.{} here".format(*version))
     node.program("python3", f'exec {python} "$@"')
     frames: list[Frame] = []
     session = RemoteSession(SshConnector("node7", ["--interval", "0.1"], program=node.ssh), LinuxHost())
@@ -89,14 +100,15 @@ def test_every_module_of_it_needs_python_alone(part: ProgramPart, most: int, tmp
     archive = zlib.decompress(packed[4:])
     assert len(archive) < MOST_UNPACKED
     (tmp_path / "part.zip").write_bytes(archive)
-    for python in (str(PYTHON), *pythons(OLDEST)):
+    for python in (str(PYTHON), *pythons(OLDEST, (3, 10))):
         done = subprocess.run([python, "-ISc", EVERY_MODULE, str(tmp_path / "part.zip"),  # noqa: S603 - ours
                                Path(bootstrap.__file__).read_text()],
                               capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert done.stderr == ""
         assert done.stdout.split()[1:] == []
     for name, text in files_of(archive):
-        ast.parse(text, name, feature_version=OLDEST)
+        tree = ast.parse(text, name, feature_version=OLDEST)
+        assert not [(name, node.lineno) for node in unions_of_types(tree)], "write a tuple, or quote the alias"
     names = zipfile.ZipFile(io.BytesIO(archive)).namelist()
     assert len(names) == len(set(names))
     assert "turbotui/machine/data/intel.toml" in names
@@ -140,9 +152,9 @@ def test_an_installed_turbotui_is_preferred(node: Node) -> None:
 
 
 @pytest.mark.parametrize(("versions", "sentence"), [
-    ({"python3": "3.9.2"}, "3.10 or newer is wanted, and there is python3 3.9.2"),
-    ({"python3": "3.9.2", "python3.12": "0"}, "3.10 or newer is wanted, and there is python3 3.9.2 python3.12 0"),
-    ({}, "3.10 or newer is wanted, and there is no python3"),
+    ({"python3": "3.7.3"}, "3.9 or newer is wanted, and there is python3 3.7.3"),
+    ({"python3": "3.7.3", "python3.12": "0"}, "3.9 or newer is wanted, and there is python3 3.7.3 python3.12 0"),
+    ({}, "3.9 or newer is wanted, and there is no python3"),
 ])
 def test_a_python_that_is_too_old_is_named(node: Node, versions: dict[str, str], sentence: str) -> None:
     for name, version in versions.items():
@@ -151,7 +163,7 @@ def test_a_python_that_is_too_old_is_named(node: Node, versions: dict[str, str],
 
 
 def test_a_newer_python_beside_an_old_one_is_taken(node: Node) -> None:
-    node.program("python3", "echo 3.9.2; exit 1")
+    node.program("python3", "echo 3.7.3; exit 1")
     node.python("python3.12")
     RemoteSession(SshConnector("node7", program=node.ssh), LinuxHost()).stop()
 
@@ -210,3 +222,27 @@ def test_lines_of_a_login_before_the_stream_are_skipped(node: Node) -> None:
     node.program("ssh", f'echo Welcome to node7; for last; do :; done; exec env -i PATH={node.bin} sh -c "$last"',
                  node.folder)
     RemoteSession(SshConnector("node7", program=node.ssh), LinuxHost()).stop()
+
+
+@pytest.mark.parametrize("parts", [(), ([1, 2],), ([1, 2], "ab"), ([1], "ab"), ([1], range(2), "ab")])
+def test_newer_builtins_are_made_up_for(parts: tuple[Sequence[object], ...]) -> None:
+    parts = tuple(tuple(part) for part in parts)
+    assert [*bootstrap._strict_zip(*parts)] == [*zip(*parts, strict=False)]
+    try:
+        rows = [*zip(*parts, strict=True)]
+    except ValueError:
+        with pytest.raises(ValueError, match="shorter or longer"):
+            bootstrap._strict_zip(*parts, strict=True)
+    else:
+        assert [*bootstrap._strict_zip(*parts, strict=True)] == rows
+    for values in parts:
+        assert [*bootstrap._pairs(values)] == [*itertools.pairwise(values)]
+
+
+def test_a_place_by_key_is_made_up_for() -> None:
+    values = [(1, "b"), (2, "a"), (2, "c"), (4, "d")]
+    for at in range(6):
+        assert bootstrap._keyed_place(values, at, key=lambda value: value[0]) == bisect_right(
+            values, at, key=lambda value: value[0])
+        for low in range(5):
+            assert bootstrap._keyed_place(values, (at, "c"), low, 4) == bisect_right(values, (at, "c"), low, 4)

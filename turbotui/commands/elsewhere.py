@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -81,17 +82,24 @@ class SshSource:
     Args:
         begins: the first of them; what a login writes before them is left out.
         relays: whether what the program says beside them goes to stderr; `failure` has the reason for an early end.
+        patience: seconds until the beginning, but for those in which a program is sent; by default a collector's.
     """
 
-    def __init__(self, way: SshConnector, begins: bytes = MARKER, *, relays: bool = True) -> None:
+    def __init__(self, way: SshConnector, begins: bytes = MARKER, *, relays: bool = True,
+                 patience: float | None = None) -> None:
+        from turbotui.remote.links import FIRST_SECONDS  # noqa: PLC0415 - few runs read another machine
+
         self.name = way.name
         self._link: SshLink = way.open()
         self._begins = begins
         self._before: bytes | None = b""  # what came before the beginning; None behind it
         self._stopped = False
         self._host = way.host if relays else None
+        self._patience = FIRST_SECONDS if patience is None else patience
+        self._until = time.monotonic() + self._patience
 
     def read(self) -> bytes:
+        """Wait for more bytes; empty at the end. Raises LinkError if their beginning does not come."""
         while not self._stopped:
             data = self._link.read(_LOOK)
             if data == b"":
@@ -104,6 +112,8 @@ class SshSource:
             if data:
                 self._relay()
                 return data
+            if self._before is not None:
+                self._give_up()
         return b""
 
     def failure(self) -> str:
@@ -120,6 +130,17 @@ class SshSource:
     def remarks(self) -> Iterator[str]:
         """Yield the lines of its stderr that were not relayed."""
         return self._link.remarks()
+
+    def _give_up(self) -> None:
+        """Raise a LinkError if the beginning should have come."""
+        from turbotui.remote.links import LinkError  # noqa: PLC0415 - as above
+
+        now = time.monotonic()
+        if self._link.sending:
+            self._until = now + self._patience
+        elif now >= self._until:
+            raise LinkError(f"{self.name}: nothing of turbotui came in {self._patience:.0f} s"
+                            f": `{self.name} true` has to end, and to print nothing")
 
     def _relay(self) -> None:
         if self._host is not None:

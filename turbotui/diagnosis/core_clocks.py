@@ -75,4 +75,4 @@ def clock_ticks(frame: Frame, catalog: Catalog) -> Mapping[RowId, ClockTick]:
     rows = frame.rows(Scope.CPU)
     cells = (frame.cells(mhz, rows), frame.cells(error, rows), frame.levels(COUNT))
     return {row: ClockTick(clock, off / 100.0, count) for row, clock, off, count in zip(rows, *cells, strict=True)
-            if isinstance(clock, int | float) and isinstance(off, int | float) and count}
+            if isinstance(clock, (int, float)) and isinstance(off, (int, float)) and count}

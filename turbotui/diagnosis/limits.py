@@ -129,7 +129,7 @@ class Facts:
         """The first known of these columns, in the user's unit; "" if none is known."""
         for name in names:
             value = self.cells.get(name)
-            if isinstance(value, int | float):
+            if isinstance(value, (int, float)):
                 return self.columns[name].amount(value, unit=unit)
         return ""
 
@@ -137,7 +137,7 @@ class Facts:
         """The first known number of these columns."""
         for name in names:
             value = self.cells.get(name)
-            if isinstance(value, int | float):
+            if isinstance(value, (int, float)):
                 return value
         return None
 
@@ -278,7 +278,7 @@ def _inferred(facts: Facts) -> Iterable[Hold]:
 def prefers_less(facts: Facts) -> tuple[ColumnId, str] | None:
     """The setting by which the kernel asks for less than the highest clock, and its value; None if there is none."""
     epp = facts.cells.get("EPP")
-    if (isinstance(epp, str) and epp in _ASKS_FOR_LESS) or (isinstance(epp, int | float) and epp >= _EPP_SAVES):
+    if (isinstance(epp, str) and epp in _ASKS_FOR_LESS) or (isinstance(epp, (int, float)) and epp >= _EPP_SAVES):
         return "EPP", str(epp)
     # cpufreq.rst: pstate drivers have a preference in active mode only, and it decides there; "powersave" is then the
     # normal governor

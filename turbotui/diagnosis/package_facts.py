@@ -118,7 +118,7 @@ class _Levels:
         cells = self.frame.cells(column, self.frame.rows(Scope.CPU))
         if set(map(type, cells)) <= _NUMBERS:  # nearly always
             return cast("Sequence[float | None]", cells)
-        return [value if isinstance(value, int | float) else None for value in cells]
+        return [value if isinstance(value, (int, float)) else None for value in cells]
 
 
 def _greatest(numbers: Sequence[float | None]) -> float | None:

@@ -255,7 +255,7 @@ class JudgedFrame:
         for name in names:
             column = self.catalog.get(name)
             value = None if column is None else self.frame.cell(column, row)
-            if isinstance(value, int | float):
+            if isinstance(value, (int, float)):
                 return value
         return None
 
@@ -297,7 +297,7 @@ class JudgedFrame:
         cells = self.frame.cells(column, rows)
         if set(map(type, cells)) <= _NUMBERS:  # the usual case: a thousand rows are not checked one by one
             return dict(zip(rows, cast("Sequence[float]", cells), strict=True))
-        return {row: cell for row, cell in zip(rows, cells, strict=True) if isinstance(cell, int | float)}
+        return {row: cell for row, cell in zip(rows, cells, strict=True) if isinstance(cell, (int, float))}
 
     def texts(self, name: ColumnId) -> Mapping[RowId, str]:
         """The words of a column by CPU, as far as known."""

@@ -41,7 +41,7 @@ class KnownConstant:
     origin: str
 
 
-Constant: TypeAlias = KnownConstant | Unavailable
+Constant: TypeAlias = "KnownConstant | Unavailable"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from enum import IntEnum, IntFlag
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.untrusted import decoded, one_line
@@ -191,8 +191,8 @@ class CounterReopened:
     time: int
 
 
-Record = (Sample | LastCounts | Lost | Misnumbered | ThreadNamed | Forked | Exited | Switched | Throttled
-          | OtherRecord | CounterReopened)
+Record: TypeAlias = ("Sample | LastCounts | Lost | Misnumbered | ThreadNamed | Forked | Exited | Switched | Throttled "
+                     "| OtherRecord | CounterReopened")
 
 
 def parse_reading(data: bytes, read_format: int, start: int = 0) -> tuple[GroupReading, int]:
@@ -260,27 +260,23 @@ def _other(kind: int, misc: int, data: bytes, read_format: int) -> Record:
     if len(data) < HEADER.size + TRAILER.size:
         raise RecordError(f"a record of {len(data)} bytes has no room for its trailer")
     trailer_pid, trailer_tid, time, _cpu, _reserved, event = TRAILER.unpack_from(data, len(data) - TRAILER.size)
-    match kind:
-        case RecordType.READ:
-            pid, tid = _PAIR.unpack_from(data, 8)
-            reading, end = parse_reading(data, read_format, 16)
-            if end + TRAILER.size != len(data) or (pid, tid) != (trailer_pid, trailer_tid):
-                raise RecordError(f"the last counts of thread {tid} end at {end} of {len(data)} bytes, and name "
-                                  f"{trailer_tid}")
-            return LastCounts(event, pid, tid, time, reading)
-        case RecordType.LOST:
-            return Lost(WORD.unpack_from(data, 16)[0], time)
-        case RecordType.LOST_SAMPLES:
-            return Lost(WORD.unpack_from(data, 8)[0], time)
-        case RecordType.COMM:
-            owner, thread = _PAIR.unpack_from(data, 8)
-            name = one_line(decoded(data[16 : len(data) - 32].partition(b"\0")[0]))
-            return ThreadNamed(owner, thread, name, time, bool(misc & _EXEC), event)
-        case RecordType.FORK | RecordType.EXIT:
-            return life(LIFE.unpack(data))
-        case RecordType.SWITCH:
-            return switched(SWITCH.unpack(data))
-        case RecordType.THROTTLE | RecordType.UNTHROTTLE:
-            return Throttled(kind == RecordType.THROTTLE, time)
-        case _:
-            return OtherRecord(kind, time)
+    if kind == RecordType.READ:
+        pid, tid = _PAIR.unpack_from(data, 8)
+        reading, end = parse_reading(data, read_format, 16)
+        if end + TRAILER.size != len(data) or (pid, tid) != (trailer_pid, trailer_tid):
+            raise RecordError(f"the last counts of thread {tid} end at {end} of {len(data)} bytes, and name "
+                              f"{trailer_tid}")
+        return LastCounts(event, pid, tid, time, reading)
+    if kind in (RecordType.LOST, RecordType.LOST_SAMPLES):
+        return Lost(WORD.unpack_from(data, 16 if kind == RecordType.LOST else 8)[0], time)
+    if kind == RecordType.COMM:
+        owner, thread = _PAIR.unpack_from(data, 8)
+        name = one_line(decoded(data[16 : len(data) - 32].partition(b"\0")[0]))
+        return ThreadNamed(owner, thread, name, time, bool(misc & _EXEC), event)
+    if kind in (RecordType.FORK, RecordType.EXIT):
+        return life(LIFE.unpack(data))
+    if kind == RecordType.SWITCH:
+        return switched(SWITCH.unpack(data))
+    if kind in (RecordType.THROTTLE, RecordType.UNTHROTTLE):
+        return Throttled(kind == RecordType.THROTTLE, time)
+    return OtherRecord(kind, time)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError, UsageError
@@ -25,6 +25,8 @@ from turbotui.quantities.scope import RowId, Scope
 
 Key: TypeAlias = tuple[int, ...]
 """The key of a `RowId`."""
+_LABELS: Final = {Scope.CPU: "cpu", Scope.CORE: "core", Scope.MODULE: "module", Scope.L3: "l3", Scope.DIE: "die",
+                  Scope.NODE: "node", Scope.PACKAGE: "package"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,43 +45,20 @@ class CpuPlace:
 
     def label(self, scope: Scope) -> int:
         """Return sysfs's id of the instance of `scope` that contains this CPU; -1 if none, and for SYSTEM."""
-        match scope:
-            case Scope.CPU:
-                return self.cpu
-            case Scope.CORE:
-                return self.core
-            case Scope.MODULE:
-                return self.module
-            case Scope.L3:
-                return self.l3
-            case Scope.DIE:
-                return self.die
-            case Scope.NODE:
-                return self.node
-            case Scope.PACKAGE:
-                return self.package
-            case Scope.SYSTEM:
-                return -1
+        if scope is Scope.SYSTEM:
+            return -1
+        label: int = getattr(self, _LABELS[scope])
+        return label
 
     def key(self, scope: Scope) -> Key:
         """Return the row key by ids alone; the module's docstring has the layout of each scope."""
-        match scope:
-            case Scope.CPU:
-                return (self.cpu,)
-            case Scope.CORE:
-                return (self.package, self.die, self.core)
-            case Scope.MODULE:
-                return (self.package, self.die, self.module)
-            case Scope.L3:
-                return (self.package, self.die, self.l3)
-            case Scope.DIE:
-                return (self.package, self.die)
-            case Scope.NODE:
-                return (self.node,)
-            case Scope.PACKAGE:
-                return (self.package,)
-            case Scope.SYSTEM:
-                return ()
+        if scope is Scope.SYSTEM:
+            return ()
+        if scope in (Scope.CORE, Scope.MODULE, Scope.L3):
+            return (self.package, self.die, self.label(scope))
+        if scope is Scope.DIE:
+            return (self.package, self.die)
+        return (self.label(scope),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class Classification:
     names: Mapping[int, str] | None = None
 
 
-Classifier: TypeAlias = Callable[[CoreTypeInputs], Classification | None]
+Classifier: TypeAlias = "Callable[[CoreTypeInputs], Classification | None]"
 
 
 def core_pmus(inputs: CoreTypeInputs) -> Classification | None:
@@ -334,11 +334,10 @@ class CoreKinds:
 
     def sentence(self) -> str:
         """Describe the core types: "cores of 2 kinds: P (CPUs 0-11), E (CPUs 12-19), by CPUID 0x1a"."""
-        match self.answer:
-            case KindsAnswer.ONE:
-                return "all cores are of one kind" + (f", by {self.by}" if self.by else "")
-            case KindsAnswer.UNKNOWN:
-                return "whether all cores are of one kind is unknown: nothing that can be read here says so"
+        if self.answer is KindsAnswer.ONE:
+            return "all cores are of one kind" + (f", by {self.by}" if self.by else "")
+        if self.answer is KindsAnswer.UNKNOWN:
+            return "whether all cores are of one kind is unknown: nothing that can be read here says so"
         kinds = sorted(set(self.of.values()), key=type_rank)
         each = (f"{kind} (CPUs {format_cpulist(cpu for cpu, own in self.of.items() if own == kind)})" for kind in kinds)
         return f"cores of several kinds: {', '.join(each)}, by {self.by}"

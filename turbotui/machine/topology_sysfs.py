@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
@@ -25,7 +26,7 @@ UNSAID = -1
 _NO_IDS = frozenset({0xFFFF, 0xFFFFFFFF})
 """BAD_APICID and -1 as the unsigned types of several architectures print them (x86 cluster_id 65535)."""
 
-Mask = frozenset[int] | None
+Mask: TypeAlias = "frozenset[int] | None"
 
 _CPU_MAP = "/proc/device-tree/cpus/cpu-map"
 _CORE_MASKS = ("core_cpus_list", "thread_siblings_list", "core_cpus", "thread_siblings")

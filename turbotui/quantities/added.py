@@ -88,7 +88,7 @@ class TelemetryAt:
         return f"PMT {region} offset {self.offset} bits {self.msb}:{self.lsb}"
 
 
-Place: TypeAlias = RegisterAt | FileAt | EventAt | TelemetryAt
+Place: TypeAlias = "RegisterAt | FileAt | EventAt | TelemetryAt"
 
 
 @dataclass(frozen=True, slots=True)

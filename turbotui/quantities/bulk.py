@@ -34,14 +34,14 @@ class BulkNumbers:
     def _joined(self, operation: _Binary, other: object) -> BulkNumbers:
         if isinstance(other, BulkNumbers):
             return BulkNumbers(list(map(operation, self.items, other.items)))
-        if isinstance(other, int | float):
+        if isinstance(other, (int, float)):
             return BulkNumbers([operation(item, other) for item in self.items])
         raise RowsDifferError
 
     def _decided(self, relation: Callable[[float, float], bool], other: object) -> bool:
         if isinstance(other, BulkNumbers):
             answers = list(map(relation, self.items, other.items))
-        elif isinstance(other, int | float):
+        elif isinstance(other, (int, float)):
             answers = [relation(item, other) for item in self.items]
         else:
             raise RowsDifferError
@@ -54,17 +54,17 @@ class BulkNumbers:
         return self._joined(sub, other)
 
     def __mul__(self, other: object) -> BulkNumbers:
-        if isinstance(other, int | float):
+        if isinstance(other, (int, float)):
             return BulkNumbers([item * other for item in self.items])
         return self._joined(mul, other)
 
     def __truediv__(self, other: object) -> BulkNumbers:
-        if isinstance(other, int | float):
+        if isinstance(other, (int, float)):
             return BulkNumbers([item / other for item in self.items])
         return self._joined(truediv, other)
 
     def __radd__(self, other: object) -> BulkNumbers:
-        if not isinstance(other, int | float) or other == 0:
+        if not isinstance(other, (int, float)) or other == 0:
             raise RowsDifferError  # from Python 3.12 on, sum() rounds differently from adding one by one
         return BulkNumbers([other + item for item in self.items])
 
@@ -78,7 +78,7 @@ class BulkNumbers:
         return self._reversed(truediv, other)
 
     def _reversed(self, operation: _Binary, other: object) -> BulkNumbers:
-        if not isinstance(other, int | float):
+        if not isinstance(other, (int, float)):
             raise RowsDifferError
         return BulkNumbers([operation(other, item) for item in self.items])
 

@@ -18,7 +18,7 @@ from turbotui.untrusted import one_line
 ColumnId: TypeAlias = str
 """Equal to turbostat's column name where turbostat has the column."""
 
-Value: TypeAlias = float | int | str | None
+Value: TypeAlias = "float | int | str | None"
 """A computed value in the column's display unit; None is unknown, and `Frame.why` says why."""
 
 R = TypeVar("R")
@@ -105,7 +105,7 @@ class Thresholds:
     low: bool = False
 
 
-End: TypeAlias = float | ColumnId
+End: TypeAlias = "float | ColumnId"
 """An end of a scale: a number in the display unit, or a column of the same table whose value is the end."""
 
 
@@ -125,7 +125,7 @@ class Scale:
     def _first(self, ends: tuple[End, ...], find: Callable[[ColumnId], Value]) -> float | None:
         for end in ends:
             value = find(end) if isinstance(end, str) else end
-            if isinstance(value, int | float) and value <= self.most:
+            if isinstance(value, (int, float)) and value <= self.most:
                 return float(value)
         return None
 
@@ -184,7 +184,7 @@ _SMALL: Final = 0.1
 
 
 def _checked(value: Value) -> Value:
-    if value is None or isinstance(value, float | int | str):
+    if value is None or isinstance(value, (float, int, str)):
         return value
     raise TypeError(f"a value is {type(value).__name__}")
 
@@ -252,7 +252,7 @@ class Column(Generic[R]):
 
     def as_shown(self, value: Value) -> Value:
         """A value in the unit in which the screen shows it."""
-        if self.shown is None or not isinstance(value, int | float):
+        if self.shown is None or not isinstance(value, (int, float)):
             return value
         return self.shown.of(value)
 

@@ -31,5 +31,5 @@ class CountedUnits:
     settings: tuple[tuple[str, int], ...] = ()  # values of filter fields
 
 
-Definition: TypeAlias = AddedCounter | CountedEvents | CountedUnits | SpyPlan
+Definition: TypeAlias = "AddedCounter | CountedEvents | CountedUnits | SpyPlan"
 """What a source counts for a user's request."""

@@ -104,7 +104,7 @@ class Comparison(Generic[C]):
         texts = [value for value in values.values() if isinstance(value, str)]
         if texts or isinstance(self.right, str):
             return self._same_text(values)
-        numbers = {name: float(value) for name, value in values.items() if not isinstance(value, str | None)}
+        numbers = {name: float(value) for name, value in values.items() if not isinstance(value, (str, type(None)))}
         left, right = self.left.evaluate(numbers), self.right.evaluate(numbers)
         if left is None or right is None:
             return False
@@ -260,15 +260,15 @@ class _Reader(Generic[C]):
         self.columns: dict[str, C] = {}
 
     def condition(self, node: ast.expr) -> Condition[C]:
-        match node:
-            case ast.BoolOp(kind, parts):
-                return JoinedConditions(tuple(self.condition(part) for part in parts), every=isinstance(kind, ast.And))
-            case ast.UnaryOp(ast.Not(), part):
-                return JoinedConditions((self.condition(part),), turned=True)
-            case ast.Compare(left, signs, rights):
-                sides = [left, *rights]
-                return JoinedConditions(tuple(self._comparison(sides[at], sides[at + 1], _PYTHON.get(type(sign), ""))
-                                              for at, sign in enumerate(signs)))
+        if isinstance(node, ast.BoolOp):
+            return JoinedConditions(tuple(self.condition(part) for part in node.values),
+                                    every=isinstance(node.op, ast.And))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return JoinedConditions((self.condition(node.operand),), turned=True)
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            return JoinedConditions(tuple(self._comparison(sides[at], sides[at + 1], _PYTHON.get(type(sign), ""))
+                                          for at, sign in enumerate(node.ops)))
         token = token_of(self._tokens, node)
         if token is None:
             raise FilterError("a comparison is missing, such as > 0")

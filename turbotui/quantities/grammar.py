@@ -144,39 +144,46 @@ def arithmetic_steps(text: str, tokens: Sequence[Token], tree: ast.expr, *, choi
         if isinstance(node, Step):
             steps.append(node)
             continue
-        match node:
-            case ast.BinOp(left, operator, right) if type(operator) in _BINARY:
-                todo += [Step(_BINARY[type(operator)]), right, left]
-            case ast.UnaryOp(ast.USub(), operand):
-                todo += [Step("negative", count=1), operand]
-            case ast.UnaryOp(ast.UAdd(), operand):
-                todo.append(operand)
-            case ast.Call(ast.Name(function), [_, *_] as given, []) if function in FUNCTIONS and _plain(given):
-                todo += [Step(function, count=len(given)), *reversed(given)]
-            case _ if choices and (chosen := _choice(node)) is not None:
-                step, operands = chosen
-                todo += [step, *reversed(operands)]
-            case _:
-                steps.append(_operand(text, tokens, node, choices=choices))
+        called = _called(node)
+        if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+            todo += [Step(_BINARY[type(node.op)]), node.right, node.left]
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            todo += [Step("negative", count=1), node.operand]
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd):
+            todo.append(node.operand)
+        elif called is not None and called[1] and called[0] in FUNCTIONS:
+            function, given = called
+            todo += [Step(function, count=len(given)), *reversed(given)]
+        elif choices and (chosen := _choice(node)) is not None:
+            step, operands = chosen
+            todo += [step, *reversed(operands)]
+        else:
+            steps.append(_operand(text, tokens, node, choices=choices))
     return tuple(steps)
 
 
 def _choice(node: ast.expr) -> tuple[Step, Sequence[ast.expr]] | None:
     """A deciding step with its operands; None for any other node."""
-    match node:
-        case ast.BinOp(left, ast.Mod(), right):
-            return Step("%"), (left, right)
-        case ast.Compare(left, [sign], [right]) if type(sign) in _COMPARED:
-            return Step(_COMPARED[type(sign)]), (left, right)
-        case ast.BoolOp(joined, parts):
-            return Step("and" if isinstance(joined, ast.And) else "or", count=len(parts)), parts
-        case ast.UnaryOp(ast.Not(), operand):
-            return Step("not", count=1), (operand,)
-        case ast.IfExp(condition, value, otherwise):
-            return Step("if", count=3), (value, condition, otherwise)
-        case ast.Call(ast.Name(function), given, []) if function == RATIO and len(given) == _RATIO_PARTS \
-                and _plain(given):
-            return Step(RATIO), given
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        return Step("%"), (node.left, node.right)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARED:
+        return Step(_COMPARED[type(node.ops[0])]), (node.left, *node.comparators)
+    if isinstance(node, ast.BoolOp):
+        return Step("and" if isinstance(node.op, ast.And) else "or", count=len(node.values)), node.values
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return Step("not", count=1), (node.operand,)
+    if isinstance(node, ast.IfExp):
+        return Step("if", count=3), (node.body, node.test, node.orelse)
+    called = _called(node)
+    if called is not None and called[0] == RATIO and len(called[1]) == _RATIO_PARTS:
+        return Step(RATIO), called[1]
+    return None
+
+
+def _called(node: ast.expr) -> tuple[str, Sequence[ast.expr]] | None:
+    """The name and the values of a call that names no parameters; None for any other node."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords and _plain(node.args):
+        return node.func.id, node.args
     return None
 
 

@@ -57,7 +57,7 @@ def whole(value: object) -> int:
 
 def number(value: object) -> float:
     """A finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise WrongKindError("a number")
     return float(value)
 

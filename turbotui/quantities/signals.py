@@ -22,7 +22,7 @@ STEP_BACK = 1 << 63
 """The increase of a 64-bit counter from which it counts as a step back: no counter advances so far in an interval, but
 one that falls below its reference value does (perf's count of MPERF after a reset of the register)."""
 
-Raw: TypeAlias = int | str | None
+Raw: TypeAlias = "int | str | None"
 """A raw reading: an integer, a text (governor, driver), or None if this instance could not be read."""
 
 

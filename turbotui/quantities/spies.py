@@ -212,7 +212,7 @@ def _event(value: object) -> str:
 
 def _cpus(value: object) -> str:
     """The text of `on`; a lone number is a CPU."""
-    if isinstance(value, bool) or not isinstance(value, int | str):
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise WrongKindError('a text, such as "0-3" or "package 0"')
     return str(value)
 

@@ -6,11 +6,11 @@ The formula that people read, the formula with an interval's numbers and the com
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import reduce
-from operator import add
-from typing import Self, TypeAlias, cast
+from operator import add, mul, sub, truediv
+from typing import Final, Self, TypeAlias, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.bulk import BulkNumbers
@@ -52,7 +52,7 @@ class TracedOperation:
     parts: tuple[Term, ...]
 
 
-Term: TypeAlias = TracedReading | Number | TracedOperation
+Term: TypeAlias = "TracedReading | Number | TracedOperation"
 
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2}
 _ATOM = 3
@@ -97,6 +97,10 @@ def number_text(value: float) -> str:
     return f"{value:.12g}".replace("e-0", "e-")
 
 
+_BY_SIGN: Final[Mapping[str, Callable[[float, float], float]]] = {
+    "+": add, "-": sub, "*": mul, "/": truediv}
+
+
 def evaluated(term: Term, reading: Callable[[TracedReading], float]) -> float:
     """The value of a term over the given readings. Raises ZeroDivisionError if a divisor is zero."""
     if isinstance(term, TracedReading):
@@ -104,21 +108,11 @@ def evaluated(term: Term, reading: Callable[[TracedReading], float]) -> float:
     if isinstance(term, Number):
         return term.value
     parts = [evaluated(part, reading) for part in term.parts]
-    match term.sign:
-        case "+":
-            return parts[0] + parts[1]
-        case "-":
-            return parts[0] - parts[1]
-        case "*":
-            return parts[0] * parts[1]
-        case "/":
-            return parts[0] / parts[1]
-        case "max" | "min" as name:
-            return max(parts) if name == "max" else min(parts)
-        case "trunc":
-            return float(math.trunc(parts[0]))
-        case _:
-            return float(round(parts[0]))
+    if term.sign in _BY_SIGN:
+        return _BY_SIGN[term.sign](*parts)
+    if term.sign in ("max", "min"):
+        return max(parts) if term.sign == "max" else min(parts)
+    return float(math.trunc(parts[0]) if term.sign == "trunc" else round(parts[0]))
 
 
 def readings_of(term: Term) -> tuple[TracedReading, ...]:

@@ -26,7 +26,7 @@ from turbotui.recording.framing import DamagedError
 from turbotui.recording.lanes import MASK, SIZE, Lanes, lanes_of
 from turbotui.untrusted import json_text
 
-Cell: TypeAlias = int | str | float | None
+Cell: TypeAlias = "int | str | float | None"
 
 Counts: TypeAlias = tuple[int, int, int, int, int, int]
 """Number of the tick, span, busy, overruns, late answers, frames behind."""

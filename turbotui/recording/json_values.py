@@ -171,7 +171,7 @@ class JsonValue:
         return self.value
 
     def _wrong(self, kind: str) -> DamagedError:
-        shown = type(self.value).__name__ if isinstance(self.value, dict | list) else f"{str(self.value)[:40]!r}"
+        shown = type(self.value).__name__ if isinstance(self.value, (dict, list)) else f"{str(self.value)[:40]!r}"
         return DamagedError(f"{self.where} of the recording is no {kind}: {shown}")
 
 

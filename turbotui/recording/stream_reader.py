@@ -49,7 +49,7 @@ _MOST_DAMAGED: Final = 256  # damaged layouts that are remembered: a stream may 
 _MOST_OF_EVENT: Final = 64  # values of an event or a gap, which have 10
 _MOST_OF_HEADER: Final = 1 << 14  # likewise; that of 1,024 CPUs has 200
 
-Item: TypeAlias = RecordedTick | Gap | Event | Missing | KeptAnswers
+Item: TypeAlias = "RecordedTick | Gap | Event | Missing | KeptAnswers"
 
 
 class KnownLayouts:

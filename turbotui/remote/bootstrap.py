@@ -4,14 +4,20 @@ The text of this module goes there as an argument of `python3 -c`, through a log
 exclamation mark, which csh(1) reads even in quotes, and no backslash, which fish(1) does.
 """
 
+import bisect
+import builtins
+import dataclasses
 import datetime as dt
 import importlib
+import inspect
+import itertools
 import os
 import sys
 import typing
 import zlib
 
 READY = b"[there is no turbotui here: send its collecting part]"
+PLACE, ROWS = bisect.bisect_right, zip  # as this Python has them
 MOST_BYTES = 1 << 23  # of the packed archive
 MOST_UNPACKED = 1 << 25
 
@@ -49,11 +55,40 @@ def _taken(size: int) -> bytes:
 
 
 def _add_newer_names() -> None:
-    """Give Python 3.10 the names of 3.11 that the archive imports; those of `typing` are for checkers of types."""
+    """Give Python 3.9 and 3.10 what the archive uses of 3.11; the names of `typing` are for checkers of types."""
     for module, name, value in (
         (dt, "UTC", dt.timezone.utc),  # noqa: UP017 - not there
         (typing, "Self", typing.Any),
+        (typing, "TypeAlias", typing.Any),
+        (typing, "ParamSpec", typing.TypeVar),
         (typing, "dataclass_transform", lambda **_words: lambda function: function),
+        (inspect, "get_annotations", lambda cls: vars(cls).get("__annotations__", {})),
+        (itertools, "pairwise", _pairs),
     ):
         if not hasattr(module, name):
             setattr(module, name, value)
+    if not hasattr(dataclasses.Field, "kw_only"):  # Python 3.9
+        builtins.__dict__["zip"], bisect.__dict__["bisect_right"] = _strict_zip, _keyed_place
+        dataclasses.__dict__["Field"] = type("Field", (dataclasses.Field,), {"kw_only": dataclasses.MISSING})
+
+
+def _pairs(values: typing.Iterable[typing.Any]) -> typing.Any:
+    """`itertools.pairwise`."""
+    these, next_ones = itertools.tee(values)
+    return ROWS(these, itertools.islice(next_ones, 1, None))
+
+
+def _keyed_place(values: typing.Any, value: typing.Any, low: int = 0, high: typing.Any = None, *,
+                 key: typing.Any = None) -> int:
+    """`bisect.bisect_right` with `key`."""
+    return PLACE(values if key is None else [*map(key, values)], value, low, len(values) if high is None else high)
+
+
+def _strict_zip(*parts: typing.Any, strict: bool = False) -> typing.Any:
+    """`zip` with `strict`."""
+    if not strict:
+        return ROWS(*parts)
+    rows = [*itertools.zip_longest(*parts, fillvalue=_strict_zip)]
+    if any(value is _strict_zip for value in itertools.chain(*rows[-1:])):
+        raise ValueError("zip() argument is shorter or longer than another one")
+    return iter(rows)

@@ -15,6 +15,8 @@ from turbotui.untrusted import original
 PIECE: Final = 1 << 16
 """Maximum number of bytes of a read."""
 CONNECT_SECONDS: Final = 5.0
+FIRST_SECONDS: Final = 20.0
+"""Seconds for the first reading: a new connection, and the start of a collector on a loaded machine."""
 
 
 class LinkError(TurbotuiError):
@@ -162,6 +164,6 @@ class SocketConnector:
             return f"nobody listens at {self.name}: the collector was killed, or it is no collector's socket"
         if error.errno in (errno.EACCES, errno.EPERM):
             return f"this user may not use {self.name}: ask for the group of its collector (turbotui collect --group)"
-        if isinstance(error, TimeoutError | BlockingIOError):  # the latter: too many others wait for an answer
+        if isinstance(error, (TimeoutError, BlockingIOError)):  # the latter: too many others wait for an answer
             return f"the collector behind {self.name} does not answer"
         return f"{self.name} cannot be used: {error.strerror or error}"

@@ -27,7 +27,7 @@ from turbotui.recording.recorded_host import KeptAnswers, RecordedHost
 from turbotui.recording.recorded_source import recorded_catalog
 from turbotui.recording.stream_writer import Gap
 from turbotui.remote.incoming import Arrival, Incoming, Received
-from turbotui.remote.links import Connector, Link, LinkError
+from turbotui.remote.links import FIRST_SECONDS, Connector, Link, LinkError
 from turbotui.remote.requests import MOMENTS, SCREEN, request_line, rows_word
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.fixed_columns import FixedColumns
@@ -69,8 +69,6 @@ class RemoteHost(RecordedHost):
         return HostError(super()._refusal(what, usual).errno or usual, f"{what} (of {self._machine}, by a collector)")
 
 
-FIRST_SECONDS: Final = 20.0
-"""Seconds for the first reading: a new connection, and the start of a collector on a loaded machine."""
 _LISTEN: Final = 0.25
 """Seconds between two checks of the listening thread for a stop."""
 _SHORTEST_PAUSE: Final = 1.0

@@ -55,12 +55,12 @@ _SUDO_FAILURES: Final = (
     (r"sudo:.*not found", "there is no sudo on {host}: leave out --sudo"),
 )
 
-_OLDEST: Final = (3, 10)  # for what is sent: `bootstrap` makes up for what it lacks
+_OLDEST: Final = (3, 9)  # for what is sent: `bootstrap` makes up for what it lacks
 _WANTED: Final = ".".join(map(str, _OLDEST))
 _VERSION: Final = f"import sys; print(sys.version.split()[0]); sys.exit(sys.version_info < {_OLDEST})"
 _THERE: Final = " ".join((
     'command -v turbotui >/dev/null 2>&1 && exec turbotui "$@";',
-    *(f"for p in python3 {' '.join(f'python3.{minor}' for minor in range(14, 9, -1))}; do",
+    *(f"for p in python3 {' '.join(f'python3.{minor}' for minor in range(14, 8, -1))}; do",
       f"v=$($p -ISc '{_VERSION}' 2>/dev/null) && exec $p -ISc \"$0\" \"$@\";",
       'test -n "$v" && has="$has $p $v"; done;'),
     f'echo "turbotui: Python {_WANTED} or newer is wanted, and there is${{has:- no python3}}" >&2;',
@@ -119,6 +119,11 @@ class SshLink:
         self._collector = None
         self.ask((collector() if asked else b"") + self._requests)
         return before + after or (None if asked else b"")
+
+    @property
+    def sending(self) -> bool:
+        """Whether bytes wait for the connection, which may be slow."""
+        return self._outbox.full
 
     def ask(self, request: bytes) -> None:
         if self._collector is not None:

@@ -18,7 +18,7 @@ from turbotui.quantities.signals import STEP_BACK, Raw, Reduce
 
 W = TypeVar("W", bound=Raw)
 
-Numbers: TypeAlias = Sequence[float | None]
+Numbers: TypeAlias = "Sequence[float | None]"
 """One number per instance, None where unknown."""
 
 PACKED: Final = 64

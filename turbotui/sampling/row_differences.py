@@ -326,7 +326,7 @@ class RowDifferences:
             return Unavailable(Reason.NOT_READ, f"{name} was not read for this interval")
         if quantity.behavior is not Behavior.COUNTER:
             raw = self.raw(name, slot)
-            if isinstance(raw, int | float) and self.level(name, slot) is None:
+            if isinstance(raw, (int, float)) and self.level(name, slot) is None:
                 return Unavailable(Reason.OUT_OF_RANGE, f"{self._origin(quantity, row)}: "
                                    f"{raw * quantity.scale:,.10g} {quantity.unit.value}: {_bounds(quantity).because}")
             return None

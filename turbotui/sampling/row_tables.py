@@ -257,7 +257,7 @@ def _tree(rows: Sequence[KindRow]) -> list[KindRow]:
 
 
 def _number(value: Value) -> float:
-    return value if isinstance(value, int | float) else -1.0
+    return value if isinstance(value, (int, float)) else -1.0
 
 
 def omitted_rows(differences: RowDifferences) -> str:

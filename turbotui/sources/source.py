@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
@@ -73,7 +73,7 @@ class Incomplete(Protocol):
         """Try once to open and read what is missing. Raises HostError if no descriptor is left."""
 
 
-Capture = Sequence[bytes | None]
+Capture: TypeAlias = "Sequence[bytes | None]"
 """What each counter group of a reader gave, as it came from the kernel; None where the kernel refused."""
 
 

@@ -119,7 +119,7 @@ class FrameLevels:
 
     def share(self, frame: Frame, column: CounterColumn, row: RowId, value: Value) -> float | None:
         """The position of a row's value in its scale, 0 to 1; None if the scale is unknown."""
-        if column.scale is None or not isinstance(value, int | float):
+        if column.scale is None or not isinstance(value, (int, float)):
             return None
         ends = self.ends(frame, column, row)
         return None if ends is None else max(0.0, min(1.0, (value - ends[0]) / (ends[1] - ends[0])))
@@ -130,7 +130,8 @@ class FrameLevels:
         if column.scale is None:
             return (StyleRole.PLAIN,) * len(rows)
         self._renew(frame)
-        likes, known, roles = self._likes, dict[RowId, Ends | None](), list[StyleRole]()
+        likes, roles = self._likes, list[StyleRole]()
+        known: dict[RowId, Ends | None] = {}
         for row, value in zip(rows, values, strict=True):
             like = likes.get(row) or self._like(row)
             ends = known[like] if like in known else known.setdefault(like, self.ends(frame, column, row))
@@ -167,7 +168,7 @@ class FrameLevels:
         likes = self._inside.get(row)
         if likes is None:  # once per topology: a thousand CPUs are of few kinds
             likes = self._inside[row] = tuple({self._like(cpu_row(cpu)): None for cpu in instance.cpus})
-        return max((each for like in likes if isinstance(each := frame.cell(column, like), int | float)), default=None)
+        return max((each for like in likes if isinstance(each := frame.cell(column, like), (int, float))), default=None)
 
     def _renew(self, frame: Frame) -> None:
         if frame.topology is not self._topology:

@@ -168,7 +168,7 @@ def fast_numbers(column: Column[Any], values: Sequence[Value], width: int) -> Se
     try:
         return [text if len(text := shape % value) == outer else None for value in values]
     except TypeError:  # None, or a text
-        return [text if isinstance(value, int | float) and len(text := shape % value) == outer else None
+        return [text if isinstance(value, (int, float)) and len(text := shape % value) == outer else None
                 for value in values]
 
 

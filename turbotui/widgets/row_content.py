@@ -200,7 +200,7 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def _level(self, content: RowContent[R], row: Hashable, column: Column[R], value: Value) -> StyleRole:
         """The colour level of a value; plain if unknown, and for a difference."""
-        if column.scale is None or self.view.mark is not None or not isinstance(value, int | float):
+        if column.scale is None or self.view.mark is not None or not isinstance(value, (int, float)):
             return StyleRole.PLAIN
         ends = column.scale.ends(lambda name: content.value_of(name, row))
         return StyleRole.PLAIN if ends is None else cell_role_of((value - ends[0]) / (ends[1] - ends[0]))

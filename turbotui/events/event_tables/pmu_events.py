@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import partial
+from typing import TypeAlias
 
 from turbotui.events.event_tables.cpuid import ARCHITECTURES, cpuid_of, matches
 from turbotui.events.event_tables.errors import VendorTablesError, folder_fault, no_row, unusable
@@ -29,7 +30,7 @@ _NAMES = {"EventName", "MetricName", "ArchStdEvent"}
 """Keys that mark a row as an event or a metric; the rows of a counter.json, which count counters, have none."""
 _WAYS_DOWN = ("", "{arch}", "arch/{arch}", "pmu-events/arch/{arch}", "tools/perf/pmu-events/arch/{arch}")
 
-_Found = tuple[JsonRow, JsonRow | None, str]
+_Found: TypeAlias = "tuple[JsonRow, JsonRow | None, str]"
 """A row, the standard event that it refers to, and the topic of its file."""
 
 
@@ -218,7 +219,7 @@ def row_of(row: object, path: str) -> JsonRow:
     Raises:
         VendorTablesError: `found` is no such object.
     """
-    if not isinstance(row, dict) or not all(isinstance(value, str | int | float) for value in row.values()):
+    if not isinstance(row, dict) or not all(isinstance(value, (str, int, float)) for value in row.values()):
         name = row.get("EventName") or row.get("MetricName") if isinstance(row, dict) else ""
         which = f" ({one_line(name)})" if isinstance(name, str) and name else ""
         raise unusable(path, f"holds something else than objects with texts and numbers{which}")

@@ -98,19 +98,17 @@ def fold(expression: MetricExpression, machine: MetricConstants) -> Folded:
 
 
 def _leaf(step: Step, machine: MetricConstants) -> _Operand:
-    match step.kind:
-        case "number":
-            return _constant(step.number)
-        case "unknown":
-            return _Operand(list(_UNKNOWN))
-        case "literal":
-            return _constant(machine.literal(step.name))
-        case "has_event":
-            return _constant(float(machine.has_event(step.name)))
-        case "strcmp_cpuid_str":
-            return _constant(float(machine.is_cpu(step.name)))
-        case _:
-            return _Operand([step], None, {step.name: None})
+    if step.kind == "number":
+        return _constant(step.number)
+    if step.kind == "unknown":
+        return _Operand(list(_UNKNOWN))
+    if step.kind == "literal":
+        return _constant(machine.literal(step.name))
+    if step.kind == "has_event":
+        return _constant(float(machine.has_event(step.name)))
+    if step.kind == "strcmp_cpuid_str":
+        return _constant(float(machine.is_cpu(step.name)))
+    return _Operand([step], None, {step.name: None})
 
 
 def _constant(value: float) -> _Operand:

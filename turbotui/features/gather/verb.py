@@ -72,6 +72,7 @@ def _grouped(entries: Iterable[tuple[str, int, int | None, int]]) -> list[Gather
 
 STDOUT: Final = "-"
 """In place of a file."""
+_OTHER_SECONDS: Final = 120.0  # in which a large machine is read, beside those of its counters
 _NOTE: Final = "note: "
 _SECONDS = 10
 _MOST_SECONDS = 600
@@ -163,7 +164,7 @@ def _of_host(arguments: argparse.Namespace, seconds: int) -> tuple[GatheredArchi
     from turbotui.machine.gathered.host import GatheredHost  # noqa: PLC0415 - the part that is sent has none
 
     source = SshSource(way_to_host(arguments, ("gather", STDOUT, "--yes", f"--seconds={seconds}")), GZIP,
-                       relays=False)
+                       relays=False, patience=_OTHER_SECONDS + seconds)
     packed = bytearray()
     with contextlib.closing(source):
         while data := source.read():

@@ -67,7 +67,7 @@ def _allowed(row: GroupRow) -> Value:
 
 def _of_quota(row: GroupRow) -> Value:
     used, allowed = row.rate("cpu_usec"), _allowed(row)
-    return None if used is None or not isinstance(allowed, int | float) or not allowed else (
+    return None if used is None or not isinstance(allowed, (int, float)) or not allowed else (
         used * _MICRO / allowed * 100.0)
 
 

@@ -34,7 +34,7 @@ def _used(sample: GroupSample) -> float:
     """Return the microseconds of CPU time since the group was made; 0 if unknown."""
     reading = sample.readings.get(sample.gives.get(_WORK, ""))
     value = None if reading is None else reading.values.get(_WORK)
-    return value if isinstance(value, int | float) else 0.0
+    return value if isinstance(value, (int, float)) else 0.0
 
 
 def _all(group: Group) -> bool:

@@ -177,7 +177,7 @@ def is_empty(chart: Chart, usual: bool, before: Sequence[str]) -> bool:
 
 
 def _known(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+    return float(value) if isinstance(value, (int, float)) else None
 
 
 def _value(limit: ChartLimit) -> float:

@@ -76,7 +76,7 @@ def cpu_numbers(has: Iterable[CounterColumn], busy: CounterColumn | None,
     return CpuNumbers(busy, clock, heat, tuple(hardware or asked))
 
 
-IdleState: TypeAlias = tuple[str, float, CounterColumn] | None
+IdleState: TypeAlias = "tuple[str, float, CounterColumn] | None"
 """The idle state in which a CPU spent most of an interval: word, share in percent, column; None if unknown."""
 
 
@@ -86,7 +86,7 @@ def idle_states(frame: Frame, numbers: CpuNumbers, rows: tuple[RowId, ...]) -> l
     states: list[IdleState] = []
     for values in zip(*cells, strict=True) if cells else [()] * len(rows):
         known = [(value, *state) for value, state in zip(values, numbers.idle, strict=True)
-                 if isinstance(value, int | float)]
+                 if isinstance(value, (int, float))]
         share, word, column = max(known, key=lambda state: state[0]) if known else (0.0, "", None)
         states.append(None if column is None else (word, float(share), column))
     return states
@@ -103,7 +103,7 @@ def kind_of(frame: Frame, cpu: int) -> str:
 
 def bar_spans(column: CounterColumn, row: RowId, value: Value, width: int, cursor: Target | None) -> list[Span]:
     """Draw a bar and the number beside it."""
-    share = value / 100 if isinstance(value, int | float) else None
+    share = value / 100 if isinstance(value, (int, float)) else None
     role = StyleRole.DIM if share is None else role_of(share)
     text = flush_right(UNKNOWN, NUMBER) if share is None else f"{100 * share:{NUMBER}.1f}"
     target = column, row
@@ -115,7 +115,7 @@ def bar_spans(column: CounterColumn, row: RowId, value: Value, width: int, curso
 def number_span(source: CpuSource, column: CounterColumn, row: RowId, width: int, value: Value) -> Span:
     """Draw an integer in the colour of its level, with the signs of its marks and of the column's thresholds."""
     shown = column.as_shown(value)
-    text = f"{shown:,.0f}" if isinstance(shown, int | float) else UNKNOWN
+    text = f"{shown:,.0f}" if isinstance(shown, (int, float)) else UNKNOWN
     over = alarm(column, value)
     if value is not None:
         text = source.frame.signs(column, row) + ("" if over is None else ALARM_MARKS[over]) + text

@@ -134,9 +134,9 @@ def _ranks(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[Tas
     order = [key for root in tree.roots for key in tree.below(root)]
     for key in reversed(order):  # parts before what made them
         above, own = tree.parents.get(key), ranks.get(key)
-        if above is not None and isinstance(own, int | float):
+        if above is not None and isinstance(own, (int, float)):
             theirs = ranks.get(above)
-            ranks[above] = own if not isinstance(theirs, int | float) else max(own, theirs)
+            ranks[above] = own if not isinstance(theirs, (int, float)) else max(own, theirs)
     return ranks
 
 

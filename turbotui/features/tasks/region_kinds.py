@@ -14,7 +14,7 @@ from turbotui.machine.host import PerfAttr
 from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.metric_definitions import MetricEvent, plan_sets
 
-Counters: TypeAlias = CommandCounters | MarkingProcesses
+Counters: TypeAlias = "CommandCounters | MarkingProcesses"
 _CYCLES, _INSTRUCTIONS = 0, 1  # PERF_COUNT_HW_*
 _HYBRID_SHIFT: Final = 32  # PERF_PMU_TYPE_SHIFT
 

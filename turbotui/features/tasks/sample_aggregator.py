@@ -225,36 +225,32 @@ class SampleAggregator(TotalsTable):
 
     def book(self, cpu: int, record: Record) -> None:
         """Process a record without counts from a CPU's ring."""
-        match record:
-            case Lost():
-                self.lost += record.count
-                self._gaps[cpu] = LOST
-                if self._slices is not None:
-                    self._slices.forget()
-            case Misnumbered():
-                self.misnumbered += record.count
-                self._gaps.setdefault(cpu, MISNUMBERED)
-            case ThreadNamed(tid=0) | Forked(tid=0):
-                return  # of a task outside this pid namespace
-            case Exited(tid=0):
+        if isinstance(record, Lost):
+            self.lost += record.count
+            self._gaps[cpu] = LOST
+            if self._slices is not None:
+                self._slices.forget()
+        elif isinstance(record, Misnumbered):
+            self.misnumbered += record.count
+            self._gaps.setdefault(cpu, MISNUMBERED)
+        elif isinstance(record, (ThreadNamed, Forked, Exited)) and not record.tid:
+            if isinstance(record, Exited):  # of a task outside this pid namespace, as all of thread 0
                 self._note_end(cpu, -1, OUTSIDE)
-            case ThreadNamed():
-                self._note_name(record)
-            case Forked():
-                self._forked(record)
-            case Exited():
-                self._note_end(cpu, record.pid, record.tid)
-                self._off(cpu, record)
-                for entry in self._by_tid.get(record.tid, ()):
-                    entry.ended_ns = record.time
-                self._forget_names(record.tid)
-            case Throttled(on=True):
-                self.throttled += 1
-            case CounterReopened():
-                self._last.pop((-1, -1, cpu), None)
-                self._enabled.pop((cpu, -1), None)
-            case _:
-                return  # records that say nothing about tasks
+        elif isinstance(record, ThreadNamed):
+            self._note_name(record)
+        elif isinstance(record, Forked):
+            self._forked(record)
+        elif isinstance(record, Exited):
+            self._note_end(cpu, record.pid, record.tid)
+            self._off(cpu, record)
+            for entry in self._by_tid.get(record.tid, ()):
+                entry.ended_ns = record.time
+            self._forget_names(record.tid)
+        elif isinstance(record, Throttled):
+            self.throttled += record.on
+        elif isinstance(record, CounterReopened):
+            self._last.pop((-1, -1, cpu), None)
+            self._enabled.pop((cpu, -1), None)
 
     def _note_name(self, record: ThreadNamed) -> None:
         self._known[record.tid] = intern(record.name)

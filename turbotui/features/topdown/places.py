@@ -55,27 +55,25 @@ class CpuSet:
 def places(topology: Topology, level: RowLevel) -> tuple[CpuSet, ...]:
     """Return the rows of one level, in topology order."""
     cpus = topology.cpus
-    match level:
-        case RowLevel.MACHINE:
-            return (CpuSet(level, ("machine", 0), "machine", cpus),)
-        case RowLevel.PACKAGE:
-            return tuple(CpuSet(level, ("package", instance.label), f"package {instance.label}", instance.cpus,
-                                instance.label)
-                         for instance in topology.instances(Scope.PACKAGE))
-        case RowLevel.KIND:
-            kinds = {cpu: topology.places[cpu].core_type or "" for cpu in cpus}
-            return tuple(
-                CpuSet(level, ("kind", at), f"{kind} cores" if kind else "all cores",
-                      tuple(cpu for cpu in cpus if kinds[cpu] == kind), kind=kind)
-                for at, kind in enumerate(sorted(set(kinds.values()), key=type_rank)))
-        case RowLevel.CORE:
-            return tuple(_core(topology, instance.cpus) for instance in topology.instances(Scope.CORE))
-        case RowLevel.CPU:
-            return tuple(CpuSet(level, ("cpu", cpu), f"cpu {cpu}", (cpu,), topology.places[cpu].label(Scope.PACKAGE),
-                               topology.places[cpu].label(Scope.CORE), cpu, topology.places[cpu].core_type or "")
-                         for cpu in cpus)
-        case _:
-            return ()  # see MOVING
+    if level is RowLevel.MACHINE:
+        return (CpuSet(level, ("machine", 0), "machine", cpus),)
+    if level is RowLevel.PACKAGE:
+        return tuple(CpuSet(level, ("package", instance.label), f"package {instance.label}", instance.cpus,
+                            instance.label)
+                     for instance in topology.instances(Scope.PACKAGE))
+    if level is RowLevel.KIND:
+        kinds = {cpu: topology.places[cpu].core_type or "" for cpu in cpus}
+        return tuple(
+            CpuSet(level, ("kind", at), f"{kind} cores" if kind else "all cores",
+                  tuple(cpu for cpu in cpus if kinds[cpu] == kind), kind=kind)
+            for at, kind in enumerate(sorted(set(kinds.values()), key=type_rank)))
+    if level is RowLevel.CORE:
+        return tuple(_core(topology, instance.cpus) for instance in topology.instances(Scope.CORE))
+    if level is RowLevel.CPU:
+        return tuple(CpuSet(level, ("cpu", cpu), f"cpu {cpu}", (cpu,), topology.places[cpu].label(Scope.PACKAGE),
+                           topology.places[cpu].label(Scope.CORE), cpu, topology.places[cpu].core_type or "")
+                     for cpu in cpus)
+    return ()  # see MOVING
 
 
 def _core(topology: Topology, cpus: tuple[int, ...]) -> CpuSet:

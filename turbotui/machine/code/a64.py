@@ -159,16 +159,11 @@ def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape
 
 
 def _operate(writer: A64Writer, operation: Operation, stream: int) -> int:
-    match operation:
-        case Operation.FMA:
-            return writer.operate("fma", stream, _ADDEND)
-        case Operation.ADD:
-            return writer.operate("add", stream, _ADDEND)
-        case Operation.MUL:
-            return writer.operate("mul", stream, _MULTIPLIER)
-        case Operation.ADD_MUL:
-            name, constant = ("mul", _MULTIPLIER) if stream % 2 else ("add", _ADDEND)
-            return writer.operate(name, stream, constant)
+    if operation is Operation.FMA:
+        return writer.operate("fma", stream, _ADDEND)
+    if operation is Operation.MUL or (operation is Operation.ADD_MUL and stream % 2):
+        return writer.operate("mul", stream, _MULTIPLIER)
+    return writer.operate("add", stream, _ADDEND)
 
 
 def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: LoopShape, flags: frozenset[str]) -> Kernel:

@@ -131,26 +131,24 @@ class X86Writer:
         byte = opcode.scalar if scalar else opcode.packed
         wide = self.precision is Precision.DOUBLE
         high_reg, high_rm = reg >> 3 & 1, rm >> 3 & 1
-        match self.encoding:
-            case Encoding.LEGACY:
-                rex = bytes([0x40 | high_reg << 2 | high_rm]) if high_reg or high_rm else b""
-                return (bytes([prefix]) if prefix else b"") + rex + bytes([0x0F, byte]) + operands
-            case Encoding.VEX:
-                length = 1 if self.bits == 256 else 0
-                last = (~vvvv & 15) << 3 | length << 2 | _PP[prefix]
-                if opcode.map == _MAP_0F and not high_rm:
-                    return bytes([0xC5, (1 - high_reg) << 7 | last, byte]) + operands
-                # W gives a fused instruction's precision; the others ignore it
-                w = int(opcode.fused and wide)
-                second = (1 - high_reg) << 7 | 1 << 6 | (1 - high_rm) << 5 | opcode.map
-                return bytes([0xC4, second, w << 7 | last, byte]) + operands
-            case _:
-                # bit 4 of P0 and bit 3 of P2 are R' and V' inverted: registers 0 to 15 only (SDM vol. 2, 2.7.1)
-                half = self.precision is Precision.HALF and opcode not in (OPCODES["load"], OPCODES["store"])
-                place = (_MAP_6 if opcode.fused else _MAP_5) if half else opcode.map
-                p0 = (1 - high_reg) << 7 | 1 << 6 | (1 - high_rm) << 5 | 1 << 4 | place
-                p1 = int(wide) << 7 | (~vvvv & 15) << 3 | 1 << 2 | _PP[prefix]
-                return bytes([0x62, p0, p1, 2 << 5 | 1 << 3, byte]) + operands
+        if self.encoding is Encoding.LEGACY:
+            rex = bytes([0x40 | high_reg << 2 | high_rm]) if high_reg or high_rm else b""
+            return (bytes([prefix]) if prefix else b"") + rex + bytes([0x0F, byte]) + operands
+        if self.encoding is Encoding.VEX:
+            length = 1 if self.bits == 256 else 0
+            last = (~vvvv & 15) << 3 | length << 2 | _PP[prefix]
+            if opcode.map == _MAP_0F and not high_rm:
+                return bytes([0xC5, (1 - high_reg) << 7 | last, byte]) + operands
+            # W gives a fused instruction's precision; the others ignore it
+            w = int(opcode.fused and wide)
+            second = (1 - high_reg) << 7 | 1 << 6 | (1 - high_rm) << 5 | opcode.map
+            return bytes([0xC4, second, w << 7 | last, byte]) + operands
+        # bit 4 of P0 and bit 3 of P2 are R' and V' inverted: registers 0 to 15 only (SDM vol. 2, 2.7.1)
+        half = self.precision is Precision.HALF and opcode not in (OPCODES["load"], OPCODES["store"])
+        place = (_MAP_6 if opcode.fused else _MAP_5) if half else opcode.map
+        p0 = (1 - high_reg) << 7 | 1 << 6 | (1 - high_rm) << 5 | 1 << 4 | place
+        p1 = int(wide) << 7 | (~vvvv & 15) << 3 | 1 << 2 | _PP[prefix]
+        return bytes([0x62, p0, p1, 2 << 5 | 1 << 3, byte]) + operands
 
 
 def writer_of(isa: VectorIsa, precision: Precision, flags: frozenset[str]) -> X86Writer:
@@ -234,18 +232,11 @@ def _tile_at(place: int) -> bytes:
 
 
 def _operate(writer: X86Writer, isa: VectorIsa, operation: Operation, stream: int) -> bytes:
-    match operation:
-        case Operation.FMA if isa.products:
-            return writer.registers(isa.format.word, stream, _MULTIPLIER, _ADDEND)
-        case Operation.FMA:
-            return writer.registers("fma", stream, _MULTIPLIER, _ADDEND)
-        case Operation.ADD:
-            return writer.registers("add", stream, stream, _ADDEND)
-        case Operation.MUL:
-            return writer.registers("mul", stream, stream, _MULTIPLIER)
-        case Operation.ADD_MUL:  # one stream adds, the next multiplies, which keeps both ports busy
-            name, constant = ("mul", _MULTIPLIER) if stream % 2 else ("add", _ADDEND)
-            return writer.registers(name, stream, stream, constant)
+    if operation is Operation.FMA:
+        return writer.registers(isa.format.word if isa.products else "fma", stream, _MULTIPLIER, _ADDEND)
+    if operation is Operation.MUL or (operation is Operation.ADD_MUL and stream % 2):  # keeps both ports busy
+        return writer.registers("mul", stream, stream, _MULTIPLIER)
+    return writer.registers("add", stream, stream, _ADDEND)
 
 
 def memory(isa: VectorIsa, precision: Precision, mix: Mix, shape: LoopShape, flags: frozenset[str]) -> Kernel:

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostKind, PerfAttr, Privileges
 
-Answer: TypeAlias = bytes | int
+Answer: TypeAlias = "bytes | int"
 """The result of a read at an offset: bytes, or an errno."""
 
 

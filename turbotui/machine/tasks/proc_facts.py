@@ -36,7 +36,7 @@ _KERNEL_THREAD: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _POLICIES: Final = {0: "OTHER", 1: "FIFO", 2: "RR", 3: "BATCH", 5: "IDLE", 6: "DEADLINE", 7: "EXT"}
 """SCHED_ of uapi linux/sched.h."""
 
-TaskKey: TypeAlias = tuple[int, int | None]
+TaskKey: TypeAlias = "tuple[int, int | None]"
 """A thread, or a process with None."""
 
 ENDED: Final = Unavailable(Reason.NOT_READ, "the task had ended before /proc was asked about it")

@@ -204,13 +204,12 @@ def attributes(choice: TaskSampling, cpu: int = -1, *, on_exec: bool = False, cg
     period = LONGEST_NS if ticks or choice.mode is Mode.CPUS else TICK_NS
     clock = PerfAttr(_SOFTWARE, _TASK_CLOCK, flags=common | _SAMPLE_ID_ALL, read_format=choice.read_format,
                      sample_period=period, sample_type=int(SAMPLE_TYPE))
-    match choice.when:
-        case SamplingMoment.ENDS:
-            attrs = [replace(clock, flags=common | leads, sample_period=0, sample_type=_TRAILER)]
-        case SamplingMoment.TICKS:
-            attrs = [replace(clock, flags=common | leads)]
-        case SamplingMoment.SWITCHES:
-            attrs = [replace(clock, config=_CONTEXT_SWITCHES, sample_period=1, flags=common | leads), clock]
+    if choice.when is SamplingMoment.ENDS:
+        attrs = [replace(clock, flags=common | leads, sample_period=0, sample_type=_TRAILER)]
+    elif choice.when is SamplingMoment.TICKS:
+        attrs = [replace(clock, flags=common | leads)]
+    else:
+        attrs = [replace(clock, config=_CONTEXT_SWITCHES, sample_period=1, flags=common | leads), clock]
     attrs += [replace(counter.attr, flags=counter.attr.flags | common, read_format=choice.read_format)
               for counter in choice.on_cpu(cpu)]
     # ended threads report to the last event, which does not sample. They end on any CPU, and a ring has one writer at a

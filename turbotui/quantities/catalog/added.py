@@ -50,26 +50,24 @@ def _in_digits(counter: AddedCounter) -> bool:
 
 def _formula(counter: AddedCounter) -> Callable[[Inputs], Value]:
     signal = counter.signal
-    match counter.shape:
-        case Shape.RAW if not isinstance(counter.place, EventAt):
+    if counter.shape is Shape.RAW:
+        if not isinstance(counter.place, EventAt):
             return lambda row: row.text(signal)
-        case Shape.RAW:
-            digits = counter.width // 4
-            return lambda row: None if (value := row.value(signal)) is None else f"{int(value):0{digits}x}"
-        case Shape.DELTA if isinstance(counter.place, TelemetryAt):
-            digits = counter.width // 4  # turbostat prints the difference of a PMT word in hexadecimal too (9.2)
-            return lambda row: None if (value := row.delta(signal)) is None else f"{int(value):0{digits}x}"
-        case Shape.DELTA:
+        digits = counter.width // 4
+        return lambda row: None if (value := row.value(signal)) is None else f"{int(value):0{digits}x}"
+    if counter.shape is Shape.DELTA:
+        if not isinstance(counter.place, TelemetryAt):
             return lambda row: _whole(row.delta(signal))
-        case Shape.AVERAGE if isinstance(counter.place, EventAt | TelemetryAt):
+        digits = counter.width // 4  # turbostat prints the difference of a PMT word in hexadecimal too (9.2)
+        return lambda row: None if (value := row.delta(signal)) is None else f"{int(value):0{digits}x}"
+    if counter.shape is Shape.AVERAGE:
+        if isinstance(counter.place, (EventAt, TelemetryAt)):
             return lambda row: _whole(row.delta(signal))  # a count since the counter was opened means nothing by itself
-        case Shape.AVERAGE:
-            return lambda row: _whole(row.value(signal))
-        case Shape.PERCENT if counter.ticks is Ticks.CYCLES:
-            return lambda row: residency(row, signal)
-        case Shape.PERCENT:
-            seconds = 1e-6 if counter.ticks is Ticks.USEC else 1.0
-            return lambda row: _share(row.rate(signal), seconds)
+        return lambda row: _whole(row.value(signal))
+    if counter.ticks is Ticks.CYCLES:
+        return lambda row: residency(row, signal)
+    seconds = 1e-6 if counter.ticks is Ticks.USEC else 1.0
+    return lambda row: _share(row.rate(signal), seconds)
 
 
 def _share(rate: float | None, seconds: float) -> float | None:

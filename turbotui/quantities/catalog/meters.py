@@ -29,14 +29,13 @@ def meter_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ..
 
 
 def _columns(meter: PowerMeter) -> tuple[CounterColumn, ...]:
-    match meter.kind.id:
-        case "battery":
-            return _battery(meter)
-        case "npu":
-            return _npu(meter)
-        case "fan":
-            return (_column(meter, "RPM", "rpm", ("turns",), value_of(meter.signal("turns")), decimals=0, width=5,
-                            words=f"Revolutions a minute of {meter.label}."),)
+    if meter.kind.id == "battery":
+        return _battery(meter)
+    if meter.kind.id == "npu":
+        return _npu(meter)
+    if meter.kind.id == "fan":
+        return (_column(meter, "RPM", "rpm", ("turns",), value_of(meter.signal("turns")), decimals=0, width=5,
+                        words=f"Revolutions a minute of {meter.label}."),)
     has_watts = meter.kind.place is not WattPlace.NOTHING and meter.quantities & {"energy", "power"}
     return (_watts(meter),) if has_watts else ()
 

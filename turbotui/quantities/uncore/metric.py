@@ -28,7 +28,7 @@ _NAME: Final = re.compile(r"'[^']*'|([A-Za-z_][\w.]*)", re.ASCII)
 _NO_EVENTS: Final = (ELAPSED, UNITS, LINK, L3_UNIT, DRAM)
 _NONE: Final[Mapping[str, str]] = {}
 
-Increases: TypeAlias = Mapping[str, float | None]
+Increases: TypeAlias = "Mapping[str, float | None]"
 """The inputs of a formula: the increase of each event, `ELAPSED`, `UNITS`, `LINK`, `L3_UNIT`, `DRAM`."""
 
 
