@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import sys
 import time
@@ -137,12 +138,14 @@ def test_threads_that_wait_for_each_other_do_not_hide_what_the_last_of_them_wait
 def test_a_command_is_looked_at_and_nothing_else_unless_its_stretches_are_drawn() -> None:
     one = watched()
     assert one.parallel is not None
-    assert not one.parallel.look_due(10**9)
+    assert one.parallel.look_in(10**9) == math.inf
     one.watch_parallel(False, 2)
     one.application = replace(one.application, command=("true",))
     one.watch_parallel(True, 2)
     assert one.parallel is not None
-    assert one.parallel.look_due(10**9)
+    assert one.parallel.look_in(10**9) == 0
+    one.parallel.look(10**9, {})
+    assert [one.parallel.look_in(10**9 + ns) for ns in (0, 20 * _MS, 50 * _MS)] == [0.05, 0.03, 0.0]
     assert not one.parallel.slices.keep_stretches
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -21,8 +22,7 @@ from turbotui.machine.tasks.parallelism import (
 )
 from turbotui.quantities.unavailable import Reason, Unavailable
 
-LOOK_NS: Final = 50_000_000
-"""Between two looks at what threads wait for."""
+_LOOK_NS: Final = 50_000_000  # between two looks at what threads wait for
 _LOOKS: Final = 2_000  # latest looks that are kept
 _DISPLACED_NS: Final = 2_000_000  # before a look, in which it may have taken the CPU from what is watched
 _LATE: Final = 1e-3  # share of the run time that may be missing because it was reported late
@@ -86,9 +86,14 @@ class ParallelWatch:
         self._ran_until = pieces[-1][1] if pieces else self._ran_until
         return pieces
 
-    def look_due(self, now: int) -> bool:
-        """Whether it is time to look at what threads wait for."""
-        return self.looks and (not self._looks or now - self._looks[-1][0] >= LOOK_NS)
+    def look_in(self, now: int) -> float:
+        """Seconds until the next look at what threads wait for; 0 if it is time, infinite if there is none.
+
+        Who waits for records has to wake up then: looks only where records came would be looks while threads run.
+        """
+        if not self.looks:
+            return math.inf
+        return max(0, self._looks[-1][0] + _LOOK_NS - now) / 1e9 if self._looks else 0.0
 
     def look(self, now: int, waits: dict[int, str]) -> None:
         """Note what each thread that waits waits for, by its entry's number."""

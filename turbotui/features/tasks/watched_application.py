@@ -9,7 +9,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.tasks.application_totals import ApplicationTotals, Marks
 from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.numerics import Numerics
-from turbotui.features.tasks.parallel_watch import LOOK_NS, ParallelWatch
+from turbotui.features.tasks.parallel_watch import ParallelWatch
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.task_regions import TaskRegions
 from turbotui.features.tasks.thread_totals import RUN, Mark
@@ -227,8 +227,8 @@ class WatchedApplication:
     def pause(self, now_ns: int) -> float:
         """Seconds that may pass before the next poll."""
         pause = min(reader.pause for reader in self.readers)
-        if self.parallel is not None and self.parallel.looks:
-            pause = min(pause, LOOK_NS / 1e9)
+        if self.parallel is not None:
+            pause = min(pause, self.parallel.look_in(now_ns))
         # A simulated clock that is set by hand stands still until somebody acts, and wakes the watcher.
         if len(self.readers) == 1 or now_ns == self.taken_ns:
             return pause

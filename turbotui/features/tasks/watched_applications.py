@@ -215,7 +215,7 @@ class WatchedApplications:
             self._loads.drain()
         for application in self.watched:
             application.take(now, ran)
-            if application.parallel is not None and application.parallel.look_due(now):
+            if application.parallel is not None and not application.parallel.look_in(now):
                 application.parallel.look(self._host.now_ns(), self._waiting_for(application))
             application.next_slice(now)
             if application.regions is not None:
