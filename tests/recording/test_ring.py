@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from made_frames import CAPABILITIES, NOON, SECOND, decoded, frames, frames_of, said, snapshot, topology_of_cpus
 
+from turbotui.recording.codec import TickEncoder
 from turbotui.recording.cpu_layout import CpuTableLayout, layout_of
 from turbotui.recording.ring import PastRing
 from turbotui.recording.stream_writer import Event, Gap
@@ -140,12 +141,16 @@ def test_no_step_back_or_on_decodes_a_whole_group() -> None:
     assert max(ticks(time) for time in times[1:]) <= 3
 
 
-def test_a_layout_counts_what_it_takes_on_a_machine_of_few_cpus() -> None:
-    known = snapshot(0, topology_of_cpus(range(2)))
+@pytest.mark.parametrize("cpus", [2, 256])
+def test_a_layout_counts_what_it_takes(cpus: int) -> None:
+    """The masks that its arithmetic needs, each as long as a tick, live only while its ticks are encoded or decoded."""
+    known = snapshot(0, topology_of_cpus(range(cpus)))
     layout_of(known, CAPABILITIES)  # what every layout shares
     tracemalloc.start()
     try:
         layouts = [layout_of(known, CAPABILITIES) for _ in range(20)]
+        for layout in layouts:
+            TickEncoder(0, layout.lane_layout).encode(layout.tick(known), key=True)
         taken, _most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -153,7 +158,6 @@ def test_a_layout_counts_what_it_takes_on_a_machine_of_few_cpus() -> None:
 
 
 def test_going_to_and_fro_between_columns_keeps_two_layouts() -> None:
-    """Each layout of a large machine has masks as long as a tick, which count towards the bound."""
     topology = topology_of_cpus(range(256))
     ring, sizes = PastRing(), []
     tracemalloc.start()

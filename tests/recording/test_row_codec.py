@@ -105,7 +105,7 @@ def test_another_set_of_quantities_is_another_layout() -> None:
 
 def test_a_kind_may_have_as_many_rows_as_its_columns_allow() -> None:
     layout = layout_of_rows(next(row_ticks(1, random.Random(3))))
-    assert layout.lanes(ROWS_LIMIT).arithmetic.count == ROWS_LIMIT * 9
+    assert layout.lanes(ROWS_LIMIT).count == ROWS_LIMIT * 9
     with pytest.raises(DamagedError, match="65,537 rows of 9 columns are more than a recording may have"):
         layout.lanes(ROWS_LIMIT + 1)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import struct
 import sys
+import weakref
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
@@ -94,43 +95,69 @@ class TableTick:
 class _Related:
     columns: tuple[ColumnLayout, ...]
     place: slice
-    arithmetic: Lanes
+    others: tuple[slice | None, ...]  # places of the columns that these are stored against; None for the tick's clock
+    lanes: Lanes
 
 
 class LaneLayout:
-    """The columns of a layout and the lanes of their cells. Raises DamagedError if no tick can have such a layout."""
+    """The columns of a layout and the lanes of their cells. Raises DamagedError if no tick can have such a layout.
+
+    Attributes:
+        columns: equal ones are one object.
+        count: the number of lanes, one for each cell.
+    """
 
     def __init__(self, columns: Sequence[ColumnLayout]) -> None:
-        self.columns = tuple(columns)
+        same: dict[ColumnLayout, ColumnLayout] = {}
+        self.columns = tuple([same.setdefault(column, column) for column in columns])
         for number, column in enumerate(self.columns):
             fits = NO_COLUMN > column.against >= CLOCK_OF_TICK or (
                 0 <= column.against < number and columns[column.against].rows == column.rows)
             if column.rows < 0 or not (fits or column.against == NO_COLUMN):
                 raise DamagedError(f"column {number} of a layout is not possible: {column}")
-        ends = list(itertools.accumulate(column.rows for column in self.columns))
-        count = ends[-1] if ends else 0
-        if count > MOST_CELLS:
-            raise DamagedError(f"a layout of {count:,} cells is not possible")
-        self.arithmetic = lanes_of(count)
-        self.slices = tuple(slice((end - column.rows) * SIZE, end * SIZE)
-            for end, column in zip(ends, self.columns, strict=True))
-        self._related = tuple(self._runs())
+        self._ends = array("q", itertools.accumulate((column.rows for column in self.columns), initial=0))
+        self.count = self._ends[-1]
+        if self.count > MOST_CELLS:
+            raise DamagedError(f"a layout of {self.count:,} cells is not possible")
+        self._arithmetic: weakref.ref[TickArithmetic] | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the lanes of a tick."""
+        return self.count * SIZE
+
+    def place(self, number: int) -> slice:
+        """The bytes of a column's lanes in those of a tick."""
+        return slice(self._ends[number] * SIZE, self._ends[number + 1] * SIZE)
+
+    @property
+    def arithmetic(self) -> TickArithmetic:
+        """The arithmetic of its ticks: one object while anybody holds it, because its masks are long."""
+        arithmetic = None if self._arithmetic is None else self._arithmetic()
+        if arithmetic is None:
+            arithmetic = TickArithmetic(self)
+            self._arithmetic = weakref.ref(arithmetic)
+        return arithmetic
+
+
+class TickArithmetic:
+    """Arithmetic on the lanes of a layout's ticks; its masks take up to eight times the bytes of a tick.
+
+    Attributes:
+        lanes: arithmetic on all lanes.
+        lasting: mask of lanes that are stored as changes; the others are stored anew at every tick.
+    """
+
+    def __init__(self, layout: LaneLayout) -> None:
+        self.lanes = lanes_of(layout.count)
+        self._related = tuple(_runs(layout))
         anew: list[bool] = []
-        for column in self.columns:
+        for column in layout.columns:
             anew.append(column.against == CLOCK_OF_TICK or (column.follows and anew[column.against]))
         self.lasting = int.from_bytes(b"".join(
             (b"\0" if every else b"\xff") * (column.rows * SIZE)
-            for column, every in zip(self.columns, anew, strict=True)
+            for column, every in zip(layout.columns, anew, strict=True)
         ), "little") if any(anew) else -1
-
-    def _runs(self) -> Iterator[_Related]:
-        """Return the runs of adjacent columns that are stored against other columns."""
-        pairs = zip(self.columns, self.slices, strict=True)
-        for relates, run in itertools.groupby(pairs, lambda pair: pair[0].against != NO_COLUMN):
-            if relates:
-                columns, places = zip(*run, strict=True)
-                yield _Related(columns, slice(places[0].start, places[-1].stop),
-                               Lanes(sum(column.rows for column in columns)))
 
     def relative(self, lanes: bytes, started_ns: int) -> int:
         """Subtract from each lane the word that it is stored against, if any."""
@@ -138,13 +165,24 @@ class LaneLayout:
         words, done = memoryview(lanes), 0
         parts: list[bytes | memoryview] = []
         for run in self._related:
-            others = b"".join([words[self.slices[column.against]] if column.follows else clock * column.rows
-                               for column in run.columns])
-            difference = run.arithmetic.subtract(int.from_bytes(words[run.place], "little"),
-                                                 int.from_bytes(others, "little"))
-            parts += [words[done:run.place.start], difference.to_bytes(run.arithmetic.size, "little")]
+            others = b"".join([clock * column.rows if place is None else words[place]
+                               for column, place in zip(run.columns, run.others, strict=True)])
+            difference = run.lanes.subtract(int.from_bytes(words[run.place], "little"),
+                                            int.from_bytes(others, "little"))
+            parts += [words[done:run.place.start], difference.to_bytes(run.lanes.size, "little")]
             done = run.place.stop
         return int.from_bytes(b"".join((*parts, words[done:])), "little")
+
+
+def _runs(layout: LaneLayout) -> Iterator[_Related]:
+    """Return the runs of adjacent columns that are stored against other columns."""
+    for relates, run in itertools.groupby(enumerate(layout.columns), lambda pair: pair[1].against != NO_COLUMN):
+        if relates:
+            numbers, columns = zip(*run, strict=True)
+            yield _Related(
+                columns, slice(layout.place(numbers[0]).start, layout.place(numbers[-1]).stop),
+                tuple([layout.place(column.against) if column.follows else None for column in columns]),
+                Lanes(sum(column.rows for column in columns)))
 
 
 class TickEncoder:
@@ -159,8 +197,9 @@ class TickEncoder:
     def __init__(self, number: int, lane_layout: LaneLayout, significant: int = 0) -> None:
         self._number = number
         self._lane_layout = lane_layout
+        self._arithmetic = lane_layout.arithmetic
         self._significant = significant
-        self._stream: StreamCompressor = stream_compressor(lane_layout.arithmetic.size)
+        self._stream: StreamCompressor = stream_compressor(lane_layout.size)
         self._begun = False
         self._before = 0
         self._exact = 0
@@ -173,28 +212,27 @@ class TickEncoder:
         """Return the payload of one tick's record; with `key` it can be decoded alone, as the first tick always can."""
         if key or not self._begun:
             self._begin()
-        lane_layout = self._lane_layout
+        arithmetic, all_lanes = self._arithmetic, self._arithmetic.lanes
         tags, lanes = self._cells(tick.columns)
-        relative = lane_layout.relative(lanes, tick.started_ns)
+        relative = arithmetic.relative(lanes, tick.started_ns)
         stored = self._rounded(relative) if self._significant else relative
-        difference = lane_layout.arithmetic.subtract(stored, self._before & lane_layout.lasting)
-        moved = lane_layout.arithmetic.folded(difference)
+        moved = all_lanes.folded(all_lanes.subtract(stored, self._before & arithmetic.lasting))
         self._before, self._exact, self._lanes = stored, relative, lanes
         extras = dict(tick.extras)
         if self._new_texts:
             extras["texts"], self._new_texts = self._new_texts, []
         packed_extras = json_text(extras, compact=True).encode() if extras else b""
         first = b"".join((COUNTS.pack(*tick.counts, len(packed_extras)), packed_extras, tags))
-        head = HEAD.pack(tick.wall_ns, tick.started_ns, self._number, len(first) + lane_layout.arithmetic.size)
-        parts = (first, *lane_layout.arithmetic.planes(moved))
-        return head + self._stream.compress(parts if lane_layout.arithmetic.count >= _MANY else (b"".join(parts),))
+        head = HEAD.pack(tick.wall_ns, tick.started_ns, self._number, len(first) + all_lanes.size)
+        parts = (first, *all_lanes.planes(moved))
+        return head + self._stream.compress(parts if all_lanes.count >= _MANY else (b"".join(parts),))
 
     def _begin(self) -> None:
         if self._begun:
-            self._stream = stream_compressor(self._lane_layout.arithmetic.size)
+            self._stream = stream_compressor(self._lane_layout.size)
         self._begun = True
         self._before = 0
-        self._lanes = bytes(self._lane_layout.arithmetic.size)
+        self._lanes = bytes(self._lane_layout.size)
         self._texts.clear()
         self._seen.clear()
 
@@ -222,7 +260,7 @@ class TickEncoder:
         seen = self._seen.get(number)
         if seen is not None and seen[0] == list(cells) and all(map(_same, seen[0], cells)):
             return seen[1], seen[2]
-        lanes = array("Q", _little(self._lanes[self._lane_layout.slices[number]]))
+        lanes = array("Q", _little(self._lanes[self._lane_layout.place(number)]))
         tags = bytearray(len(cells))
         for row, cell in enumerate(cells):
             if cell is None:
@@ -251,12 +289,13 @@ class TickEncoder:
     def _rounded(self, relative: int) -> int:
         """Round the increases of rounded columns; a column against a rounded column keeps its difference."""
         lane_layout = self._lane_layout
-        size = lane_layout.arithmetic.size
+        size = lane_layout.size
         now = bytearray(relative.to_bytes(size, "little"))
         stored, exact = self._before.to_bytes(size, "little"), self._exact.to_bytes(size, "little")
-        for layout, place in zip(lane_layout.columns, lane_layout.slices, strict=True):
+        for number, layout in enumerate(lane_layout.columns):
             if not layout.rounded:
                 continue
+            place = lane_layout.place(number)
             if layout.against == CLOCK_OF_TICK:
                 rounded = [_rounded_stamp(word) for word in words_of(bytes(now[place]))]
             elif self._before:

@@ -23,8 +23,7 @@ from turbotui.sampling.snapshot import Snapshot
 
 _NUMBERS = ("cpu", "package", "die", "l3", "node", "module", "core", "smt")
 _MOST_CPUS = 1 << 16
-_COLUMN = 290  # bytes of a column's objects beside its masks, measured at 8 to 152 columns
-_MASKS = 8  # of LaneLayout and Lanes: three of all lanes, one of lasting lanes, and those of the runs of columns
+_OBJECTS, _COLUMN = 700, 100  # bytes of a layout and of each column, measured at 9 to 1,125 columns
 
 
 def topology_facts(topology: Topology) -> dict[str, object]:
@@ -129,8 +128,8 @@ class CpuTableLayout:
 
     @property
     def size(self) -> int:
-        """Bytes in memory: masks of as many lanes as a tick has, and the objects of columns, most of it on few CPUs."""
-        return _MASKS * self.lane_layout.arithmetic.size + _COLUMN * len(self.lane_layout.columns) + self.document
+        """Bytes in memory; the masks of its arithmetic live only while its ticks are encoded or decoded."""
+        return _OBJECTS + _COLUMN * len(self.lane_layout.columns) + self.document
 
     def fits(self, snapshot: Snapshot, capabilities: Capabilities) -> bool:
         """Tell whether a snapshot has this layout."""

@@ -6,8 +6,8 @@ The top bit of every lane is treated separately, so no borrow or carry passes fr
 
 from __future__ import annotations
 
-import functools
 from typing import Final
+from weakref import WeakValueDictionary
 
 SIZE: Final = 8
 """Bytes of a lane."""
@@ -59,7 +59,12 @@ class Lanes:
         return int.from_bytes(data, "little")
 
 
-@functools.lru_cache(maxsize=2)
+_KNOWN: Final[WeakValueDictionary[int, Lanes]] = WeakValueDictionary()
+
+
 def lanes_of(count: int) -> Lanes:
-    """Return the cached arithmetic of that many lanes, whose three masks are each as long as a tick."""
-    return Lanes(count)
+    """Return the arithmetic of that many lanes: one object while anybody holds it, with three masks of their size."""
+    lanes = _KNOWN.get(count)
+    if lanes is None:
+        lanes = _KNOWN[count] = Lanes(count)
+    return lanes

@@ -233,7 +233,7 @@ class StreamReader:
             self._skip(record)
             return
         yield from self._skipped_ticks()
-        cells = layout.lane_layout.arithmetic.count
+        cells = layout.lane_layout.count
         if not self._known.allowance.lets_in(record.payload, record.offset, cells):
             decoder.forget()
             raise DamagedError(f"a tick of {cells:,} cells, packed {len(record.payload):,} bytes: it and those before"

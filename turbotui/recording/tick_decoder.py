@@ -21,6 +21,7 @@ from turbotui.recording.codec import (
     Counts,
     LaneLayout,
     Tag,
+    TickArithmetic,
     words_of,
 )
 from turbotui.recording.compression import TICK_TIMES, StreamDecompressor, most_unpacked, stream_decompressor
@@ -89,8 +90,8 @@ class DecodedTick:
     def words(self, number: int) -> list[int]:
         """Return the lanes of a column, by row, whatever the cells' kind."""
         if isinstance(self._lanes, int):
-            self._lanes = self._lanes.to_bytes(self._lane_layout.arithmetic.size, "little")
-        words = words_of(self._lanes[self._lane_layout.slices[number]])
+            self._lanes = self._lanes.to_bytes(self._lane_layout.size, "little")
+        words = words_of(self._lanes[self._lane_layout.place(number)])
         against = self._lane_layout.columns[number].against
         if against == NO_COLUMN:
             return words
@@ -158,6 +159,7 @@ class TickDecoder:
 
     def __init__(self, lane_layout: LaneLayout) -> None:
         self._lane_layout = lane_layout
+        self._arithmetic: TickArithmetic | None = None  # held from a key tick on
         self._stream: StreamDecompressor | None = None
         self._sums = 0
         self._texts: list[str] = []
@@ -170,7 +172,7 @@ class TickDecoder:
 
     def forget(self) -> None:
         """Note that ticks are missing, so that the next tick must be a key tick."""
-        self._stream = None
+        self._stream = self._arithmetic = None
 
     def decode(self, payload: bytes, *, key: bool) -> DecodedTick:
         """Decode one tick.
@@ -185,9 +187,10 @@ class TickDecoder:
             raise DamagedError("a tick cannot be decoded: those before it are missing")
         head = head_of(payload)
         lane_layout = self._lane_layout
+        arithmetic = self._arithmetic = self._arithmetic or lane_layout.arithmetic
         (size,) = struct.unpack_from("<I", payload, HEAD.size - 4)
-        planes = lane_layout.arithmetic.size
-        most = planes + COUNTS.size + len(lane_layout.columns) + lane_layout.arithmetic.count + _MOST_EXTRAS
+        planes = lane_layout.size
+        most = planes + COUNTS.size + len(lane_layout.columns) + lane_layout.count + _MOST_EXTRAS
         if size > min(most, most_unpacked(payload, TICK_TIMES)):
             raise DamagedError(f"a tick of {size:,} bytes, packed {len(payload):,}, is not possible in its layout")
         body = stream.decompress(payload[HEAD.size :], size)
@@ -195,7 +198,7 @@ class TickDecoder:
             raise DamagedError(f"a tick of {size:,} bytes is too short for its layout")
         *counts, length = COUNTS.unpack_from(body)
         position = COUNTS.size + length
-        extras = _extras(body[COUNTS.size : position], _FREE_VALUES + _VALUES_A_CELL * lane_layout.arithmetic.count)
+        extras = _extras(body[COUNTS.size : position], _FREE_VALUES + _VALUES_A_CELL * lane_layout.count)
         texts = extras.pop("texts", [])
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise DamagedError("the texts of a tick are none")
@@ -206,8 +209,9 @@ class TickDecoder:
         if len(self._texts) + len(texts) > _MOST_TEXTS or self._letters > _MOST_LETTERS:
             raise DamagedError(f"more than {_MOST_TEXTS:,} texts or {_MOST_LETTERS:,} letters since the last key tick")
         self._texts += texts
-        moved = lane_layout.arithmetic.unfolded(lane_layout.arithmetic.joined(memoryview(body)[position:]))
-        self._sums = lane_layout.arithmetic.add(self._sums & lane_layout.lasting, moved)
+        lanes = arithmetic.lanes
+        self._sums = lanes.add(self._sums & arithmetic.lasting,
+                               lanes.unfolded(lanes.joined(memoryview(body)[position:])))
         self._stream = stream
         tick, span, busy, overruns, late, behind = counts
         return DecodedTick(head, (tick, span, busy, overruns, late, behind), extras, lane_layout,

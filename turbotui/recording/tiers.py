@@ -25,8 +25,7 @@ KEY_EVERY: Final = 60
 
 _MOST_LAYOUTS: Final = 8
 _MOST_LAYOUT_BYTES: Final = 1 << 20
-"""Layouts that an encoder knows again: screens that one goes to and fro between read the same signals each time. Of 224
-CPUs with every uncore counter it knows the newest alone, because each takes 2 MB, in each tier."""
+"""Layouts that an encoder knows again: screens that one goes to and fro between read the same signals each time."""
 
 _SIGNIFICANT: Final = 12  # bits; the error that is carried on is at most 0.025 % of an increase
 
@@ -126,7 +125,7 @@ class SnapshotEncoder:
         key = self._since_key % self._key_every == 0
         tick = layout.tick(snapshot)
         payload = encoder.encode(tick, key=key)
-        if not key and dense_cells(payload, layout.lane_layout.arithmetic.count) > 0:
+        if not key and dense_cells(payload, layout.lane_layout.count) > 0:
             key, self._since_key = True, 0  # few columns at rest: no reader refuses a key tick of them as a bomb
             payload = encoder.encode(tick, key=key)
         self._since_key += 1
@@ -141,7 +140,7 @@ class SnapshotEncoder:
         return known
 
     def _layout_of(self, snapshot: Snapshot, capabilities: Capabilities) -> CpuTableLayout:
-        """Return the layout of a snapshot: one object for equal layouts, which take 1 to 2 MB at 224 CPUs."""
+        """Return the layout of a snapshot: one object for equal layouts, each of up to 0.2 MB."""
         for layout in (*self._layouts, *self._kept):
             if layout.fits(snapshot, capabilities):
                 return layout
