@@ -137,3 +137,27 @@ def test_a_step_in_the_past_keeps_what_both_pictures_have(frames: tuple[CounterC
         _read(history, column, all_frames[at:at + 1])
         wanted = [one.cell(column, SYSTEM_ROW) for one in all_frames[at - 4:at + 1]]
         assert _values(history, column, 5) == pytest.approx(wanted)
+
+
+def test_cells_that_nobody_shows_any_more_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turbotui.sampling.history._MOST_CELLS", 8)
+    session, history = FakeSession(), History(length=_LENGTH)
+    columns = [column for column in session.catalog.columns if column.decimals >= 0 and not column.identity][:40]
+    kept = columns[0]
+    for column in columns:
+        history.push(session.frame(), (kept, column), (SYSTEM_ROW,))
+    with_history = [column for column in columns if history.ring(column.id, SYSTEM_ROW) is not None]
+    assert len(with_history) <= 8
+    assert with_history[0] is kept
+    assert with_history[-1] is columns[-1]
+    assert len(history.series(columns[1], SYSTEM_ROW, _LENGTH)) == _LENGTH
+    assert (columns[1].id, SYSTEM_ROW) in history.wanted, "it is read again from the frames that are kept"
+
+
+def test_cells_that_are_shown_stay_however_many_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turbotui.sampling.history._MOST_CELLS", 8)
+    session, history = FakeSession(), History(length=_LENGTH)
+    columns = [column for column in session.catalog.columns if column.decimals >= 0 and not column.identity][:40]
+    for _interval in range(3):
+        history.push(session.frame(), columns, (SYSTEM_ROW,))
+    assert all(history.ring(column.id, SYSTEM_ROW) is not None for column in columns)

@@ -9,13 +9,17 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
 
 _GAP = math.nan
+
+_MOST_CELLS: Final = 4_000
+"""Cells that are kept, 2.4 MB; beyond them a quarter goes, of those that have not been kept or asked for longest."""
 
 
 class FrameTime(NamedTuple):
@@ -181,6 +185,7 @@ class History:
         self._is_past = False
         self._begun = 0
         self._rings: dict[ColumnId, dict[RowId, HistoryRing]] = {}
+        self._most = _MOST_CELLS  # more where that many are shown
         self._peaks: dict[tuple[ColumnId, Scope], float] = {}
 
     @classmethod
@@ -195,6 +200,7 @@ class History:
         for column in columns:
             self._push(frame.seq, column, rows, frame.bare_cells(column, rows))
         self.pushed += 1
+        self._trim()
 
     def push_shown(self, frame: Frame, columns: Iterable[CounterColumn], rows: Sequence[RowId]) -> None:
         """Keep what these columns show in these rows; a core's value shown beside each of its CPUs is kept once."""
@@ -305,6 +311,18 @@ class History:
                 kept = max((value for value in ring.values() if not math.isnan(value)), default=0.0)
                 if kept > self._peaks.get(key, 0.0):
                     self._peaks[key] = kept
+
+    def _trim(self) -> None:
+        """Forget cells that are no longer kept or asked for, if there are too many."""
+        count = sum(map(len, self._rings.values()))
+        if count <= self._most:
+            return
+        left = sorted(((ring.last, column, row) for column, rings in self._rings.items() for row, ring in rings.items()
+                       if ring.last < self.newest - 1 and (column, row) not in self.wanted), key=itemgetter(0))
+        forgotten = left[:count - _MOST_CELLS * 3 // 4]
+        for _last, column, row in forgotten:
+            del self._rings[column][row]
+        self._most = max(_MOST_CELLS, (count - len(forgotten)) * 5 // 4)
 
     def keep_only(self, rows: Iterable[RowId]) -> None:
         """Drop the rings of rows that no longer exist (hot-plug)."""
