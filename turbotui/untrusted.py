@@ -129,17 +129,18 @@ def visible_in(value: T) -> T:
     if isinstance(value, str):
         made = _visible_of_document(value)
     elif isinstance(value, list):
-        made = [visible_in(item) for item in value]
+        made = [item if type(item) is int else visible_in(item) for item in value]
     elif isinstance(value, dict):
-        made = {visible_in(key): visible_in(item) for key, item in value.items()}
+        made = {_visible_of_document(key): item if type(item) is int else visible_in(item)
+                for key, item in value.items()}
     return cast("T", made)
 
 
 def is_plain_json(text: str | bytes) -> bool:
     """Whether no text of a JSON document can contain anything that `visible` would mark.
 
-    False unless that is obvious: the document has escapes other than of quotes, backslashes and line breaks, or is not
-        UTF-8.
+    False unless that is obvious: the document has escapes other than of quotes, backslashes, line breaks and what is
+        safe, or is not UTF-8.
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     try:
@@ -148,7 +149,12 @@ def is_plain_json(text: str | bytes) -> bool:
         return False
     if odd and _compiled(_UNSAFE_OR_MARK).search(odd):
         return False
-    return b"\\" not in data or re.search(rb'\\[^"/nt]', data.replace(b"\\\\", b"")) is None
+    if b"\\" not in data:
+        return True
+    escapes = set(re.findall(rb"\\(u[0-9a-fA-F]{4}|.)", data.replace(b"\\\\", b""), re.DOTALL))
+    texts = "".join(chr(int(escape[1:], 16)) for escape in escapes if len(escape) > 1)
+    return (not _compiled(_UNSAFE_OR_MARK).search(texts)
+            and all(len(escape) > 1 or escape in b'"/nt' for escape in escapes))
 
 
 def toml_text(text: str) -> str:

@@ -271,6 +271,12 @@ def test_reasons_are_read_where_something_is_missing_for_them(records: Records) 
     said["missing"]["x"] = known
     with pytest.raises(DamagedError, match="is no reason"):
         capabilities_from(JsonValue(said, "a layout"))
+    for number, problem in ((known + 60_000, "none is number"), (-1, "none is number"), (True, "no object of int"),
+                            ("1", "no object of int")):
+        said["missing"]["x"] = number
+        with pytest.raises(DamagedError, match=problem):
+            capabilities_from(JsonValue(said, "a layout"))
+    del said["missing"]["x"]
     said["reasons"][known:] = [["not-read", f"{number}", ""] for number in range(60_000)]
     said["missing"] |= {f"x{number}": known + number for number in range(40_000)}
     with pytest.raises(DamagedError, match="more than 32,768 values in use"):

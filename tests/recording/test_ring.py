@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import tracemalloc
+from array import array
 from dataclasses import replace
 
 import pytest
@@ -155,6 +156,20 @@ def test_a_layout_counts_what_it_takes(cpus: int) -> None:
     finally:
         tracemalloc.stop()
     assert 0.5 * taken < sum(layout.size for layout in layouts) < 2 * taken
+
+
+def test_columns_of_the_past_are_packed_as_sampled_ones_are() -> None:
+    """As objects a decoded word takes 40 bytes instead of 8, and is subtracted one by one."""
+    ring = PastRing()
+    for frame in frames(3, topology_of_cpus(range(64))):
+        ring.take(frame)
+    past = ring.frame(ring.times[-1])
+    assert past is not None
+    assert past.older is not None
+    for end in (past.older, past.newer):
+        assert isinstance(end.values["work"], array)
+        assert isinstance(end.stamps["work"], array)
+    assert said(past) == said(frame)
 
 
 def test_going_to_and_fro_between_columns_keeps_two_layouts() -> None:

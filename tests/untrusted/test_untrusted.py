@@ -121,9 +121,10 @@ def test_json_that_is_plain_holds_nothing_unsafe(value: object) -> None:
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False)):
         if is_plain_json(text):
             assert visible_in(json.loads(text)) == value
-    assert is_plain_json(r'{"a": "b \"c\" /d\n", "pattern": "alloc\\w*", "unit": "µs"}')
+    assert is_plain_json(r'{"a": "b \"c\" /d\n", "pattern": "alloc\\w*", "unit": "µs", "escaped": "\u00b5s \u00b0C"}')
     unsafe_ones: tuple[str | bytes, ...] = (r'"\u001b"', r'"\b"', '"\x1b"', '"\u202e"', '"\x7f"', b'"\x9b"',
-                                            r'"\\\u001b"', '"\u27ea1b\u27eb"')
+                                            r'"\\\u001b"', '"\u27ea1b\u27eb"', r'"\u202e"', r'"\u27ea1b\u27eb"',
+                                            r'"\ud83d"', r'"\u009b"', r'"\u00b5\u200b"')
     assert not any(is_plain_json(one) for one in unsafe_ones)
 
 

@@ -90,7 +90,7 @@ def capabilities_from(stored: JsonValue, known: Sequence[Capabilities] = (),
     chosen = {name: pair.items() for name, pair in stored["chosen"].entries().items()}
     if any(len(pair) != 2 for pair in chosen.values()):
         raise DamagedError("a signal of the recording has no source")
-    read = {name: signals[pair[0]] for name, pair in chosen.items()}
+    read = {name: signals[pair[0].integer()] for name, pair in chosen.items()}
     made = times_together(read)
     provider = {name: _at(sources, pair[1]) for name, pair in chosen.items()}
     capabilities = Capabilities(
@@ -111,23 +111,21 @@ class _Numbered(Generic[T_co]):
     """A list of which each value is read where it is first referred to: a file may list many that nothing needs."""
 
     def __init__(self, stored: JsonValue, read: Callable[[JsonValue], T_co]) -> None:
-        self._stored = stored.items()
-        self._where = stored.where
+        self._stored = stored
         self._read = read
         self._known: dict[int, T_co] = {}
 
-    def __getitem__(self, number: JsonValue) -> T_co:
-        position = number.integer()
-        known = self._known.get(position)
+    def __getitem__(self, number: int) -> T_co:
+        known = self._known.get(number)
         if known is None:
             if len(self._known) == _MOST_READ:
-                raise DamagedError(f"{self._where} of the recording has more than {_MOST_READ:,} values in use")
-            known = self._known[position] = self._read(_at(self._stored, number))
+                raise DamagedError(f"{self._stored.where} of the recording has more than {_MOST_READ:,} values in use")
+            known = self._known[number] = self._read(self._stored.item(number))
         return known
 
     def named(self, table: JsonValue) -> dict[str, T_co]:
         """Return the values that an object of numbers refers to, by its keys."""
-        return {name: self[number] for name, number in table.entries().items()}
+        return {name: self[number] for name, number in table.numbers().items()}
 
 
 def _listed_sources(stored: JsonValue) -> Sequence[JsonValue]:
@@ -191,7 +189,7 @@ def _signal_from(stored: JsonValue, reasons: _Numbered[Unavailable]) -> Signal:
     )
     absent = stored.get("absent")
     if absent is not None:
-        signal = replace(signal, absent={whole(cpu): reasons[why] for cpu, why in absent.entries().items()})
+        signal = replace(signal, absent={whole(cpu): reasons[why] for cpu, why in absent.numbers().items()})
     plain = signal.origin.replace("{cpu}", "")
     if "{" in plain or "}" in plain:  # the CPU is filled in when the reason is shown
         raise DamagedError(f"the origin of {signal.id!r} in the recording cannot be: {signal.origin[:80]!r}")

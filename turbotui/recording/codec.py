@@ -327,12 +327,17 @@ def _rounded_stamp(word: int) -> int:
     return word if word >> 33 else (word + (STAMP_UNIT >> 1)) // STAMP_UNIT * STAMP_UNIT
 
 
-def words_of(data: bytes) -> list[int]:
+def word_array(data: bytes) -> array[int]:
     """Return the lanes of little-endian bytes."""
     words = array("Q", data)
     if sys.byteorder == "big":
         words.byteswap()
-    return words.tolist()
+    return words
+
+
+def words_of(data: bytes) -> list[int]:
+    """Return the lanes of little-endian bytes as a list."""
+    return word_array(data).tolist()
 
 
 def _words(cells: Sequence[Cell]) -> array[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Final
@@ -269,7 +270,10 @@ def layout_from(stored: JsonValue, known: Sequence[CpuTableLayout] = (),
 
 class _Values(LazyColumns[Sequence[Raw]]):
     def _column(self, number: int) -> Sequence[Raw]:
-        return [None if isinstance(cell, float) else cell for cell in self.tick.column(number)]
+        cells = self.tick.column(number)
+        if isinstance(cells, array):
+            return cells
+        return [None if isinstance(cell, float) else cell for cell in cells]
 
 
 class _Words(LazyColumns[Sequence[int]]):

@@ -22,11 +22,12 @@ from turbotui.recording.codec import (
     LaneLayout,
     Tag,
     TickArithmetic,
-    words_of,
+    word_array,
 )
 from turbotui.recording.compression import TICK_TIMES, StreamDecompressor, most_unpacked, stream_decompressor
 from turbotui.recording.framing import DamagedError
-from turbotui.recording.lanes import MASK
+from turbotui.recording.lanes import MASK, SIZE, lanes_of
+from turbotui.sampling.arithmetic import PACKED
 
 _MOST_EXTRAS: Final = 1 << 24
 _FREE_VALUES: Final = 1 << 14
@@ -37,6 +38,7 @@ _MOST_LETTERS: Final = 1 << 25
 """Texts, and their letters, from one key tick to the next: cells of a later tick may be any of them."""
 T = TypeVar("T")
 
+_NONE: Final = int(Tag.NONE)
 _HEX: Final = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
 
 
@@ -78,27 +80,35 @@ class DecodedTick:
         self._lane_layout = lane_layout
         self._lanes: int | bytes = sums  # the integer until a column is asked for, then its bytes alone
 
-    def column(self, number: int) -> list[Cell]:
-        """Return the cells of a column, by row; None for cells of an unknown kind."""
+    def column(self, number: int) -> Sequence[Cell]:
+        """Return the cells of a column, by row; None for cells of an unknown kind. Words alone are as in `words`."""
         words, tags = self.words(number), self._tags[number]
         if tags == Tag.WORD:
-            return words  # type: ignore[return-value] # a new list, of integers
+            return words
+        if tags == Tag.NONE:
+            return [None] * len(words)
         if isinstance(tags, int):
             tags = bytes((tags,)) * len(words)
-        return [self._cell(tag, word) for tag, word in zip(tags, words, strict=True)]
+        return [None if tag == _NONE else self._cell(tag, word) if tag else word
+                for tag, word in zip(tags, words, strict=True)]
 
-    def words(self, number: int) -> list[int]:
-        """Return the lanes of a column, by row, whatever the cells' kind."""
+    def words(self, number: int) -> Sequence[int]:
+        """Return the lanes of a column, by row, whatever the cells' kind: many of them packed, as sampled ones are."""
+        words = word_array(self._bytes(number))
+        return words if len(words) >= PACKED else words.tolist()
+
+    def _bytes(self, number: int) -> bytes:
+        """Return the lanes of a column as bytes, with what they are stored against added."""
         if isinstance(self._lanes, int):
             self._lanes = self._lanes.to_bytes(self._lane_layout.size, "little")
-        words = words_of(self._lanes[self._lane_layout.place(number)])
-        against = self._lane_layout.columns[number].against
+        words = self._lanes[self._lane_layout.place(number)]
+        against, rows = self._lane_layout.columns[number].against, len(words) // SIZE
         if against == NO_COLUMN:
             return words
-        if against == CLOCK_OF_TICK:
-            started = self.head.started_ns
-            return [word + started & MASK for word in words]
-        return [word + other & MASK for word, other in zip(words, self.words(against), strict=True)]
+        others = (self.head.started_ns & MASK).to_bytes(SIZE, "little") * rows if (
+            against == CLOCK_OF_TICK) else self._bytes(against)
+        total = lanes_of(rows).add(int.from_bytes(words, "little"), int.from_bytes(others, "little"))
+        return total.to_bytes(len(words), "little")
 
     def _cell(self, tag: int, word: int) -> Cell:
         cell: Cell = None

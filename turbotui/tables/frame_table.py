@@ -65,7 +65,7 @@ class FrameTable:
         if column.identity or not self.frame.is_unmarked(column):
             return CellColumn.of([self.cell(column, row) for row in rows])
         values = self.frame.cells(column, rows)
-        return CellColumn(values, {at: Cell(None, self.frame.why(column, rows[at]))
+        return CellColumn(values, {at: Cell(None, self.frame.why_unknown(column, rows[at]))
                                    for at, value in enumerate(values) if value is None})
 
     def bare(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:

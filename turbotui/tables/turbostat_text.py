@@ -93,34 +93,33 @@ class TurbostatText:
     def _summary(self, frame: Frame, column: CounterColumn) -> str:
         if column.identity:
             return UNKNOWN
-        return self._text(frame, column, SYSTEM_ROW, *frame.bare_cells(column, (SYSTEM_ROW,)))
+        rows = (SYSTEM_ROW,)
+        return self._text(frame, column, SYSTEM_ROW, *frame.bare_cells(column, rows), *frame.cells(column, rows))
 
     def _texts(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId], at: Sequence[int] | None) -> list[str]:
         """The cells of a column in these rows: empty but at the places that have a value."""
         if at == ():
             return [""] * len(rows)
         values = frame.bare_cells(column, rows)
-        if at is None:
-            return self._formatted(frame, column, rows, values)
+        wide = self._wide and column.id in _COUNTS
         texts = [""] * len(rows)
-        printed = self._formatted(frame, column, [rows[place] for place in at], [values[place] for place in at])
+        if wide or column.id in _CLOCKS or (column.unit == "%" and None in values):
+            cells = frame.cells(column, rows)
+            for place in range(len(rows)) if at is None else at:
+                texts[place] = self._text(frame, column, rows[place], values[place], cells[place], hexadecimal=True)
+            return texts
+        if at is None:
+            return format_cells(column, values, hexadecimal=True)
+        printed = format_cells(column, [values[place] for place in at], hexadecimal=True)
         for place, text in zip(at, printed, strict=True):
             texts[place] = text
         return texts
 
-    def _formatted(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId],
-                   values: Sequence[Value]) -> list[str]:
-        wide = self._wide and column.id in _COUNTS
-        if wide or column.id in _CLOCKS or (column.unit == "%" and None in values):
-            return [self._text(frame, column, row, value, hexadecimal=True)
-                    for row, value in zip(rows, values, strict=True)]
-        return format_cells(column, values, hexadecimal=True)
-
-    def _text(self, frame: Frame, column: CounterColumn, row: RowId, value: Value, *, hexadecimal: bool = False) -> str:
-        if value is None and column.unit == "%":
-            why = frame.why(column, row)
-            if why is not None and why.reason is Reason.OUT_OF_RANGE:
-                return OUT_OF_RANGE
+    def _text(self, frame: Frame, column: CounterColumn, row: RowId, value: Value, cell: Value, *,
+              hexadecimal: bool = False) -> str:
+        """Write the bare value of a cell."""
+        if cell is None and column.unit == "%" and frame.why_unknown(column, row).reason is Reason.OUT_OF_RANGE:
+            return OUT_OF_RANGE
         clock = _CLOCKS.get(column.id)
         if clock is not None and isinstance(value, int | float):
             return f"{value:{clock}}"
