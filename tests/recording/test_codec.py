@@ -34,7 +34,7 @@ def coded(layout: list[ColumnLayout], ticks: list[list[list[Cell]]], keys: int =
         tick = decoder.decode(payload, key=key)
         assert (tick.head.wall_ns, tick.head.started_ns, tick.head.layout) == (number, -number, 7)
         assert tick.counts == (number, 1, 2, 3, 4, 5)
-        found.append([tick.column(at) for at in range(len(layout))])
+        found.append([list(tick.column(at)) for at in range(len(layout))])
     return found
 
 
