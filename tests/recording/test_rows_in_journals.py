@@ -388,3 +388,47 @@ def test_rows_that_have_no_room_are_left_at_one_in_ten_seconds_before_the_cpus_l
     why = kept[21].kind(KIND.id)
     assert isinstance(why, Unavailable)
     assert why.reason is Reason.NOT_READ
+
+
+def narrowed(tick: RowTick, *names: str) -> RowTick:
+    """A tick without some quantities, which nobody wanted then."""
+    quantities = {name: quantity for name, quantity in tick.quantities.items() if name not in names}
+    clocks = {quantity.clock for quantity in quantities.values()}
+    return replace(tick, quantities=quantities, values={name: tick.values[name] for name in quantities},
+                   stamps={clock: stamps for clock, stamps in tick.stamps.items() if clock in clocks},
+                   absent={name: why for name, why in tick.absent.items() if name in quantities})
+
+
+NARROWED = [narrowed(tick, *((), ("time", "words"), ("time",))[at // 2 % 3])
+            for at, tick in enumerate(row_ticks(41, random.Random(3), known=True))]
+"""Ticks of which every second has other quantities than the one before."""
+
+
+def test_what_is_recorded_of_a_kind_may_change_at_any_tick(tmp_path: Path) -> None:
+    frames, ring = frames_with_rows(NARROWED, TOPOLOGY), PastRing()
+    for frame in frames:
+        ring.take(frame)
+    with recording.read(str(written(tmp_path / "a.ttj", frames))) as journal:
+        for kept in ([*journal.frames()], ring.frames()):
+            assert [contents(frame.newer.rows[KIND.id]) for frame in kept] == [*map(contents, NARROWED)]
+        assert journal.check() == ()
+
+
+def test_of_a_row_that_ended_nobody_knows_what_was_not_wanted_then() -> None:
+    thinning = Thinning(4.0)
+    kept = [found.rows[KIND.id] for frame in frames_with_rows(NARROWED, TOPOLOGY)
+            if (found := thinning.take(frame.newer)) is not None]
+    rest = thinning.rest()
+    assert sums_of([*kept, *([] if rest is None else [rest.rows[KIND.id]])]) == sums_of(NARROWED)
+    ends = {tick.roster.rows[slot].identity: (tick, slot) for tick in NARROWED for slot in tick.died}
+    unknown = 0
+    for tick in kept:
+        for slot in tick.died if "time" in tick.values else ():
+            then, place = ends[tick.roster.rows[slot].identity]
+            if "time" in then.values:
+                assert (tick.values["time"][slot], tick.stamps["slow"][slot]) == (
+                    then.values["time"][place], then.stamps["slow"][place])
+            else:
+                unknown += 1
+                assert tick.absent["time"][slot].reason is Reason.NOT_READ
+    assert unknown

@@ -6,12 +6,15 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.row_kinds import ROWS_LIMIT, ClockId, KindId, QuantityId
-from turbotui.quantities.unavailable import Unavailable
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.rows import RawColumn, Roster, Row, RowSlot, RowTick, RowTicks
 from turbotui.sampling.snapshot import Snapshot
+
+_NOT_WANTED: Final = Unavailable(Reason.NOT_READ, "nobody wanted it when the row ended")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +84,15 @@ def _with(tick: RowTick, ended: Sequence[_EndedRow], omitted: int) -> RowTick:
     for slot, ended_row in zip(slots, ended, strict=False):
         rows[slot] = ended_row.row
         for name, column in values.items():
-            if name in ended_row.values:
+            why = ended_row.absent.get(name)
+            if name not in ended_row.values:
+                why = _NOT_WANTED
+            else:
                 column[slot] = ended_row.values[name]  # type: ignore[call-overload,assignment]  # of the same quantity
-        for clock, at in ended_row.stamps.items():
-            stamps[clock][slot] = at
-        for name, why in ended_row.absent.items():
-            absent.setdefault(name, {})[slot] = why
+            if why is not None:
+                absent.setdefault(name, {})[slot] = why
+        for clock in stamps.keys() & ended_row.stamps.keys():
+            stamps[clock][slot] = ended_row.stamps[clock]
     return replace(
         tick, roster=Roster(rows, capacity), stamps=stamps, absent=absent, died=tick.died.union(slots),
         values={name: tuple(column) if isinstance(column, list) else column for name, column in values.items()},
