@@ -107,6 +107,7 @@ def test_no_word_makes_it_fail_otherwise(words: list[str]) -> None:
         (["-h", "--nonsense"], {"task": StatTask.HELP}),
         (["-s", "a", "-e", "b", "--hide", "c"], {"choices": (("show", "a"), ("enable", "b"), ("hide", "c"))}),
         (["--format", "csv"], {"format": "csv"}),
+        (["--moments"], {"moments": True, "choices": (("enable", "NowMHz"),)}),
     ],
 )
 def test_a_command_line_is_understood(words: list[str], expected: dict[str, object]) -> None:

@@ -125,7 +125,7 @@ def test_what_a_program_waited_for_while_none_of_its_threads_ran() -> None:
     assert ("none ran for 78 % (waiting ~39 % for a CPU, ~19 % for a timer, ~19 % for fuse_request, by 4 looks at "
             "/proc), else 1.00 at a time") in sentence
     assert "none ran for 78 %, else" in explained({}).sentence({"a": 200.0 * _MS})
-    assert "for what may not be seen" in explained({500: {}}).sentence({})
+    assert "for what is not known" in explained({500: {}}).sentence({})
 
 
 def test_threads_that_wait_for_each_other_do_not_hide_what_the_last_of_them_waits_for() -> None:

@@ -168,7 +168,8 @@ def test_sleep_is_named_by_the_kernel_function_and_marked() -> None:
 @pytest.mark.parametrize(("wchan", "word"), [
     ("futex_do_wait", "futex"), ("futex_wait_queue_me", "futex"), ("do_epoll_wait", "poll"),
     ("poll_schedule_timeout.constprop.0", "poll"), ("hrtimer_nanosleep", "timer"), ("anon_pipe_read", "pipe"),
-    ("unix_stream_read_generic", "socket"), ("do_wait", "child"), ("folio_wait_bit_common", "storage"),
+    ("unix_stream_read_generic", "socket"), ("do_wait", "child"), ("kernel_clone", "child"),
+    ("folio_wait_bit_common", "storage"),
     ("rcu_gp_fqs_loop", "rcu_gp_fqs_loop"), ("a_function_with_a_very_long_name", "a_function_with_a_ve"), ("0", ""),
     ("", "")])
 def test_where_it_sleeps_is_reported_in_a_word(wchan: str, word: str) -> None:

@@ -341,7 +341,7 @@ _CHANGES: Final[Mapping[str, Callable[[StatOptions, str], StatOptions]]] = Mappi
     "help": _switches(task=StatTask.HELP),
     "interval": _sets("interval", _interval),
     "Joules": _switches(joules=True),
-    "moments": _switches(moments=True),
+    "moments": lambda options, _text: _choice("enable")(replace(options, moments=True), "NowMHz"),
     "list": _switches(task=StatTask.LIST, quiet=True),
     "num_iterations": _sets("intervals", lambda text: _count(text, "iteration")),
     "out": _sets("out", _file),

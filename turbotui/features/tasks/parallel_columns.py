@@ -25,7 +25,7 @@ _NAMED_SHARE: Final = 0.005  # of the time that a name or a wait explains, at le
 _UNKNOWN_WAIT: Final = "?"
 _CAUSES: Final = {
     "a CPU": "a CPU", "storage": "storage", "socket": "a socket", "timer": "a timer",
-    _UNKNOWN_WAIT: "what may not be seen", "poll": "events (poll)", "pipe": "a pipe", "signal": "a signal",
+    _UNKNOWN_WAIT: "what is not known", "poll": "events (poll)", "pipe": "a pipe", "signal": "a signal",
     "kernel lock": "a lock of the kernel", "futex": "another thread (futex)", "child": "a child",
 }
 """What threads wait for (`machine/tasks/sleeping.py`), as the sentence has it: what comes from without a program first,

@@ -18,14 +18,15 @@ _WORDS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("hrtimer_nanosleep", "do_nanosleep"), "timer"),
     (("pipe_", "anon_pipe_"), "pipe"),
     (("wait_woken", "inet_csk_", "unix_", "sk_wait", "tcp_", "__skb_wait", "skb_wait"), "socket"),
-    (("do_wait",), "child"),
+    (("do_wait", "kernel_clone"), "child"),
     (("do_sigtimedwait", "sigsuspend", "do_pause", "__do_sys_pause"), "signal"),
     (("io_cqring_wait",), "io_uring"),
     (("io_schedule", "folio_wait", "wait_on_page", "blk_", "submit_bio", "jbd2_", "__wait_on_buffer"), "storage"),
     (("rwsem_", "down_", "__mutex_lock"), "kernel lock"),
 )
 """Beginnings of names of functions of Linux 5.10 to 6.18 (kernel/futex, fs/eventpoll.c, fs/select.c, fs/pipe.c,
-net/core, kernel/exit.c, kernel/signal.c, io_uring, mm/filemap.c, kernel/locking), and what those wait for."""
+net/core, kernel/exit.c, kernel/fork.c for vfork, kernel/signal.c, io_uring, mm/filemap.c, kernel/locking), and what
+those wait for."""
 _WIDEST: Final = 20
 
 
