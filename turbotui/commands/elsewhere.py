@@ -80,7 +80,7 @@ class SshSource:
     """The bytes that a program on another machine writes.
 
     Args:
-        begins: the first of them; what a login writes before them is left out.
+        begins: the first of them.
         relays: whether what the program says beside them goes to stderr; `failure` has the reason for an early end.
         patience: seconds until the beginning, but for those in which a program is sent; by default a collector's.
     """
@@ -90,9 +90,7 @@ class SshSource:
         from turbotui.remote.links import FIRST_SECONDS  # noqa: PLC0415 - few runs read another machine
 
         self.name = way.name
-        self._link: SshLink = way.open()
-        self._begins = begins
-        self._before: bytes | None = b""  # what came before the beginning; None behind it
+        self._link: SshLink = way.open(begins)
         self._stopped = False
         self._host = way.host if relays else None
         self._patience = FIRST_SECONDS if patience is None else patience
@@ -102,17 +100,11 @@ class SshSource:
         """Wait for more bytes; empty at the end. Raises LinkError if their beginning does not come."""
         while not self._stopped:
             data = self._link.read(_LOOK)
-            if data == b"":
-                return data
-            if data and self._before is not None:
-                held = self._before + data
-                begin = held.find(self._begins)
-                self._before = held[-len(self._begins):] if begin < 0 else None
-                data = held[begin:] if begin >= 0 else None
             if data:
                 self._relay()
+            if data is not None:
                 return data
-            if self._before is not None:
+            if not self._link.begun:
                 self._give_up()
         return b""
 

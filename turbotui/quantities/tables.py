@@ -99,7 +99,7 @@ class Cell:
 
     def held_against(self, column: Column[Any]) -> Cell:
         """The cell with what its column alone says against its value."""
-        if not column.of_peak or not isinstance(self.value, int | float):
+        if not column.of_peak or not isinstance(self.value, (int, float)):
             return self
         return replace(self, disputed=(*self.disputed, *above_peak(self.value / 100)))
 

@@ -67,7 +67,6 @@ _THERE: Final = " ".join((
     "exit 127",
 ))
 """Run by sh there: turbotui if it is installed, else a Python that can run the collecting part."""
-_MOST_BEFORE: Final = 1 << 16  # bytes before the first record in which `READY` is looked for
 
 
 class SshLink:
@@ -75,15 +74,18 @@ class SshLink:
 
     Args:
         collector: makes the archive that is sent if it is asked for; None if turbotui is there in any case.
+        begins: the first bytes of what is wanted; what a login writes before them is left out.
 
     Raises:
         LinkError: ssh cannot be started.
     """
 
-    def __init__(self, words: Sequence[str], host: str, collector: Callable[[], bytes] | None = None) -> None:
+    def __init__(self, words: Sequence[str], host: str, collector: Callable[[], bytes] | None = None,
+                 begins: bytes = MARKER) -> None:
         self._host = host
         self._collector = collector
-        self._before = b""  # what came before it was known what runs there
+        self._begins = begins
+        self._before: bytes | None = b""  # the end of what came before the beginning; None behind it
         self._requests = b""  # that wait until then
         self._said = b""
         self._lines: deque[bytes] = deque(maxlen=_MOST_LINES)  # of stderr, which nobody has taken
@@ -108,17 +110,27 @@ class SshLink:
         if not ready:
             return None
         data = os.read(stream.fileno(), PIECE)
-        return data if self._collector is None else self._first(self._collector, data)
+        return data if self._before is None else self._first(self._before + data, more=bool(data))
 
-    def _first(self, collector: Callable[[], bytes], data: bytes) -> bytes | None:
-        """What a reader gets of the first bytes: it is not told that the collecting part was asked for."""
-        self._before += data
-        before, asked, after = self._before.partition(READY)
-        if not asked and data and MARKER not in self._before and len(self._before) < _MOST_BEFORE:
-            return None
-        self._collector = None
-        self.ask((collector() if asked else b"") + self._requests)
-        return before + after or (None if asked else b"")
+    def _first(self, before: bytes, *, more: bool) -> bytes | None:
+        """What a reader gets of the first bytes: not what a login says, nor that the collecting part is asked for."""
+        collector = self._collector
+        if collector is not None:
+            _said, asked, after = before.partition(READY)
+            if asked or self._begins in before or not more:
+                self._collector = None
+                self.ask((collector() if asked else b"") + self._requests)
+                before = after if asked else before
+        at = before.find(self._begins)
+        self._before = None if at >= 0 else before[-len(READY):]
+        if at >= 0:
+            return before[at:]
+        return None if more else b""
+
+    @property
+    def begun(self) -> bool:
+        """Whether the beginning has come."""
+        return self._before is None
 
     @property
     def sending(self) -> bool:
@@ -134,7 +146,8 @@ class SshLink:
     def why_ended(self) -> str:
         status = self._status()
         self._listener.join(_END_SECONDS)
-        return failure_of(self._host, status, decoded(self._said))
+        why = failure_of(self._host, status, decoded(self._said))
+        return f"{why}; what came was no stream of turbotui collect" if self._before and not status else why
 
     @property
     def failure(self) -> str:
@@ -217,9 +230,9 @@ class SshConnector:
         self._part = None if command else part
         self._tell = tell
 
-    def open(self) -> SshLink:
-        """Fails with a LinkError if ssh cannot be started."""
-        return SshLink(self.words, self.host, None if self._part is None else partial(self._packed, self._part))
+    def open(self, begins: bytes = MARKER) -> SshLink:
+        """Fails with a LinkError if ssh cannot be started; `begins` is the first of what is wanted."""
+        return SshLink(self.words, self.host, None if self._part is None else partial(self._packed, self._part), begins)
 
     def _packed(self, part: ProgramPart) -> bytes:
         packed = packed_part(part)
