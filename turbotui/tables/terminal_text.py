@@ -6,17 +6,48 @@ The dashboard does not use it, because Textual writes to the terminal itself.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import io
 import os
 import sys
 from collections.abc import Iterator
-from typing import BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 from turbotui.repertoire import Repertoire, initial_environment, text_encoding
 from turbotui.untrusted import guarded
 
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
 _NAMES = ("stdin", "stdout", "stderr")
+
+
+class _WholeWrites(io.RawIOBase):
+    """The bytes of a stream without a buffer (PYTHONUNBUFFERED), of which Python drops what a short write leaves."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+        self.name = getattr(raw, "name", "")
+
+    def write(self, data: ReadableBuffer) -> int:
+        """Write all of it. Raises OSError where that is not possible: a full disk first takes what it has room for."""
+        rest = memoryview(data).cast("B")
+        while rest:
+            written = self._raw.write(rest)
+            if written is None:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            rest = rest[written:]
+        return memoryview(data).nbytes
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self._raw.isatty()
+
+    def fileno(self) -> int:
+        return self._raw.fileno()
 
 
 class TerminalText(io.TextIOBase):
@@ -26,9 +57,12 @@ class TerminalText(io.TextIOBase):
     """
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
         if isinstance(stream, io.TextIOWrapper):
+            if isinstance(stream.buffer, io.RawIOBase):
+                stream = io.TextIOWrapper(cast("BinaryIO", _WholeWrites(stream.buffer)), stream.encoding, newline="\n",
+                                          write_through=True)
             stream.reconfigure(errors="backslashreplace")
+        self._stream = stream
         encoding = text_encoding(initial_environment(), stream.encoding or "utf-8", terminal=stream.isatty())
         self._repertoire = None if encoding is None else Repertoire(encoding, escaping=True)
 
