@@ -17,6 +17,7 @@ from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.kind_screen import KindScreen
 from turbotui.quantities.columns import Value
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.row_differences import RowDifferences
 from turbotui.widgets.segment_lines import SegmentLines
 
 
@@ -182,3 +183,25 @@ async def test_rows_are_compared_with_the_means_of_the_last_minute() -> None:
         assert any(mean != now for mean, now in rates)
         assert any(str(row[0]).startswith(f"{keys(screen)[0]}:") for row in mark.rows if isinstance(row, tuple)), (
             "what is folded now may be unfolded later")
+
+
+async def test_the_affinity_is_read_while_it_is_shown_or_looked_for() -> None:
+    async with interrupts() as (session, screen, pilot):
+        async def read() -> bool:
+            session.tick()
+            await pilot.pause()
+            frame = screen.watch_state.frame
+            differences = None if frame is None else frame.kind("interrupts")
+            assert isinstance(differences, RowDifferences)
+            return "affinity" in differences.quantities
+
+        assert await read()
+        for name in ("Affinity", "Effective"):
+            column = screen.find_column(name)
+            assert column is not None
+            screen.toggle(column)
+        assert not await read()
+        await pilot.press("backslash", *"nvme", "enter")
+        assert await read(), "a filter looks into every text"
+        await pilot.press("escape")
+        assert not await read()

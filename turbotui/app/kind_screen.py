@@ -64,7 +64,9 @@ class KindScreen(RowTableScreen[KindRow]):
         self.watch_state.session.end_interval()
 
     def _ask(self) -> None:
-        self.watch_state.read_also(self, (), frozenset(), rows=(self.definition.asked(self._table.view.columns),))
+        view = self._table.view
+        asked = self.definition.source if view.filter.text else self.definition.asked(view.columns)
+        self.watch_state.read_also(self, (), frozenset(), rows=(asked,))
 
     def toggle(self, column: RowColumn) -> None:
         """Show or hide a column, which may be read only while it is shown."""
@@ -144,7 +146,8 @@ class KindScreen(RowTableScreen[KindRow]):
         is_other = bool(view.filter.text) != bool(self._table.view.filter.text)
         super().show_view(view)
         if is_other:
-            self._show()  # a filter looks into folded rows, too
+            self._ask()  # a filter looks into every text, and into folded rows
+            self._show()
 
     def _fold(self, row: Hashable, *, fold: bool) -> None:
         super()._fold(row, fold=fold)

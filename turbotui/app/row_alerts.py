@@ -85,9 +85,10 @@ class KindTable:
         self._why = ""
 
     def begin(self, columns: Sequence[Column[Any]], publish: Publish) -> None:
+        del columns  # the words of a condition may be in any text
         self._publish = publish
         if isinstance(self._session, RowReadingSession):
-            self._session.read_rows(self, (self._definition.asked(columns),))
+            self._session.read_rows(self, (self._definition.source,))
 
     def tick(self, frame: Frame) -> None:
         differences = frame.kind(self._definition.source.kind.id)

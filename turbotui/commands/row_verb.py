@@ -87,7 +87,10 @@ class RowVerb:
         cpus = None if chosen is None else parse_cpu_set(chosen)
         machine = read_machine(open_host(arguments), cpus)
         session = Session(machine, (), seconds, LinuxHost(), cpus)
-        session.read_rows(self, (self._definition.asked(self._choice(arguments).used),))
+        choice = self._choice(arguments)
+        # a filter looks into every text
+        asked = self._definition.source if choice.passing.text else self._definition.asked(choice.used)
+        session.read_rows(self, (asked,))
         frames = (frame for frame in frames_of(session, intervals) if frame.older is not None)
         self._print(arguments, machine, frames, intervals)
         return 0
