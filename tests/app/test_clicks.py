@@ -6,6 +6,7 @@ import pytest
 from dashboard_driver import dashboard, text_of
 from simulated_session import SimulatedSession
 
+from turbotui.app.text_window import TextWindow
 from turbotui.app.tour import STEPS, TourLines
 from turbotui.app.why_window import WhyWindow
 
@@ -55,3 +56,38 @@ async def test_a_click_on_the_line_of_a_comparison_ends_it() -> None:
         await pilot.click("#compared", offset=(40, 0))
         await pilot.pause()
         assert not line.display
+
+
+async def test_clicks_on_words_that_name_a_key_do_what_the_key_does() -> None:
+    async with dashboard(SimulatedSession("laptop-old"), ticks=5) as (app, pilot):  # type: ignore[arg-type]
+        async def click(line: str, words: str) -> None:
+            await pilot.click(f"#{line}", offset=(text_of(app, line).index(words) + 1, 0))
+            await pilot.pause()
+
+        await pilot.press("backslash", "1", "enter")
+        await pilot.pause()
+        assert app.look_at_states()
+        await click("status", "Esc: all")
+        assert not app.look_at_states()
+        await pilot.press("comma")
+        await pilot.pause()
+        at = app.watched.frame
+        await click("time", "now: Esc")
+        assert not app.watched.in_past
+        assert app.watched.frame is not at
+
+
+async def test_a_click_on_the_test_of_a_comparison_opens_it_and_one_beside_it_ends_the_comparison() -> None:
+    session = SimulatedSession("laptop-old")
+    async with dashboard(session, ticks=6) as (app, pilot):  # type: ignore[arg-type]
+        await pilot.press("b")
+        await pilot.pause()
+        session.tick(6)
+        await pilot.pause()
+        await pilot.click("#compared", offset=(text_of(app, "compared").index("| tests") + 3, 0))
+        await pilot.pause()
+        assert isinstance(app.screen, TextWindow)
+        await pilot.press("escape")
+        await pilot.click("#compared", offset=(text_of(app, "compared").index("Esc ends it"), 0))
+        await pilot.pause()
+        assert app.watched.mark is None

@@ -8,6 +8,7 @@ from replayed_machine import Recording, ReplayedSession, recording
 from scripted_machine import FakeSession
 
 from turbotui.app.view_states import StateOrder, ViewChoice, ViewState
+from turbotui.app.watch import AddedColumns
 from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
 
 
@@ -168,3 +169,22 @@ async def test_escape_undoes_an_order_chosen_with_the_mouse_alone() -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert table(app).view.sort == before
+
+
+async def test_escape_removes_an_added_counter_and_adds_a_removed_one() -> None:
+    session = FakeSession()
+    async with dashboard(session, ticks=4, size=(160, 36)) as (app, pilot):
+        columns = app.watched.chosen
+        await pilot.press("a", *"msr0x10,Tsc", "enter", "escape")
+        await pilot.pause()
+        added = app.watched.added
+        assert list(added.texts) == ["msr0x10,Tsc"]
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not app.watched.added.texts
+        assert app.watched.chosen == columns
+        assert not app.look_at_states()
+        app.watched.added = added
+        assert app.watched.added == added
+        app.watched.added = AddedColumns(frozenset(), ())
+        assert not app.watched.added.texts

@@ -9,7 +9,8 @@ from key_promises import ESC, Place, Promise, moves, pages, there_and_back
 _SAPPHIRE = ("sapphire-2s", "--cpu", "0-7,56-63")
 _MANY = ("sapphire-2s", "--cpu", "0-19,56-75")
 _MENU = {"sort_menu": Promise("Enter choose · Esc close", undo=ESC)}
-_GRAPH = {"graph": Promise("e explain · Esc close", undo=ESC)}
+_GRAPHED = {"graph": Promise("e explain · Esc close", undo=ESC)}
+_GRAPH = {**_GRAPHED, "chance": Promise("Nothing is compared: b compares", undo=ESC)}
 
 # CPUs and topology
 
@@ -35,7 +36,7 @@ _TABLE = {
     "point": Promise("only what ran on CPU 0", undo=ESC),
     "open": Promise("only what ran on CPU 0", undo=ESC),
     "untag": Promise(gone="Σ 1", first=("v",), now="Σ 1"),
-    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "mark": Promise(": DIFFERENCES", undo=("b",)),
     "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     "follow": Promise("follow off", undo=("F", "F", "F", "F")),
 }
@@ -78,7 +79,7 @@ def _cpu(number: str) -> str:
 
 
 MAP = Place("3", "map", _MANY, (160, 24), r"(?m)^ cpu 0 · .*· Busy% \d", {
-    **_MENU, **_GRAPH,
+    **_MENU, **_GRAPHED,
     **moves(_cpu(r"([2-9]|1\d)"), _cpu("75")),
     **pages(_cpu("75"), _cpu("16"), _cpu("59"), keys=("map_back", "map_on")),
     **there_and_back("map_left", "map_right", _cpu("1")),
@@ -143,7 +144,7 @@ UNCORE = Place("5", "uncore", ("grace-2s", "--cpu", "0-3,72-75"), (160, 40), (
     "filter": Promise(r"filter pmu_1: 1 row ", typed=("pmu_1",), undo=ESC),
     "tag_row": Promise(r"(?m)^•  machine Σ", undo=("V",)),
     "untag": Promise(gone=r"(?m)^•  machine Σ", first=("x",), now=r"(?m)^•  machine Σ"),
-    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "mark": Promise(": DIFFERENCES", undo=("b",)),
     "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     "filters": Promise("filters of ", first=("PPage", "NPage"), now="pcie", undo=ESC),
     "traffic": Promise(r"\[ +memory 0 +\]", undo=("t",)),
@@ -260,7 +261,7 @@ ROOFLINE = Place("6", "roofline", ("sapphire-2s",), (160, 36), r"(?m)^ Past: of 
     "explain": Promise(r"GFLOP/s · package \d core \d+ ·", undo=ESC),
     "tag_row": Promise("(?m)^•package", undo=("V",)),
     "untag": Promise(gone="(?m)^•package", first=("x",), now="(?m)^•package"),
-    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "mark": Promise(": DIFFERENCES", undo=("b",)),
     "copy_rows": Promise("Copied.*: 1 row as CSV"),
     "page_down": Promise(compared=another_row, undo=_BUSIEST),
     "page_up": Promise(compared=another_row, first=("End",), now=_ROW, undo=_BUSIEST),
@@ -330,7 +331,7 @@ TASKS = Place("7", "tasks", _MANY, (160, 18), r"watching everything · .* thread
     "reverse": Promise("CPU%▲", undo=("I",)),
     "tag_row": Promise(r"(?m)^• +\d+ +\d+ ", undo=("V",)),
     "untag": Promise(gone=r"(?m)^• +\d+ +\d+ ", first=("x",), now=r"(?m)^• +\d+ +\d+ "),
-    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "mark": Promise(": DIFFERENCES", undo=("b",)),
     "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     "acts": Promise(r"turbotui runs nothing", undo=ESC),
     "point": Promise(r"ran there: Esc returns", undo=ESC),
@@ -369,7 +370,7 @@ GROUPS = Place("u", "groups", _SAPPHIRE, (160, 24), _group("/") + r" [\d.,]+ % "
     "reverse": Promise("CPU%▲", undo=("I",)),
     "tag_row": Promise(r"(?m)^•", undo=("V",)),
     "untag": Promise(gone=r"(?m)^•", first=("x",), now=r"(?m)^•"),
-    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "mark": Promise(": DIFFERENCES", undo=("b",)),
     "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     "acts": Promise(r"turbotui runs nothing", undo=ESC),
     "add": Promise("─ add a column ─", undo=ESC),
@@ -401,7 +402,7 @@ INTERRUPTS = Place("Z", "interrupts", _SAPPHIRE, (160, 24), _interrupt("LOC") + 
     "reverse": Promise("Int/s▲", undo=("I",)),
     "tag_row": Promise(r"(?m)^•", undo=("V",)),
     "untag": Promise(gone=r"(?m)^•", first=("x",), now=r"(?m)^•"),
-    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "mark": Promise(": DIFFERENCES", undo=("b",)),
     "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     "fold_all": Promise("▾ LOC", undo=("*",)),
     "explain": Promise(r"Int/s · LOC · [\d.,]+ /s ─", undo=ESC),
@@ -431,7 +432,7 @@ MEMORY = Place("N", "memory", _SAPPHIRE, (160, 24), _level("machine") + r" [\d.,
     "reverse": Promise("node 1(?s:.*)node 0", undo=("I",)),
     "tag_row": Promise(r"(?m)^•", undo=("V",)),
     "untag": Promise(gone=r"(?m)^•", first=("x",), now=r"(?m)^•"),
-    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "mark": Promise(": DIFFERENCES", undo=("b",)),
     "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     "fold_all": Promise("▸ machine", undo=("*",)),
     "explain": Promise(r"MemBW · machine · [\d.,]+ GB/s ─", undo=ESC),
@@ -462,7 +463,7 @@ BATTERIES = Place("%", "batteries", ("laptop-gpu",), (160, 24), _battery("BAT0")
     "reverse": Promise(r"\n BAT1 +battery(?s:.*)\n BAT0 +battery", undo=("I",)),
     "tag_row": Promise(r"(?m)^•", undo=("V",)),
     "untag": Promise(gone=r"(?m)^•", first=("x",), now=r"(?m)^•"),
-    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "mark": Promise(": DIFFERENCES", undo=("b",)),
     "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     "explain": Promise(r"State · BAT0 · Discharging ─", undo=ESC),
     **moves(_battery("BAT1"), _MOUSE),
@@ -500,7 +501,7 @@ TOPDOWN = Place("d", "topdown", _SAPPHIRE, (160, 36), _place("machine", "Retire%
     "reverse": Promise(_CORE, undo=("I", "Home")),
     "tag_row": Promise(r"(?m)^•", undo=("V",)),
     "untag": Promise(gone=r"(?m)^•", first=("x",), now=r"(?m)^•"),
-    "mark": Promise("cells are DIFFERENCES", undo=("b",)),
+    "mark": Promise(": DIFFERENCES", undo=("b",)),
     "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
     "topdown_rows": Promise("A row for each cpu", undo=("t", "t", "t", "t")),
     "explain": Promise(r"Retire% · machine · .*─", undo=ESC),

@@ -14,7 +14,7 @@ from statscripts import PAIR, SECOND, WALL
 
 from turbotui.app.one_cell import cell_in_words
 from turbotui.app.scales import gauges_of
-from turbotui.features.diff.series import Series, _take
+from turbotui.features.diff.series import GatheredSeries
 from turbotui.features.export.live.levels import MACHINE, LevelPlaces
 from turbotui.features.export.live.machine_metrics import column_metrics
 from turbotui.features.export.model import LongColumn
@@ -24,9 +24,9 @@ from turbotui.features.overview.cpu_numbers import CpuNumbers, CpuSource, number
 from turbotui.features.overview.painter import said as chart_said
 from turbotui.machine.host import HostKind
 from turbotui.quantities.alerts import AlertRequest, parse_alert
-from turbotui.quantities.columns import Category, Column, ColumnId, CounterColumn, Inputs, Value
+from turbotui.quantities.columns import Category, Column, CounterColumn, Inputs, Value
 from turbotui.quantities.marks import DISPUTED, ESTIMATED, MARKS, OLD, OUTSTANDING, PARTIAL, CellMark
-from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.tables import AnyTable, Cell, RowTable
 from turbotui.quantities.units import Unit
@@ -185,9 +185,9 @@ def _alert(frame: Frame, column: CounterColumn) -> str:
 
 
 def _compared(frame: Frame, column: CounterColumn) -> str:
-    found: dict[tuple[ColumnId, RowId], Series] = {}
-    _take(found, frame, column, (SYSTEM_ROW,))
-    return str([round(number) for number in found[column.id, SYSTEM_ROW].numbers])
+    gathered = GatheredSeries((column,), Scope.SYSTEM, frame.seconds or 0.0)
+    gathered.take(frame)
+    return str([round(number) for number in gathered.by_key[column.id, SYSTEM_ROW].numbers])
 
 
 def _gauge(frame: Frame, column: CounterColumn) -> str:

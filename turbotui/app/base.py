@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Protocol, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,6 +14,7 @@ from textual.widget import Widget
 from turbotui.app import scales
 from turbotui.app.actions import actions_of
 from turbotui.app.footer import ScreenTab, footer
+from turbotui.app.modal import Window
 from turbotui.app.scales import gauges_of
 from turbotui.app.sessions import has_banner
 from turbotui.app.tcc import tcc_flag
@@ -21,7 +22,7 @@ from turbotui.app.time_line import TimeLine
 from turbotui.app.view_states import ViewChoice, ViewState
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import cell_count, centred, cut, flush_left
-from turbotui.feature import EVERYWHERE
+from turbotui.feature import EVERYWHERE, part
 from turbotui.machine.host import HostKind
 from turbotui.machine.view import CONTAINER_NUMBERS
 from turbotui.quantities.columns import CounterColumn
@@ -43,6 +44,13 @@ _REFERENCE_NS: Final = 60_000_000_000
 """Length of the time with which `b` compares."""
 _ROOM: Final = 10
 """Characters of a difference in the line of a comparison."""
+
+
+class MomentWindow(Protocol):
+    """A feature's function that makes a window about a moment, in ns since 1970, or says why there is none."""
+
+    def __call__(self, watch: Watch, time_ns: int) -> Window[None] | str:
+        """The window, or a sentence."""
 
 
 class WatchScreen(DirectScreen, inherit_bindings=False):
@@ -186,11 +194,18 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     def compare(self, *, begin: bool) -> None:
         """Compare with the minute up to what is shown now from now on, or show values again."""
-        self.watch_state.mark = self._last_minute() if begin else None
+        self.watch_state.mark = self.last_minute() if begin else None
 
-    def _last_minute(self) -> Frame | None:
-        """One frame of the intervals that ended within the minute before the shown moment, as far as they are kept."""
+    def last_minute(self, *, whole: bool = False) -> Frame | None:
+        """One frame of the intervals that ended within the minute before the shown moment, as far as they are kept.
+
+        Args:
+            whole: leave out those in which something was not read yet that is read now.
+        """
         kept = list(self.minute())
+        if whole and kept:
+            read = kept[-1].newer.values.keys()
+            kept = [frame for frame in kept if frame.older is not None and read <= frame.older.values.keys()]
         if not kept:
             return self.watch_state.frame
         from turbotui.recording.averages import averaged  # noqa: PLC0415 - most never compare
@@ -215,6 +230,18 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         self.show_mark()
         self.notice("Cells are differences from this moment on; Esc ends it" if begin else "Values again")
 
+    def action_compared_window(self, reference: str) -> None:
+        """Open the window that a feature's function makes of the compared moment, or say why there is none."""
+        mark = self.marked or self.shared_mark
+        if mark is None:
+            self.notice("Nothing is compared: b compares with the minute up to now")
+            return
+        window = cast("MomentWindow", part(reference))(self.watch_state, mark.wall_ns)
+        if isinstance(window, str):
+            self.notice(window)
+        else:
+            self.app.push_screen(window)
+
     def _end_shared(self) -> None:
         self.watch_state.mark = None
         self.show_columns()
@@ -229,26 +256,37 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         line = self.query_one("#compared", SegmentLines)
         line.display = mark is not None
         if mark is not None:
-            text = mark_line(mark) if self.shows_differences else self._difference_line(mark, frame)
-            hot = [ClickableSegment(0, 0, self.size.width, "mark")] if self.shows_differences else []
-            line.show([[(centred(cut(text, self.size.width), self.size.width), StyleRole.CELL)]], hot)
+            keys = next((f"{action.shown} tests them" for action in actions_of(self.app) if action.id == "chance"
+                         and self.where in action.where), "")
+            text = self._compared_line(mark, frame, keys)
+            text = centred(cut(text, self.size.width), self.size.width)
+            # Esc ends the newest state, and the words about it on this line, as all but the test's, the comparison
+            before, test, after = text.partition(keys or " ")
+            line.show([[(text, StyleRole.CELL)]], [
+                ClickableSegment(0, 0, len(before), "mark"),
+                ClickableSegment(0, len(before) + len(test), len(before) + len(test) + len(after), "mark")])
 
     @property
     def shows_differences(self) -> bool:
         """Whether the numbers of this screen are differences during a comparison."""
         return False
 
-    def _difference_line(self, mark: MarkedMoment, now: Frame | None) -> str:
-        """The line on a screen without differences of its own: by how much the machine's numbers differ."""
+    def _compared_line(self, mark: MarkedMoment, now: Frame | None, keys: str) -> str:
+        """What is compared with what; on a screen without differences of its own, by how much the machine's differ.
+
+        Args:
+            keys: the words about the test's key; "" where it does not work.
+        """
         then = self.watch_state.mark
-        unlike = () if now is None or then is None else (
+        unlike = () if now is None or then is None or self.shows_differences else (
             (column, difference(column, now.cell(column, SYSTEM_ROW), then.cell(column, SYSTEM_ROW)))
             for column in self.watch_state.headline)
-        first, *parts = (f"COMPARED WITH {mark.words}", *(
-            f"{column.id} {difference_text(column, value, _ROOM).strip()}" for column, value in unlike), "Esc ends it")
-        while len(parts) > 1 and cell_count(" · ".join((first, *parts))) > self.size.width:
-            del parts[-2]  # the last number; that Esc ends it stays
-        return " · ".join((first, *parts))
+        numbers = [f"{column.id} {difference_text(column, value, _ROOM).strip()}" for column, value in unlike]
+        first = mark_line(mark) if self.shows_differences else f"COMPARED WITH {mark.words}"
+        ends = [keys, "Esc ends it"] if keys else ["Esc ends it"]
+        while cell_count(" · ".join((first, *numbers, *ends))) > self.size.width and (numbers or len(ends) > 1):
+            del (numbers or ends)[-1 if numbers else 0]
+        return " · ".join((first, *numbers, *ends))
 
     # Search
 
@@ -484,6 +522,16 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         return [flag for flag in flags if flag]
 
     # Events
+
+    async def on_segment_lines_key_clicked(self, message: SegmentLines.KeyClicked) -> None:
+        """Do what the key does that the clicked words name."""
+        named = message.key if len(message.key) == 1 else message.key.lower()  # ctrl+r is written Ctrl+R, too
+        for action in actions_of(self.app):
+            words = action.shown.split() if len(named) == 1 else action.shown.lower().split()
+            if named in words and not {EVERYWHERE, self.where}.isdisjoint(action.where):
+                namespace = self.app if EVERYWHERE in action.where else self
+                await self.app.run_action(action.call, default_namespace=namespace)
+                return
 
     def on_key(self) -> None:
         """Drop the notice on the status line when a key is pressed."""

@@ -149,12 +149,12 @@ class KindScreen(RowTableScreen[KindRow]):
             self._ask()  # a filter looks into every text, and into folded rows
             self._show()
 
-    def _fold(self, row: Hashable, *, fold: bool) -> None:
-        super()._fold(row, fold=fold)
-        self._show()
+    @property
+    def usual_folds(self) -> frozenset[Hashable]:
+        return self._known_outer
 
-    def action_fold_all(self) -> None:
-        super().action_fold_all()
+    def show_folds(self, folded: frozenset[Hashable]) -> None:
+        super().show_folds(folded)
         self._show()
 
     def readout(self) -> str:
@@ -174,15 +174,16 @@ class KindScreen(RowTableScreen[KindRow]):
             return self.waiting_for(f"the first reading of {self.definition.source.kind.title}")
         return as_sentence(differences.sentence())
 
-    def reference(self, content: RowContent[KindRow]) -> RowContent[KindRow]:
-        """The rows over the minute up to the shown moment, as far as they were read in it: rates are means over it."""
+    def over_minute(self, content: RowContent[KindRow]) -> tuple[RowContent[KindRow], float] | None:
         kind, rows = self.definition.source.kind.id, self._rows
         older = next((frame.older.rows[kind] for frame in self.minute()
                       if frame.older is not None and kind in frame.older.rows), None)
-        if older is None or self._marked is None or not isinstance(rows, RowDifferences):
-            return content
-        self._marked = self._marked._replace(seconds=(rows.newer.started_ns - older.started_ns) / 1e9)
-        return self._content(RowDifferences(older, rows.newer, rows.missed), content.seq, frozenset())
+        if older is None or not isinstance(rows, RowDifferences) or rows.older is None:
+            return None
+        seconds = (rows.newer.started_ns - older.started_ns) / 1e9
+        over = self._content(RowDifferences(older, rows.newer, rows.missed), content.seq, frozenset())
+        over.part = (rows.newer.started_ns - rows.older.started_ns) / 1e9 / seconds
+        return over, seconds
 
     @property
     def remark(self) -> str:

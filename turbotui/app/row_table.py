@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias
 
@@ -196,18 +196,11 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
             past.keep(*interval, content, (column,), (row,))
         return past.series(column, row, interval, count)
 
-    @property
-    def table_name(self) -> str:
-        content = self._table.content
-        return "" if content is None else content.whole.name
+    def name_of(self, table: RowWidget[R]) -> str:
+        return "" if table.content is None else table.content.whole.name
 
     def show_view(self, view: RowView[R]) -> None:
         super().show_view(replace(view, arrangement=self.arrangement))
-
-    @property
-    def tables(self) -> Sequence[RowWidget[R]]:
-        """Every table of the screen."""
-        return (self._table,)
 
     def find_column(self, name: str) -> Column[R] | None:
         content = self._table.content
@@ -226,13 +219,32 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         frame = self.watch_state.frame
         self._marked = marked_moment(frame) if begin and frame is not None else None
         for table in self.tables:
-            mark = self.reference(table.content) if begin and table.content is not None else None
+            mark = self._reference(table.content) if begin and table.content is not None else None
             table.show_view(replace(table.view, mark=mark), self.watch_state.interval)
         self.show_view(self._table.view)
 
-    def reference(self, content: RowContent[R]) -> RowContent[R]:
-        """The rows with which those of later moments are compared: the shown ones."""
-        return content
+    def _reference(self, content: RowContent[R]) -> RowContent[R]:
+        """The rows with which those of later moments are compared: of the minute, or the shown ones."""
+        rows, seconds = self.over_minute(content) or (content, 0.0)
+        if seconds and self._marked is not None:
+            self._marked = self._marked._replace(seconds=seconds)
+        return rows
+
+    def over_minute(self, content: RowContent[R]) -> tuple[RowContent[R], float] | None:
+        """The rows of a content's table over the minute up to the shown moment, and the seconds of it that are kept.
+
+        Rates are means over that time, and amounts those of a mean interval. None where only the shown rows are known.
+        """
+        del content
+        return None
+
+    def mean_rows(self, rows_of: Callable[[Frame], RowContent[R] | None]) -> tuple[RowContent[R], float] | None:
+        """`over_minute` of rows that are computed from the signals of a frame, as the function does."""
+        from turbotui.recording.averages import MeanFrame  # noqa: PLC0415 - most never compare
+
+        mean = self.last_minute(whole=True)
+        rows = rows_of(mean) if isinstance(mean, MeanFrame) else None
+        return None if rows is None or not isinstance(mean, MeanFrame) else (rows, mean.whole)
 
     # Trees
 
@@ -262,7 +274,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         if outer is None:
             self.notice(self.treeless)
         else:
-            self._change(folded=frozenset() if self._table.view.folded else outer)
+            self.show_folds(frozenset() if self._table.view.folded else outer)
 
     # Columns
 

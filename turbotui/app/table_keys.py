@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Generic
 
 from textual.widget import Widget
@@ -46,10 +47,14 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
     def new_table(self) -> TableWidget[F, C, K]:
         """Make the table widget with its first view."""
 
-    @property
     @abstractmethod
+    def name_of(self, table: TableWidget[F, C, K]) -> str:
+        """The name under which order and widths of a table are stored; "" before it has rows."""
+
+    @property
     def table_name(self) -> str:
-        """The name under which order and widths are stored; "" without a table."""
+        """The name of the table on which the keys act."""
+        return self.name_of(self._table)
 
     @abstractmethod
     def find_column(self, name: str) -> C | None:
@@ -84,41 +89,65 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         """The table on which the keys act."""
         return self._table
 
+    @property
+    def tables(self) -> Sequence[TableWidget[F, C, K]]:
+        """Every table that is shown; the keys act on one of them."""
+        return (self._table,)
+
     def states(self) -> Iterator[ViewState]:
-        """A comparison, a filter and tags, beside those of all screens."""
-        view, marked = self._table.view, self.marked
+        """A comparison, and filter and tags of each table, beside those of all screens."""
+        marked = self.marked
         if marked is not None and marked != self.shared_mark:
             yield ViewState(self.number, ("comparison", marked.seq), self.action_mark)
-        if view.filter.text:
-            yield ViewState(self.number, ("filter", view.filter.text), self._end_filter, "All rows again")
-        if self.own_tags:
-            yield ViewState(self.number, "tags", self.action_untag, "No row is tagged any more")
+        for table in self.tables:
+            name, text = self.name_of(table), table.view.filter.text
+            if text:
+                yield ViewState(self.number, ("filter", name, text), partial(self._end_filter, table),
+                                "All rows again")
+            if self.tags_of(table):
+                yield ViewState(self.number, ("tags", name), partial(self._end_tags, table),
+                                "No row is tagged any more")
         yield from super().states()
 
     def choices(self) -> Iterator[ViewChoice[Any]]:
-        """The order of rows, and the columns."""
-        view, own = self._table.view, self.arrangement
-        order = "" if view.sort is None else view.sort.id, view.reverse
-        columns = own.order, tuple(own.widths.items()), own.show, own.hide
-        name = self.table_name
-        yield ViewChoice(self.number, ("order", name), order, self._order_again, "Rows sorted as they were")
-        yield ViewChoice(self.number, ("columns", name), columns, self._arrange_again, "Columns as they were")
+        """The order of rows, folded rows, and the columns of each table."""
+        for table in self.tables:
+            view, own, name = table.view, self.arrangement_of(table), self.name_of(table)
+            order = "" if view.sort is None else view.sort.id, view.reverse
+            columns = own.order, tuple(own.widths.items()), own.show, own.hide
+            yield ViewChoice(self.number, ("order", name), order, partial(self._order_again, table),
+                             "Rows sorted as they were")
+            yield ViewChoice(self.number, ("folds", name), view.folded ^ self.usual_folds,
+                             partial(self._fold_again, table), "Rows folded as they were")
+            yield ViewChoice(self.number, ("columns", name), columns, partial(self._arrange_again, table),
+                             "Columns as they were")
 
-    def _order_again(self, order: tuple[ColumnId, bool]) -> None:
+    def _order_again(self, table: TableWidget[F, C, K], order: tuple[ColumnId, bool]) -> None:
         name, reverse = order
+        self.enter(table)
         self._change(sort=self.find_column(name) if name else None, reverse=reverse)
 
-    def _arrange_again(self, columns: tuple[tuple[ColumnId, ...], tuple[tuple[ColumnId, int], ...],
-                                            tuple[ColumnId, ...], tuple[ColumnId, ...]]) -> None:
+    def _fold_again(self, table: TableWidget[F, C, K], turned: frozenset[K]) -> None:
+        self.enter(table)
+        self.show_folds(turned ^ self.usual_folds)
+
+    def _arrange_again(self, table: TableWidget[F, C, K],
+                       columns: tuple[tuple[ColumnId, ...], tuple[tuple[ColumnId, int], ...],
+                                      tuple[ColumnId, ...], tuple[ColumnId, ...]]) -> None:
         order, widths, show, hide = columns
+        self.enter(table)
         self.show_arrangement(ColumnArrangement(order, dict(widths), show, hide))
 
-    @property
-    def own_tags(self) -> Sequence[K]:
-        """Rows that the user tagged."""
-        return self._table.view.tags
+    def tags_of(self, table: TableWidget[F, C, K]) -> Sequence[K]:
+        """Rows of a table that the user tagged."""
+        return table.view.tags
 
-    def _end_filter(self) -> None:
+    def _end_tags(self, table: TableWidget[F, C, K]) -> None:
+        self.enter(table)
+        self.action_untag()
+
+    def _end_filter(self, table: TableWidget[F, C, K]) -> None:
+        self.enter(table)
         self._change(filter=Filter())
 
     # Status
@@ -171,8 +200,9 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         """The filter and the number of rows that it leaves."""
         text = self._table.view.filter.text
         rows = sum(line.open is None for line in self._table.lines) if text else 0  # at every key
+        tags = self.tags_of(self._table)
         return [*super().flags(), *([f"filter {text}: {several(rows, 'row')} (Esc: all)"] if text else []),
-                *([f"{len(self.own_tags)} tagged (Esc: none)"] if self.own_tags else [])]
+                *([f"{len(tags)} tagged (Esc: none)"] if tags else [])]
 
     def on_table_widget_moved(self, message: TableWidget.Moved) -> None:
         """Show the cell under the cursor on the status line."""
@@ -223,7 +253,11 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
     @property
     def arrangement(self) -> ColumnArrangement:
         """Order and widths of the table's columns."""
-        return self.watch_state.arrangements.get(self.table_name, USUAL)
+        return self.arrangement_of(self._table)
+
+    def arrangement_of(self, table: TableWidget[F, C, K]) -> ColumnArrangement:
+        """Order and widths of a table's columns."""
+        return self.watch_state.arrangements.get(self.name_of(table), USUAL)
 
     def show_arrangement(self, arrangement: ColumnArrangement) -> None:
         """Show the table with another order or other widths."""
@@ -316,9 +350,18 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         """Move the cursor to the next or previous column, also on the row of a group."""
         TableKeys.action_sideways(self, by)
 
+    @property
+    def usual_folds(self) -> frozenset[K]:
+        """Rows that were folded as they came, and not by the user."""
+        return frozenset()
+
+    def show_folds(self, folded: frozenset[K]) -> None:
+        """Fold these rows and no others."""
+        self._change(folded=folded)
+
     def _fold(self, row: K, *, fold: bool) -> None:
         folded = self._table.view.folded
-        self._change(folded=folded | {row} if fold else folded - {row})
+        self.show_folds(folded | {row} if fold else folded - {row})
 
     def on_table_widget_fold_clicked(self, message: TableWidget.FoldClicked) -> None:
         """Fold or unfold one group."""

@@ -46,7 +46,9 @@ class TimeLine(SegmentLines):
         self.show([self._bar.segments])
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Show the moment under the mouse, and start following the mouse."""
+        """Show the moment under the mouse, and start following the mouse; words behind the bar are none."""
+        if event.x >= self._bar.start + self._bar.size:
+            return
         self._dragged = True
         self.capture_mouse()
         self._go(event.x)

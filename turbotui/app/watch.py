@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from turbotui.app.column_requests import AbsentColumns, ColumnRequests
 from turbotui.app.past import PastEvent, TimeCursor
@@ -76,6 +76,13 @@ class Pointing:
         return back
 
 
+class AddedColumns(NamedTuple):
+    """The columns that a user added."""
+
+    names: frozenset[ColumnId]
+    texts: tuple[str, ...]  # as typed: one of them may be several columns, of which some were removed
+
+
 _MOST_TIMES = 600
 """Intervals of which the number and the times are known."""
 
@@ -144,6 +151,7 @@ class Watch:
             self._visible = set(self.usual)
         self.spied_on = session if isinstance(session, SpiedSession) else None
         self._spied: tuple[CounterColumn, ...] = ()
+        self._typed_plan: tuple[SpyPlan, SpyPlan] | None = None  # before somebody typed one, and the typed one
         self.follow_spies()
         self.busy = self._first(_BUSY)
         self.clock = self._first(_CLOCK)
@@ -330,6 +338,19 @@ class Watch:
         self._visible.discard(name)
 
     @property
+    def added(self) -> AddedColumns:
+        """The added columns, and the texts of the counters that they show."""
+        return AddedColumns(frozenset(name for name, _ in self.session.by_hand()), self.added_texts)
+
+    @added.setter
+    def added(self, wanted: AddedColumns) -> None:
+        for text in wanted.texts:
+            if text not in self.added_texts:
+                self.add(text)
+        for name in self.added.names - wanted.names:
+            self.remove(name)
+
+    @property
     def added_texts(self) -> tuple[str, ...]:
         """Texts of the added counters, as typed."""
         return self.session.typed()
@@ -348,8 +369,16 @@ class Watch:
     def spy(self, plan: SpyPlan) -> None:
         """Set the spies' plan, and show its columns. Raises UsageError if an event has the name of a column."""
         if self.spied_on is not None:
+            before = self.plan_before_typed or self.spied_on.spies
             self.spied_on.spy(plan)
+            self._typed_plan = None if plan == before else (before, plan)
             self.follow_spies()
+
+    @property
+    def plan_before_typed(self) -> SpyPlan | None:
+        """The spies' plan before somebody typed the present one; None if it was not typed."""
+        typed = self._typed_plan
+        return None if typed is None or self.spied_on is None or self.spied_on.spies != typed[1] else typed[0]
 
     def spy_flag(self) -> str:
         """A warning that the spies' file is unusable; "" if it is usable."""

@@ -218,6 +218,9 @@ class Column(Generic[R]):
     shown: ShownAs | None = None  # the unit in which a user wants to read it on screen; None for its own
     most_decimals: int = 0  # of a number below 0.1, which gets two significant digits; 0 where decimals are fixed
     of_peak: bool = False  # whether it is the percent of a peak, of which nothing has more than 100
+    # whether it is an amount of the interval, of which twice the time has twice as much; columns of CPUs need not say
+    # so, because their mean interval is made of its counters
+    accumulates: bool = False
 
     def __post_init__(self) -> None:
         """Make names and units from users, files and devices one line without TABs, which stays in its cell."""

@@ -78,5 +78,5 @@ def marked_moment(frame: Frame) -> MarkedMoment:
 
 
 def mark_line(mark: MarkedMoment) -> str:
-    """The line that says what is compared."""
-    return f"COMPARED WITH {mark.words}: cells are DIFFERENCES · Esc ends it"
+    """The words above a table that say what is compared."""
+    return f"COMPARED WITH {mark.words}: DIFFERENCES"

@@ -107,7 +107,8 @@ class RowCharts(Generic[F, C, K]):
 
     Args:
         past: the last values of a cell.
-        otherwise: draws into the room of a row of which nothing is known, below the reasons.
+        otherwise: draws into the room of a row of which nothing is known, below the reasons, and of one that has
+            texts alone.
     """
 
     def __init__(self, past: Past[C, K], otherwise: DrawBelow | None = None) -> None:
@@ -134,6 +135,8 @@ class RowCharts(Generic[F, C, K]):
             self._row = room.row
             self._lively.clear()
         numbers = [column for column in room.columns if _is_number(column)]
+        if not numbers:
+            return self._in_words(room)
         pasts = {column.id: self._past(column, room.row, room.width) for column in numbers}
         why = [] if _is_known(pasts.get(room.chosen.id, (0.0,))) else _reasons(room, numbers)
         known = [column for column in numbers if not why or _is_known(pasts[column.id])]
@@ -153,6 +156,18 @@ class RowCharts(Generic[F, C, K]):
         for first in range(0, len(charted), grid.across):
             lines += _beside(room, {column: pasts[column.id] for column in charted[first:first + grid.across]}, grid)
         return lines
+
+    def _in_words(self, room: ChartedRow[F, C, K]) -> list[list[TextSegment]]:
+        """Write out the texts of a row without numbers, which the table may cut."""
+        wide = max(20, min(_WIDEST, room.width - 4))
+        lines: list[list[TextSegment]] = [[]]
+        for column in room.columns:
+            if not column.identity:
+                text = str(room.content.value(column, room.row) or "")
+                lines += [[(f"  {line}", StyleRole.PLAIN if column.id == room.chosen.id else StyleRole.DIM)]
+                          for line in textwrap.wrap(text, wide, break_long_words=True)]
+        lines = lines[:room.height]
+        return [*lines, *(() if self._otherwise is None else self._otherwise(room.width, room.height - len(lines)))]
 
     def _is_shown(self, column: C, chosen: C, past: Sequence[float]) -> bool:
         if column.id == chosen.id:

@@ -48,6 +48,7 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         heads: rows of it that only gather others: they are shown with one that passes the filter.
 
     Attributes:
+        part: share of the rows' time that an interval is: amounts are those of a mean interval.
         limits: the user's thresholds of columns.
         alerted: roles of cells that belong to alerts, by column and row.
     """
@@ -57,6 +58,7 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         self.whole = whole
         self.parents = parents
         self.heads = heads
+        self.part = 1.0
         self.limits: Mapping[str, Limits] | None = None
         self.alerted: Mapping[ColumnId, Mapping[Hashable, StyleRole]] = {}
         self._naming = naming
@@ -95,7 +97,8 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
             held = self._by_key.get(row)
             if held is None:
                 return None
-            known[row] = self.whole.values(column, (held,))[0]
+            value = self.whole.values(column, (held,))[0]
+            known[row] = value * self.part if column.accumulates and isinstance(value, int | float) else value
         return known[row]
 
     def value_of(self, name: ColumnId, row: Hashable) -> Value:

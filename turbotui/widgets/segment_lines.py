@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from textual import events
 from textual.geometry import Region
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
 from turbotui.dataclass import dataclass
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.direct_screen import draw_lines
+from turbotui.widgets.key_phrases import key_at
 from turbotui.widgets.painter import TextSegment, shortened
 from turbotui.widgets.role_styles import Palette, role_css
 
@@ -33,6 +35,13 @@ class SegmentLines(Widget):
     """
 
     DEFAULT_CSS = role_css("SegmentLines") + " SegmentLines { height: 1; }"
+
+    class KeyClicked(Message):
+        """Words that name a key were clicked."""
+
+        def __init__(self, key: str) -> None:
+            super().__init__()
+            self.key = key
 
     can_focus = False
 
@@ -96,8 +105,12 @@ class SegmentLines(Widget):
         self._strips = []
 
     async def on_click(self, event: events.Click) -> None:
-        """Run the action under the mouse."""
+        """Run the action under the mouse, or say which key the words there name."""
         for hot in self._hot:
             if hot.y == event.y and hot.start <= event.x < hot.end:
                 await self.app.run_action(hot.action, default_namespace=self.screen)
                 return
+        line = self.segments[event.y] if event.y < len(self.segments) else ()
+        key = key_at("".join(text for text, _ in line), event.x)
+        if key:
+            self.post_message(self.KeyClicked(key))

@@ -146,3 +146,23 @@ async def test_amounts_since_the_mark_begin_with_it() -> None:
 def re_sorted(titles: str) -> str:
     """The title of the column by which rows are sorted."""
     return next(word.rstrip("▼▲") for word in titles.split() if word.endswith(("▼", "▲")))
+
+
+async def test_b_compares_with_the_minute_before_and_amounts_with_those_of_an_interval() -> None:
+    async with tasks(laptop()) as found:
+        for _ in range(5):
+            await found.next()
+        await found.press("b")
+        screen, moment = found.screen, found.screen.marked
+        content, mark = screen.table.content, screen.table.view.mark
+        assert content is not None
+        assert mark is not None
+        assert moment is not None
+        assert moment.seconds == pytest.approx(5.0, abs=1.1)
+        share, seconds = (next(column for column in screen.known_columns if column.id == name)
+                          for name in ("CPU%", "Time_s"))
+        row = max(content.rows, key=lambda row: float(str(content.value(seconds, row))))
+        mean_share, mean_seconds = mark.value(share, row), mark.value(seconds, row)
+        assert isinstance(mean_share, float)
+        assert isinstance(mean_seconds, float)
+        assert mean_seconds == pytest.approx(mean_share / 100, rel=0.01), "of an interval of 1 s"

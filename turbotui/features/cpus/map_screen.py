@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from textual.widget import Widget
 
@@ -11,8 +12,9 @@ from turbotui.app.actions import bindings_for
 from turbotui.app.cell_cursor import CellCursorScreen, next_match
 from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.sort_menu import SortMenu
+from turbotui.app.view_states import ViewChoice
 from turbotui.app.watch import Watch
-from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import RowId, Scope, cpu_row
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import in_words
@@ -132,6 +134,15 @@ class MapScreen(CellCursorScreen):
         self.watch_state.want(self.wanted)
         self.show_frame()
         self.notice(f"Coloured by {column.id}: {column.help}")
+
+    def choices(self) -> Iterator[ViewChoice[Any]]:
+        """The column that gives the colours."""
+        yield ViewChoice(self.number, "column", "" if self._column is None else self._column.id, self._colour_again, "")
+
+    def _colour_again(self, name: ColumnId) -> None:
+        column = self.watch_state.find(name)
+        if column is not None:
+            self._colour_by(column)
 
     def action_sort_step(self, by: int) -> None:
         """Colour by the next or previous column."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Protocol, TypeAlias, cast
 
 from turbotui.app import scales
@@ -16,7 +17,8 @@ from turbotui.app.picker import Picker
 from turbotui.app.saved_views import CounterView, name_prompt, profile_of, view_of
 from turbotui.app.table_keys import TableKeys
 from turbotui.app.view_states import ViewChoice, ViewState
-from turbotui.app.watch import Watch
+from turbotui.app.watch import AddedColumns, Watch
+from turbotui.errors import UsageError
 from turbotui.feature import part
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.filters import Filter
@@ -74,8 +76,8 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
         return TableView(columns=self.watch_state.columns, top=(SYSTEM_ROW,), sums=(TAGS_ROW,),
                          targets=self._targets())
 
-    @property
-    def table_name(self) -> str:
+    def name_of(self, table: CounterTable) -> str:
+        del table
         return self.mode
 
     def find_column(self, name: str) -> CounterColumn | None:
@@ -194,22 +196,25 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
             flags.append(f"• {pointing.who} ran there: Esc returns")
         return flags
 
-    @property
-    def own_tags(self) -> Sequence[RowId]:
-        return [tag for tag in self._table.view.tags if tag not in self._pointed]
+    def tags_of(self, table: CounterTable) -> Sequence[RowId]:
+        return [tag for tag in table.view.tags if tag not in self._pointed]
 
     def states(self) -> Iterator[ViewState]:
-        """That the cursor follows another CPU, beside those of all tables."""
+        """That the cursor follows another CPU, and typed spies, beside the states of all tables."""
         yield from super().states()
-        if self._table.view.follow in self._table.view.targets:
-            yield ViewState(self.number, ("follow", self._table.view.follow), self._let_go,
+        watch = self.watch_state
+        if watch.plan_before_typed is not None and watch.spied_on is not None:
+            yield ViewState("", ("spies", watch.spied_on.spies), self._spy_again, "Spies as they were")
+        if self._table.view.follow is not Follow.ROW:
+            yield ViewState(self.number, ("follow", self._table.view.follow), partial(self._change, follow=Follow.ROW),
                             "The cursor stays on its CPU")
 
     def choices(self) -> Iterator[ViewChoice[Any]]:
-        """Groups, and the columns of both tables of CPUs, beside the choices of all tables."""
+        """Groups, and the columns and added counters of both tables of CPUs, beside the choices of all tables."""
         yield from super().choices()
         yield ViewChoice(self.number, "groups", self._table.view.levels, self._group_again, "Rows grouped as they were")
         yield ViewChoice("", "columns of CPUs", self.watch_state.chosen, self._show_again, "Columns as they were")
+        yield ViewChoice("", "added", self.watch_state.added, self._add_again, "Added counters as they were")
 
     def _group_again(self, levels: tuple[Scope, ...]) -> None:
         self._change(levels=levels, folded=frozenset[RowId]())
@@ -217,6 +222,19 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
     def _show_again(self, names: frozenset[ColumnId]) -> None:
         self.watch_state.chosen = names
         self.show_columns()
+
+    def _add_again(self, added: AddedColumns) -> None:
+        try:
+            self.watch_state.added = added
+        except UsageError as error:  # the name was taken meanwhile
+            self.notice(str(error))
+        self.show_columns()
+
+    def _spy_again(self) -> None:
+        plan, watch = self.watch_state.plan_before_typed, self.watch_state
+        if plan is not None:
+            watch.spy(plan)
+            self.show_columns()
 
     # Rows
 

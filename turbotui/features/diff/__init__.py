@@ -11,4 +11,5 @@ FEATURE = Feature(
                 ("turbotui diff --by cpu run.ttj after.ttj", "CPU by CPU; run.ttj@14:03..14:08 is a span"),
             )),
     ),
+    keys="turbotui.features.diff.keys:KEYS",
 )

@@ -87,6 +87,49 @@ def rows_of(frame: Frame, column: CounterColumn, level: Scope) -> Sequence[RowId
     return frame.rows(column.scope if column.scope.rank > level.rank else level)
 
 
+class GatheredSeries:
+    """The values of columns in the rows of a level, from frames that are taken in order of time.
+
+    Args:
+        columns: of the frames' catalog.
+        level: of the rows.
+        usual: seconds of an interval; much longer or shorter ones (gaps, the first) are left out, because counts grow
+            with the interval.
+
+    Attributes:
+        by_key: the series of each column in each row.
+        lengths: seconds of each interval.
+        ends: begin and end of each, in ns since 1970.
+        left_out: how many intervals were left out.
+    """
+
+    def __init__(self, columns: Sequence[CounterColumn], level: Scope, usual: float) -> None:
+        self.by_key: dict[Key, Series] = {}
+        self.lengths: list[float] = []
+        self.ends: list[int] = []
+        self.left_out = 0
+        self._columns, self._level, self._usual = columns, level, usual
+
+    def take(self, frame: Frame) -> None:
+        """Take the next frame."""
+        seconds = frame.seconds
+        if frame.older is None or seconds is None or abs(seconds / self._usual - 1.0) > _USUAL:
+            self.left_out += 1
+            return
+        self.lengths.append(seconds)
+        self.ends += [frame.older.wall_ns, frame.newer.wall_ns]
+        for column in self._columns:
+            rows = rows_of(frame, column, self._level)
+            for row, value in zip(rows, frame.bare_cells(column, rows), strict=True):
+                series = self.by_key.get((column.id, row))
+                if series is None:
+                    series = self.by_key[column.id, row] = Series(column, row)
+                series.take(value)
+                if value is None and series.why is None:
+                    series.why = (frame.why(column, row) or frame.lacking(column, row)
+                                  or Unavailable(Reason.NOT_READ, "this recording does not have it"))
+
+
 def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, level: Scope,
              columns: Sequence[CounterColumn],
              watched: Callable[[Iterator[Frame], int, int], Iterator[Frame]] = lambda frames, _begin, _end: frames,
@@ -95,27 +138,17 @@ def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, lev
 
     Args:
         watched: told of the span's frames, its begin and end; it may leave out the last frames.
-        usual: seconds of an interval; much longer or shorter ones (gaps, the first) are left out, because counts grow
-            with the interval.
+        usual: as of `GatheredSeries`.
         every: the interval to request from the recording; 0 for the recorded intervals.
         columns: columns of that recording's catalog.
 
     Raises:
         TurbotuiError: the span has no such interval.
     """
-    series: dict[Key, Series] = {}
-    lengths: list[float] = []
-    ends: list[int] = []
-    left_out = 0
+    gathered_series = GatheredSeries(columns, level, usual)
     for frame in watched(span.frames(every), span.begin_ns, span.end_ns):
-        seconds = frame.seconds
-        if frame.older is None or seconds is None or abs(seconds / usual - 1.0) > _USUAL:
-            left_out += 1
-            continue
-        lengths.append(seconds)
-        ends += [frame.older.wall_ns, frame.newer.wall_ns]
-        for column in columns:
-            _take(series, frame, column, rows_of(frame, column, level))
+        gathered_series.take(frame)
+    lengths, ends = gathered_series.lengths, gathered_series.ends
     if not lengths:
         raise TurbotuiError(f"{span.name} has {span.seconds:.3g} s, and no interval of {usual:g} s: "
                             "choose a shorter --every or a longer time")
@@ -123,19 +156,8 @@ def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, lev
         name=span.name, machine=span.journal.machine.host.name,
         missing=tuple(one_line(part.text) for part in span.journal.missing), circumstances=_circumstances(span),
         begin_ns=min(ends), end_ns=max(ends), intervals=len(lengths),
-        seconds=statistics.median(lengths), left_out=left_out)
-    return Side(number, facts, series)
-
-
-def _take(by_key: dict[Key, Series], frame: Frame, column: CounterColumn, rows: Sequence[RowId]) -> None:
-    for row, value in zip(rows, frame.bare_cells(column, rows), strict=True):
-        series = by_key.get((column.id, row))
-        if series is None:
-            series = by_key[column.id, row] = Series(column, row)
-        series.take(value)
-        if value is None and series.why is None:
-            series.why = (frame.why(column, row) or frame.lacking(column, row)
-                          or Unavailable(Reason.NOT_READ, "this recording does not have it"))
+        seconds=statistics.median(lengths), left_out=gathered_series.left_out)
+    return Side(number, facts, gathered_series.by_key)
 
 
 def _circumstances(span: RecordedSpan) -> Mapping[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -107,6 +107,7 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         self._diagnosis: Diagnosis = diagnose(watch.session.machine, watch.session.capabilities)
         self.report = Listing(id="report")
         self._reported: tuple[Hashable, int] = ("", 0)
+        self._lines: Sequence[Sequence[TextSegment]] = ()  # of the report
         self._naming = Naming[DoctorRow](
             lambda row: row.source.id if row.source else _FACTS,
             lambda row: " ".join((row.title, row.state, row.gives, row.why, *self._columns_of(row.source),
@@ -142,8 +143,20 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
             return
         self._reported = key, self.size.width
         lines = self._facts() if row.source is None else self._source(row.source)
-        self.report.show([Item(line) for line in lines])
+        self._report(lines)
         self.report.scroll_to(y=0, animate=False, immediate=True)
+
+    def show_frame(self) -> None:
+        """Draw the newest numbers below a report that leaves room for them."""
+        super().show_frame()
+        self._report(self._lines)
+
+    def _report(self, lines: Sequence[Sequence[TextSegment]]) -> None:
+        """Show a report, and below it charts of the machine where there is room."""
+        self._lines = lines
+        room = self.report.size.height - len(lines)
+        charts = self.charts.machine_lines(self.size.width - 1, room)
+        self.report.show([Item(tuple(line)) for line in (*lines, *charts)])
 
     def _facts(self) -> list[tuple[TextSegment, ...]]:
         diagnosis = self._diagnosis

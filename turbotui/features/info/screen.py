@@ -81,6 +81,12 @@ class InfoScreen(RowTableScreen[ConfigurationLine]):
         self.show_content(RowContent(replace(self._lines, columns=columns), naming))
         self.watch_state.want(self.wanted)
 
+    def show_frame(self) -> None:
+        """Draw the newest numbers of the charts below the lines, which stay."""
+        super().show_frame()
+        if self.composed:
+            self.redraw_charts()
+
     def readout(self) -> str:
         """Describe the source of the line under the cursor."""
         cell, content = self._table.selected, self._table.content

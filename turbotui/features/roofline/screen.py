@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from textual.containers import Horizontal, Vertical
@@ -34,6 +34,7 @@ from turbotui.features.roofline.screen_text import SIDE, below_lines, notes_of, 
 from turbotui.features.roofline.screen_view import KEPT, TRAILS, RoofView
 from turbotui.features.roofline.task_points import Note
 from turbotui.features.roofline.verdict_text import verdict_text
+from turbotui.features.tasks.recorded_tasks import joined_reports
 from turbotui.features.tasks.region_look import RegionLook
 from turbotui.features.tasks.report import Report
 from turbotui.quantities.catalog.roofline import measured_definitions
@@ -166,6 +167,20 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         del name
         report = self._report_of(frame) if self.view.tasks else None
         return points_content(self.view, self.view.points_of(frame, report), {}, frame.seq)
+
+    def over_minute(self, content: RowContent[JudgedPoint]) -> tuple[RowContent[JudgedPoint], float] | None:
+        if not self.view.tasks:
+            return self.mean_rows(lambda mean: self.moment(mean, content.whole.name))
+        reports = [report for report in map(self._report_of, self.minute()) if report is not None]
+        if not reports:
+            return None
+        whole = reduce(lambda earlier, later: next(iter(joined_reports((later,), (earlier,)))), reports)
+        frame = self.watch_state.frame
+        over = points_content(self.view, self.view.points_of(frame, whole), {}, content.seq) if frame else None
+        if over is None or not whole.seconds:
+            return None
+        over.part = reports[-1].seconds / whole.seconds
+        return over, whole.seconds
 
     def _report_of(self, frame: Frame) -> Report | None:
         return None if frame.older is None else self._reports.at(frame.older.wall_ns, frame.newer.wall_ns)

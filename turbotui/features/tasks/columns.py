@@ -123,7 +123,8 @@ def _fact_column(fact: TaskFact) -> TaskColumn:
 def _measured_column(fact: MeasuredFact[Any, Any], need: str) -> TaskColumn:
     """Make a column of what is measured only while it is shown."""
     return TaskColumn(fact.id, fact.unit, fact.decimals, (need,), lambda i: measured(fact.id, i).value,
-                      width=fact.width, priority=2, default=False, help=fact.help, document=fact.document)
+                      width=fact.width, priority=2, default=False, help=fact.help, document=fact.document,
+                      accumulates=fact.accumulates)
 
 
 _CPUS: Final = 6
@@ -207,19 +208,20 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     *(_measured_column(fact, MAPS) for fact in MOVE_FACTS),
     # the counts behind the rates above, for sums
     TaskColumn("Time_s", "s", 6, (CPU_TIME,), lambda i: i.row.run_seconds, width=12, default=False,
-               help="CPU time in the interval"),
+               accumulates=True, help="CPU time in the interval"),
     TaskColumn("Clock_s", "s", 6, (RUN,), lambda i: i.row.counts[RUN] / 1e9, width=12, default=False,
+               accumulates=True,
                help="time in the interval for which its counters counted, by perf's task clock; the divisor of GHz"),
     TaskColumn("Migrations", "", 0, (SWITCHES,), lambda i: i.row.migrations, width=10, default=False,
-               help="number of times that it continued on another CPU, by its samples"),
+               accumulates=True, help="number of times that it continued on another CPU, by its samples"),
     TaskColumn("FLOP", "FLOP", 0, (FLOP,), lambda i: i.numerics.flops(i.row.counts), width=14, default=False,
-               help="floating-point operations in the interval"),
+               accumulates=True, help="floating-point operations in the interval"),
     TaskColumn("DPFLOP", "FLOP", 0, (DOUBLE_FLOP,), lambda i: i.numerics.flops(i.row.counts), width=14, default=False,
-               help="floating-point operations in double precision in the interval"),
+               accumulates=True, help="floating-point operations in double precision in the interval"),
     TaskColumn("Bytes", "B", 0, (BYTE,), lambda i: i.numerics.bytes(i.row.counts), width=14, default=False,
-               help="loads and stores of the core in the interval"),
+               accumulates=True, help="loads and stores of the core in the interval"),
     TaskColumn("~J", "J", 3, (ENERGY,), lambda i: i.joules, width=9, default=False,
-               help=METHOD.format(unit=UNITS)),
+               accumulates=True, help=METHOD.format(unit=UNITS)),
     TaskColumn("CPUs", "", -1, (RUN,), lambda i: cpu_ranges(i.row.cpus), width=9, default=False,
                help="every CPU on which it was seen"),
 )

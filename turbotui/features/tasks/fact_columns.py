@@ -52,6 +52,7 @@ class MeasuredFact(Generic[M, B]):
     # its value by what was measured of a row, and the number that this is compared with
     of: Callable[[M, B], MeasuredCell]
     document: str  # what it follows
+    accumulates: bool = False  # as of a column
 
 
 FIRST_FACTS: Final = (

@@ -96,7 +96,7 @@ LOAD_FACTS: Final[tuple[MeasuredFact[LoadCounts, float | None], ...]] = (
     MeasuredFact("LoadElse%", "%", 1, 9, "share that I/O or uncached memory served, or of which the core does not say "
                  "what did", _share(Served.ELSE), _SOURCE),
     MeasuredFact("LoadSmp", "", 0, 7, "sampled loads of the interval: what the columns of loads are made of", _number,
-                 _SOURCE),
+                 _SOURCE, accumulates=True),
 )
 LOAD_BY_ID: Final = {fact.id: fact for fact in LOAD_FACTS}
 """By the names of the columns; while one of them is shown, loads are sampled."""

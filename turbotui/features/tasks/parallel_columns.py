@@ -130,9 +130,9 @@ PARALLEL_FACTS: Final[tuple[MeasuredFact[ParallelTime, ParallelWindow], ...]] = 
     MeasuredFact("Alone%", "%", 1, 6, "share of the wall-clock time in which it ran and no other watched thread did",
                  _alone, DOCUMENT),
     MeasuredFact("Wall_s", "s", 6, 12, "wall-clock time that is its own: Wall% in seconds", lambda time, _window:
-                 MeasuredCell(time.weighed / 1e9), DOCUMENT),
+                 MeasuredCell(time.weighed / 1e9), DOCUMENT, accumulates=True),
     MeasuredFact("Alone_s", "s", 6, 12, "time in which it ran and no other watched thread did", lambda time, _window:
-                 MeasuredCell(time.alone / 1e9), DOCUMENT),
+                 MeasuredCell(time.alone / 1e9), DOCUMENT, accumulates=True),
 )
 """What is watched: the threads of a program, a control group or the machine (--all)."""
 PARALLEL_BY_ID: Final = {fact.id: fact for fact in PARALLEL_FACTS}

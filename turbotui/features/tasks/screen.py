@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from textual import events
@@ -18,7 +19,7 @@ from turbotui.app.prompt import Prompt
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.text_window import TextWindow
-from turbotui.app.view_states import ViewChoice
+from turbotui.app.view_states import ViewChoice, ViewState
 from turbotui.app.watch import Watch
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
@@ -69,7 +70,7 @@ from turbotui.sampling.energy import EnergyMeter, energy_of, energy_signals
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import in_words
 from turbotui.widgets.explanation import evidence_lines
-from turbotui.widgets.row_content import RowPainter, RowView
+from turbotui.widgets.row_content import RowContent, RowPainter, RowView
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.slots import row_slots
 from turbotui.widgets.table_view import TableView
@@ -353,6 +354,24 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         kept = self._of_moment(frame)
         return None if kept is None else self._content(kept)
 
+    def over_minute(self, content: RowContent[TaskInputs]) -> tuple[RowContent[TaskInputs], float] | None:
+        kept, frame = self._kept, self._shown_frame
+        if kept is None or frame is None:
+            return None
+        if self.over_span:
+            return content, max(report.seconds for report in self._snapshot.reports) if self._snapshot else 0.0
+        end = frame.newer.wall_ns
+        try:
+            spanned = self._joined(self._intervals(end - MINUTE_NS, end))
+        except DamagedError:
+            return None
+        whole = 0.0 if spanned is None else max(report.seconds for report in spanned.snapshot.reports)
+        if spanned is None or not whole:
+            return None
+        over = self._content(spanned)
+        over.part = max(report.seconds for report in kept.snapshot.reports) / whole
+        return over, whole
+
     @property
     def newest_ns(self) -> int | None:
         return self._past.last_ns
@@ -408,14 +427,17 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         known, until, joined_tasks = self._sum
         moves = not self.watch_state.in_past or bool(self.watch_state.play_state)
         if key != known or joined_tasks is None or not until <= end < until + (_SUM_EVERY_NS if moves else 1):
-            topology = self.watch_state.session.machine.topology
-            joined_tasks = joined(self._intervals(begin, end), by, topology)
-            if joined_tasks is not None and tree and self._newest is not None:  # who made whom, as known now
-                joined_tasks = replace(joined_tasks,
-                                       snapshot=replace(joined_tasks.snapshot, request=self._newest.snapshot.request,
-                                                                      ancestry=self._newest.snapshot.ancestry))
+            joined_tasks = self._joined(self._intervals(begin, end))
             self._sum = key, end, joined_tasks
         return joined_tasks
+
+    def _joined(self, intervals: Iterable[PastTasks]) -> PastTasks | None:
+        """The sum of intervals as rows of the shown kind; who made whom is as known now."""
+        whole = joined(intervals, self.view.by, self.watch_state.session.machine.topology)
+        if whole is None or not self.view.tree or self._newest is None:
+            return whole
+        newest = self._newest.snapshot
+        return replace(whole, snapshot=replace(whole.snapshot, request=newest.request, ancestry=newest.ancestry))
 
     def _intervals(self, begin_ns: int, end_ns: int) -> Iterator[PastTasks]:
         """The tasks of the intervals that ended after one time and not after another."""
@@ -458,11 +480,23 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self.notice(span.value)
 
     def choices(self) -> Iterator[ViewChoice[Any]]:
-        """Span, rows and timeline, beside the choices of all tables; a span has an order of its own."""
+        """What is watched, span, rows and timeline, beside the choices of all tables; a span has its own order."""
         own = ("order", self.table_name) if self.over_span else None
         yield from (choice for choice in super().choices() if choice.name != own)
         yield ViewChoice(self.number, "span", self._span, self._choose_span, "")
         yield ViewChoice(self.number, "rows", self.view, self._view_as, "Rows as they were")
+        yield ViewChoice(self.number, "watched", self.applications, self.restart, "Watching what was watched before")
+
+    def states(self) -> Iterator[ViewState]:
+        """That nothing is watched any more, beside the states of all tables."""
+        yield from super().states()
+        if self._stopped and (self._snapshot is None or not self.has_failed(self._snapshot)):
+            yield ViewState(self.number, "stopped", partial(self.restart, self.applications), "Watching again")
+
+    @staticmethod
+    def has_failed(snapshot: TaskSnapshot) -> bool:
+        """Whether nothing of what is to be watched can be."""
+        return all(report.error for report in snapshot.reports)
 
     def _view_as(self, view: TasksView) -> None:
         self.view = view
@@ -472,7 +506,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         """Show a snapshot, unless its watch has ended."""
         if message.watcher is not self.watcher:
             return
-        if all(report.error for report in message.snapshot.reports):
+        if self.has_failed(message.snapshot):
             self.close()
             self._stopped = True
         again, taken = message.snapshot.request.again, self._meter.take()
@@ -620,10 +654,13 @@ class TasksScreen(RowTableScreen[TaskInputs]):
     def _fold(self, row: Hashable, *, fold: bool) -> None:
         """Fold a process into one row with all its descendants, or unfold it."""
         key = own_key(row)
-        folded = self._table.view.folded
-        self._change(folded=folded | {key} if fold else folded - {key})
-        self.show_again()
+        super()._fold(key, fold=fold)
         self._table.select(sum_key(key) if fold else key)
+
+    def show_folds(self, folded: frozenset[Hashable]) -> None:
+        """Fold these processes, whose sums change with it."""
+        super().show_folds(folded)
+        self.show_again()
 
     @property
     def outer_rows(self) -> frozenset[Hashable] | None:
@@ -631,12 +668,6 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         content = self._table.content
         tree = content.tree if isinstance(content, TaskContent) else None
         return None if tree is None else frozenset(tree.parts)
-
-    def action_fold_all(self) -> None:
-        """Fold or unfold all; the sums of folded processes change with it."""
-        super().action_fold_all()
-        if self.outer_rows is not None:
-            self.show_again()
 
     # What a person may do
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Generic, TypeVar, cast
 
 from textual.message import Message
@@ -90,6 +90,18 @@ class FollowedRows(ABC, Generic[I]):
         if message.clocks is not None and not isinstance(interval, HostError) and interval is not None:
             self.past.keep(message.clocks[0], len(self._rows(interval)), interval)
         return True
+
+    def joined(self, frames: Iterable[Frame]) -> tuple[I, float, float] | None:
+        """Join the kept intervals of some frames, oldest first; None where counts are of all time.
+
+        Returns:
+            The counts, the seconds for which they were counted, and what share of those the last interval is.
+
+        Raises:
+            DamagedError: recorded rows are invalid.
+        """
+        del frames
+        return None
 
     def has_ended(self, opened: CpuSet) -> bool:
         """Tell whether the opened thread is known to have ended."""

@@ -155,6 +155,22 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             return None
         return None if kept is None else RowContent(moving.table(moving.rows(kept, None)), _NAMING)
 
+    def over_minute(self, content: RowContent[TopdownRow]) -> tuple[RowContent[TopdownRow], float] | None:
+        del content
+        moving = self.moving
+        if moving is None:
+            return self.mean_rows(lambda mean: RowContent(self._table_now(mean), _NAMING))
+        try:
+            joined = moving.joined(self.minute())
+        except DamagedError:
+            return None
+        if joined is None:
+            return None
+        interval, seconds, part = joined
+        rows = RowContent(moving.table(moving.rows(interval, None)), _NAMING)
+        rows.part = part
+        return rows, seconds
+
     @property
     def newest_ns(self) -> int | None:
         return None if self.moving is None else self.moving.past.last_ns

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Final
 
 from turbotui.app.watch import Watch
@@ -71,6 +72,13 @@ class ShownThreads(FollowedRows[ThreadInterval]):
     def drill(self, place: CpuSet | None, path: Sequence[Node]) -> None:
         if self._threads is not None:
             self._threads.drill(None if place is None else place.tid, Drill(tuple(node.id for node in path)))
+
+    def joined(self, frames: Iterable[Frame]) -> tuple[ThreadInterval, float, float] | None:
+        records = [ThreadRecord(0, 0, interval) for interval in map(self.past.of, frames) if interval is not None]
+        if not records:
+            return None
+        whole = reduce(lambda earlier, later: earlier.plus(later), records).interval
+        return whole, whole.seconds, records[-1].interval.seconds / whole.seconds
 
     def has_ended(self, opened: CpuSet) -> bool:
         interval = self.newest

@@ -177,6 +177,7 @@ TOTAL: Final[TopdownColumn] = Column("Sum%", "%", 1, (), _total, width=6, priori
                                      help="The sum of the categories of level 1; if it is not about 100, the shares "
                                           "are doubtful.")
 SLOTS: Final[TopdownColumn] = Column("GSlots", "10^9", 2, (), _slots, width=8, priority=5, document=_METHOD,
+                                     accumulates=True,
                                      help="Slots of the interval in thousands of millions; cycles where the core "
                                      "cannot tell slots.")
 RAN: Final[TopdownColumn] = Column("Ran%", "%", 0, (), _ran, width=4, priority=5,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.events.encoded import EncodedEvent
@@ -28,6 +28,9 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.reasons import problem
 from turbotui.sources.perf_group import Times
 from turbotui.sources.uncore import UncoreRequest, UncoreSource
+
+AllSettings: TypeAlias = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+"""The filters of each PMU by its name, and their values by theirs."""
 
 _FEWEST: Final = 4
 """Counters that every uncore PMU has at least: AMD's data fabric has 4 in its first version."""
@@ -154,6 +157,16 @@ class UncoreCounters:
         """Count with these filters from now on; the caller has checked them (`events.uncore.filters`)."""
         for pmu in pmus:
             self._settings[pmu] = {name: value for name, value in settings.items() if value}
+
+    @property
+    def every_setting(self) -> AllSettings:
+        """The filters of all PMUs that are not at their defaults."""
+        every = ((pmu, tuple(sorted(settings.items()))) for pmu, settings in self._settings.items() if settings)
+        return tuple(sorted(every))
+
+    @every_setting.setter
+    def every_setting(self, every: AllSettings) -> None:
+        self._settings = {pmu: dict(settings) for pmu, settings in every}
 
     def look_up(self) -> None:
         """Read every file that values depend on, so that a recording keeps them."""

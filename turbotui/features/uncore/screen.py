@@ -19,7 +19,7 @@ from turbotui.app.view_states import ViewChoice
 from turbotui.app.watch import Watch
 from turbotui.events.uncore.fields import fields_of
 from turbotui.features.uncore.absence import NOT_RECORDED, why_none
-from turbotui.features.uncore.counters import UncoreCounters
+from turbotui.features.uncore.counters import AllSettings, UncoreCounters
 from turbotui.features.uncore.events_window import EventPicker
 from turbotui.features.uncore.filters_window import FilterForm
 from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
@@ -130,14 +130,25 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         self._fill()
 
     def moment(self, frame: Frame, name: str) -> UnitMoment | None:
+        return UnitMoment(self.counters, frame, self.watch_state.frame, partial(self._made, name, frame))
+
+    def over_minute(self, content: RowContent[UnitRow]) -> tuple[RowContent[UnitRow], float] | None:
+        def rows_of(mean: Frame) -> RowContent[Any]:
+            self.counters.follow(mean)  # events and filters of a recording
+            rows = self._made(content.whole.name, mean)
+            for column in rows.whole.columns:
+                rows.values(column, rows.rows)
+            self.counters.follow(self.watch_state.frame)
+            return rows
+
+        return self.mean_rows(rows_of)
+
+    def _made(self, name: str, frame: Frame) -> RowContent[Any]:
+        """The rows of a table, or of the map's edges, at a frame."""
         units = next((units for units in self.counters.kinds if units.kind.id == name), None)
-
-        def made() -> RowContent[Any]:
-            if units is not None:
-                return self._contents.made(units, frame)
-            return edges_content(self.counters, traffic_of(self.counters, frame, self._edges), frame.seq)
-
-        return UnitMoment(self.counters, frame, self.watch_state.frame, made)
+        if units is not None:
+            return self._contents.made(units, frame)
+        return edges_content(self.counters, traffic_of(self.counters, frame, self._edges), frame.seq)
 
     def redraw_charts(self) -> None:
         super().redraw_charts()
@@ -392,11 +403,13 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         self._changed()
 
     def choices(self) -> Iterator[ViewChoice[Any]]:
-        """The map, and the events of the table with the cursor, beside what other tables have."""
+        """The map, the filters, and the events of each table, beside what other tables have."""
         yield from super().choices()
         yield ViewChoice(self.number, "map", self._mapped, lambda _mapped: self.action_traffic(), "")
-        units = None if self._mapped else self._units
-        if units is not None:
+        if not self._played:
+            yield ViewChoice(self.number, "filters", self.counters.every_setting, self._filter_again,
+                             "Counters filtered as they were")
+        for units in self.counters.kinds:
             shown = tuple(metric.id for metric in self.counters.shown(units))
             yield ViewChoice(self.number, ("events", units.kind.id), shown,
                              partial(self._count_again, units), "Columns as they were")
@@ -405,6 +418,10 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         known = dict.fromkeys((*self._typed.get(units.kind.id, ()), *self.counters.shown(units), *units.metrics,
                                *units.raw))
         self.counters.show(units, [metric for metric in known if metric.id in names])
+        self._changed()
+
+    def _filter_again(self, every: AllSettings) -> None:
+        self.counters.every_setting = every
         self._changed()
 
     def _changed(self) -> None:
