@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+
 import pytest
 from dashboard_driver import dashboard, lines, text_of, until, until_read
 from made_frames import calls_of
@@ -255,3 +258,25 @@ async def test_sparks_of_a_moment_are_of_what_led_to_it(recorded: Recording) -> 
         assert ring is not None
         assert ring.count == 4
         assert app.watched.live_history.ring("PkgWatt", SYSTEM_ROW) is not ring
+
+
+class EndlessCursor(TimeCursor):
+    """A cursor in a past with moments without end, none of which is what is looked for."""
+
+    def search(self, by: int) -> Iterator[FoundMoment | None]:
+        while True:
+            yield None
+
+
+async def test_escape_stops_a_search_and_says_how_far_it_came(recorded: Recording) -> None:
+    async with dashboard(ReplayedSession(recorded), ticks=4) as (app, _pilot):
+        assert app.watched.cursor is not None
+        app._do(app._search(EndlessCursor(app.watched.cursor.timeline), -1))
+        for _ in range(3_000):  # a pilot would wait for the end of the search
+            await asyncio.sleep(0.01)
+            if "Searching back: " in text_of(app, "status"):
+                break
+        assert "Esc stops it" in text_of(app, "status")
+        app.action_close()
+        assert "The search was stopped: nothing in " in text_of(app, "status")
+        assert not app.look_at_states()

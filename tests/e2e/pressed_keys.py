@@ -35,7 +35,7 @@ _ASLEEP = 3  # looks between which the program was not woken: all that it does a
 _STILL = 8  # looks at one that ran between them, all the same: some never sleep, for they sample tasks, and stand still
 _DONE = 20  # such looks after which a key was followed, and nothing came of it
 _SOON = 30.0  # seconds, in which a key before the one that is looked at may change the screen
-_NAMES = {"exclamation_mark": "!",
+_NAMES = {"exclamation_mark": "!", "vertical_line": "|",
           "question_mark": "?", "slash": "/", "backslash": "\\", "greater_than_sign": ">", "less_than_sign": "<",
           "asterisk": "*", "space": "Space", "enter": "Enter", "ctrl+j": "C-j", "plus": "+", "equals_sign": "=",
           "minus": "-", "underscore": "_", "tab": "Tab", "shift+tab": "BTab", "ctrl+p": "C-p", "ctrl+z": "C-z",

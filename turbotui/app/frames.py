@@ -34,6 +34,7 @@ from turbotui.app.watch import Watch
 from turbotui.errors import SignalledError, TurbotuiError
 from turbotui.feature import ScreenSpec
 from turbotui.machine.signal_guard import SIGNAL_PATIENCE
+from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.scope import RowId
 from turbotui.sampling.bus import LatestItem
 from turbotui.sampling.collector import loop_here, when_resting
@@ -77,7 +78,8 @@ class FramesApp(App[int]):
         self._loop_here: asyncio.AbstractEventLoop | None = None
         self._pending: Frame | None = None
         self._recent: RecentScreens[WatchScreen] = RecentScreens()
-        self._work: asyncio.Task[None] | None = None
+        self._work: asyncio.Task[None] | None = None  # a search in the past
+        self._searched = ""  # how much of it was looked at, and as far as when
         self._playing: asyncio.Task[None] | None = None
         self.keeps_whole = False
         self._histories = HistoryReader(watched, self._history_read)
@@ -317,12 +319,15 @@ class FramesApp(App[int]):
 
     async def _search(self, cursor: TimeCursor, by: int) -> None:
         """Search the past in a task beside keys and frames."""
-        looked, began, moment, times = 0, time.monotonic(), None, len(cursor.timeline.times)
-        ahead = max(0, times - 1 - cursor.index if by > 0 else cursor.index)
+        looked, began, moment, times = 0, time.monotonic(), None, cursor.timeline.times
+        ahead = max(0, len(times) - 1 - cursor.index if by > 0 else cursor.index)
         for moment in cursor.search(by):
             looked += 1
             if moment is None and time.monotonic() - began > _PART:
-                self.say(f"Searching {'forward' if by > 0 else 'back'}: {looked:,} of {ahead:,} moments")
+                where = f"{looked:,} of {ahead:,} moments"
+                at = max(0, min(len(times) - 1, cursor.index + by * looked))
+                self._searched = f"{where}, as far as {time_of_day(times[at])}"
+                self.say(f"Searching {'forward' if by > 0 else 'back'}: {where}; Esc stops it")
                 await asyncio.sleep(0)
                 began = time.monotonic()
         if isinstance(moment, FoundMoment):
@@ -545,6 +550,9 @@ class FramesApp(App[int]):
         if watch.pointing.cpu is not None or watch.pointing.cpus:
             about = watch.pointing.cpu, watch.pointing.who
             yield ViewState("", ("pointing", *about), lambda: None if self.base is None else self.base.go_back())
+        if self._work is not None and not self._work.done():
+            yield ViewState("", ("searching", id(self._work)), partial(self._do, None),
+                            f"The search was stopped: nothing in {self._searched}")
         if watch.paused:
             yield ViewState("", "paused", self.action_pause, "The picture goes on")
         if watch.cursor is not None and watch.cursor.live and watch.in_past:

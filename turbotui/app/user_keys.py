@@ -14,7 +14,8 @@ from turbotui.app.actions import ACTIONS, meet
 from turbotui.feature import Action
 
 _KEY_WORDS: Final[Mapping[str, str]] = {
-    "exclamation_mark": "!", "equals_sign": "=", "left_parenthesis": "(", "right_parenthesis": ")", "underscore": "_",
+    "exclamation_mark": "!", "vertical_line": "|", "equals_sign": "=",
+    "left_parenthesis": "(", "right_parenthesis": ")", "underscore": "_",
     "question_mark": "?", "slash": "/", "backslash": "\\", "comma": ",", "full_stop": ".", "plus": "+", "minus": "-",
     "at": "@", "asterisk": "*", "greater_than_sign": ">", "less_than_sign": "<",
     "left_curly_bracket": "{", "right_curly_bracket": "}", "left_square_bracket": "[", "right_square_bracket": "]",

@@ -100,7 +100,7 @@ class LongWork:
     @property
     def stopped(self) -> str:
         """Until when the frames were that a signal ended; "" if none did."""
-        return f"stopped: whole until {time_of_day(self.until_ns)}, what follows is missing" if self.until_ns else ""
+        return stopped_at(self.until_ns) if self.until_ns else ""
 
     def _say(self, line: str) -> None:
         if not self._is_terminal:
@@ -120,6 +120,11 @@ class LongWork:
         if self._drawn:
             print(f"\r{' ' * self._drawn}\r", end="", file=self._output, flush=True)
             self._drawn = 0
+
+
+def stopped_at(until_ns: int) -> str:
+    """Words for work that a signal ended, of which there is everything until a time, in ns since 1970."""
+    return f"stopped: whole until {time_of_day(until_ns)}, what follows is missing"
 
 
 @contextmanager

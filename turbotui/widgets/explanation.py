@@ -10,6 +10,7 @@ from typing import Any
 from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.marks import DISPUTED, PARTIAL
+from turbotui.quantities.sentences import as_sentence, clauses
 from turbotui.quantities.tables import Cell, CellEvidence
 from turbotui.quantities.verification import held_against
 from turbotui.sampling.history import HistoryRing
@@ -22,12 +23,13 @@ from turbotui.widgets.spark import spark
 
 def explanation(content: Content[Any, Any] | None, column: Column[Any], row: object, past: Sequence[str] = (),
                 width: int = 96) -> list[str]:
-    """The lines that explain a cell: what the column means, its arithmetic and marks, its past, and its evidence.
+    """The lines that explain a cell: what the column is, its arithmetic, marks and past, all of its help, its evidence.
 
     Args:
         content: the table; None before the first reading.
     """
-    lines = textwrap.wrap(column.help, width)
+    first, *further = clauses(column.help) or [""]
+    lines = textwrap.wrap(first, width)
     start = f"  {column.id} "
     if content is None:
         return [*lines, *_hanging(start, f"= {formula_of(column)}", width), "no reading yet"]
@@ -46,7 +48,9 @@ def explanation(content: Content[Any, Any] | None, column: Column[Any], row: obj
         lines += _hanging("  ", text, width)
     held = held_against("column", column.id) if isinstance(column, CounterColumn) else ""
     remarks = (f"follows {column.document}" if column.document else "", held)
-    return [*lines, *past, *evidence_lines(evidence, width, tuple(filter(None, remarks)))]
+    more = [line for text in further for line in _hanging("", as_sentence(text), width)]
+    return [*lines, *past, *([""] if more else []), *more,
+            *evidence_lines(evidence, width, tuple(filter(None, remarks)))]
 
 
 def evidence_lines(evidence: CellEvidence, width: int, more: Sequence[str] = ()) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import functools
 import io
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,13 @@ from jsontables import tables
 from watched_machines import frames_of_machine
 
 from turbotui.cli import main
-from turbotui.features.diff.spans import common_interval, open_span
+from turbotui.commands.long_work import long_work
+from turbotui.errors import signal_status
+from turbotui.features.diff.spans import RecordedSpan, common_interval, open_span
+from turbotui.features.diff.verb import _sides
 from turbotui.machine.machine import Machine
 from turbotui.quantities.moments import NS
+from turbotui.quantities.scope import Scope
 from turbotui.recording.recorder import Recorder
 from turbotui.sampling.frame import Frame
 
@@ -182,3 +188,27 @@ def test_a_file_with_an_at_sign_is_a_file(tmp_path: Path, capsys: pytest.Capture
     path = recorded(tmp_path, "user@node..1", intervals=8)
     assert main(["diff", path, f"{path}@..", "--columns", "PL1", "--all"]) == 0
     assert "PL1" in capsys.readouterr().out
+
+
+class StoppedSpan(RecordedSpan):
+    """A span, while an interval of which Ctrl-C is pressed."""
+
+    def frames(self, every: float) -> Iterator[Frame]:
+        for number, frame in enumerate(super().frames(every)):
+            if number == 12:
+                signal.raise_signal(signal.SIGINT)
+            yield frame
+
+
+def test_ctrl_c_compares_as_much_of_both_sides_as_was_read(tmp_path: Path) -> None:
+    spans = [open_span(recorded(tmp_path, name)) for name in ("before", "after")]
+    first = StoppedSpan(*(getattr(spans[0], name) for name in ("name", "journal", "begin_ns", "end_ns")))
+    columns = [[journal.catalog.by_id["Busy%"]] for journal in (spans[0].journal, spans[1].journal)]
+    with long_work("reading") as work:
+        sides = _sides((first, spans[1]), 0.0, Scope.SYSTEM, columns, work)
+    side, other, notes = sides
+    assert (side.facts.intervals, other.facts.intervals) == (13, 13)
+    assert [note.partition(": ")[0] for note in notes if "stopped: whole until" in note] == ["A", "B"]
+    assert work.status == signal_status(signal.SIGINT)
+    for span in spans:
+        span.journal.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import statistics
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Final, TypeAlias
 
@@ -130,25 +130,17 @@ class GatheredSeries:
                                   or Unavailable(Reason.NOT_READ, "this recording does not have it"))
 
 
-def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, level: Scope,
-             columns: Sequence[CounterColumn],
-             watched: Callable[[Iterator[Frame], int, int], Iterator[Frame]] = lambda frames, _begin, _end: frames,
-             ) -> Side:
-    """Read a span.
+def side_of(span: RecordedSpan, number: int, gathered: GatheredSeries, usual: float) -> Side:
+    """Make a side of what was gathered of a span's frames.
 
     Args:
-        watched: told of the span's frames, its begin and end; it may leave out the last frames.
-        usual: as of `GatheredSeries`.
-        every: the interval to request from the recording; 0 for the recorded intervals.
-        columns: columns of that recording's catalog.
+        number: 0 for the first side, 1 for the second.
+        usual: seconds of an interval that were asked for.
 
     Raises:
         TurbotuiError: the span has no such interval.
     """
-    gathered_series = GatheredSeries(columns, level, usual)
-    for frame in watched(span.frames(every), span.begin_ns, span.end_ns):
-        gathered_series.take(frame)
-    lengths, ends = gathered_series.lengths, gathered_series.ends
+    lengths, ends = gathered.lengths, gathered.ends
     if not lengths:
         raise TurbotuiError(f"{span.name} has {span.seconds:.3g} s, and no interval of {usual:g} s: "
                             "choose a shorter --every or a longer time")
@@ -156,8 +148,8 @@ def gathered(span: RecordedSpan, number: int, *, usual: float, every: float, lev
         name=span.name, machine=span.journal.machine.host.name,
         missing=tuple(one_line(part.text) for part in span.journal.missing), circumstances=_circumstances(span),
         begin_ns=min(ends), end_ns=max(ends), intervals=len(lengths),
-        seconds=statistics.median(lengths), left_out=gathered_series.left_out)
-    return Side(number, facts, gathered_series.by_key)
+        seconds=statistics.median(lengths), left_out=gathered.left_out)
+    return Side(number, facts, gathered.by_key)
 
 
 def _circumstances(span: RecordedSpan) -> Mapping[str, str]:

@@ -7,14 +7,14 @@ import contextlib
 import math
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial
+from itertools import zip_longest
 from typing import Final
 
 from turbotui.commands.formats import add_format_arguments, print_tables, terminal_room, text_lines
-from turbotui.commands.long_work import LongWork, long_work
+from turbotui.commands.long_work import LongWork, long_work, stopped_at
 from turbotui.features.diff.comparing import SIGNIFICANT, ComparedColumn, compared, notes_of
 from turbotui.features.diff.limits import BROKEN, DOUBTFUL, Limit, LimitResult, checked, exit_status, parse_limit
-from turbotui.features.diff.series import Side, comparable_columns, gathered
+from turbotui.features.diff.series import GatheredSeries, Side, comparable_columns, side_of
 from turbotui.features.diff.spans import RecordedSpan, common_interval, open_span
 from turbotui.features.diff.tables import DRIFTS, TABLES, diff_tables, facts_of, span_line, text_table
 from turbotui.machine.host import HostKind
@@ -93,8 +93,6 @@ def run(arguments: argparse.Namespace) -> int:
         columns, named = _chosen(spans, arguments.columns, limits)
         work = opened.enter_context(long_work("reading recordings"))
         first, second, notes = _sides(spans, every, level, columns, work)
-    if work.stopped:
-        notes.append(f"B: {work.stopped}")
     comparisons = compared(first, second, named)
     results = [checked(limit, comparisons) for limit in limits]
     names = dict.fromkeys(side.facts.machine for side in (first, second))
@@ -160,7 +158,17 @@ def _sides(spans: tuple[RecordedSpan, RecordedSpan], every: float, level: Scope,
                      f"{seconds:.3g} s")
     if first.overlaps(second):
         notes.append("A and B are times of one recording that overlap: what they share cannot differ")
-    side, other = (gathered(span, number, usual=seconds, every=asked[number], level=level, columns=columns[number],
-                            watched=partial(work.frames, what="AB"[number]))
-                  for number, span in enumerate(spans))
+    both = [GatheredSeries(chosen, level, seconds) for chosen in columns]
+    # in turns, so that there is something of both to compare when a signal ends it
+    for frames in zip_longest(*(work.frames(span.frames(every), span.begin_ns, span.end_ns, letter)
+                                for letter, span, every in zip("AB", spans, asked, strict=True))):
+        for gathered, frame in zip(both, frames, strict=True):
+            if frame is not None:
+                gathered.take(frame)
+    if work.number:
+        untils = [max(gathered.ends, default=span.end_ns) for gathered, span in zip(both, spans, strict=True)]
+        notes += [f"{letter}: {stopped_at(until)}" for letter, until, span in zip("AB", untils, spans, strict=True)
+                  if until < min(span.end_ns, span.journal.last_ns)]
+    side, other = (side_of(span, number, gathered, seconds)
+                   for number, (span, gathered) in enumerate(zip(spans, both, strict=True)))
     return side, other, notes

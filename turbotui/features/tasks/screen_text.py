@@ -30,7 +30,7 @@ from turbotui.features.tasks.region_totals import RegionTotals
 from turbotui.features.tasks.report import Report, cpu_seconds
 from turbotui.features.tasks.tables import Grouping
 from turbotui.machine.tasks.numa_maps import NodeMemory
-from turbotui.quantities.sentences import several
+from turbotui.quantities.sentences import clauses, several
 from turbotui.quantities.tables import CellEvidence
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.widgets.cells import UNKNOWN, StyleRole
@@ -205,7 +205,7 @@ def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inp
                     else f"{'~' * is_estimate(column, inputs)}{value:,.{max(0, column.decimals)}f}")
             why = f" (unknown: {NOT_SCHEDULED})" if was_not_scheduled(column, inputs) else ""
             named = f"{flush_left(column.id, 9)} {flush_right(text, 9)} {flush_left(column.unit, 7)}"
-            numbers.append((f"{named} {column.help}{why}",))
+            numbers.append((f"{named} {clauses(column.help)[0]}{why}",))
         if row.incomplete:
             remarks.append("* counts are too low: another profiler held the counters for a part of the time")
         remarks.append(_how_counted(report, row.estimated))

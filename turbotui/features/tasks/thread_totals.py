@@ -11,11 +11,11 @@ from turbotui.dataclass import dataclass
 RUN: Final = "run"
 SWITCHES: Final = "switches"
 RUN_MEANING: Final = (
-    "the scheduler's own account (schedstat, top, time): a living thread's schedstat, and since then, or for a thread "
-    "that has ended, the time between the switches of its CPU, if this user may watch whole CPUs (root, CAP_PERFMON); "
-    "otherwise perf's task clock, which is too low and marked ~, because it leaves out the way onto a CPU (0.4 us, up "
-    "to 30 us from an idle one) and 50 us of a process's start and end; with --all, --cgroup and multiplexed sets, "
-    "perf's clock alone"
+    "the scheduler's own account (schedstat, as top and time have it); since that was read, and for a thread that has "
+    "ended, the time between the switches of its CPU, if this user may watch whole CPUs (root, CAP_PERFMON); otherwise "
+    "perf's task clock, which is too low and marked ~; that clock leaves out the way onto a CPU (0.4 us, up to 30 us "
+    "from an idle one) and 50 us of a process's start and end; with --all, --cgroup and multiplexed sets, perf's clock "
+    "alone"
 )
 """What CPU time is, and where it comes from.
 
