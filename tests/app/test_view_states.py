@@ -184,7 +184,7 @@ async def test_escape_removes_an_added_counter_and_adds_a_removed_one() -> None:
         assert not app.watched.added.texts
         assert app.watched.chosen == columns
         assert not app.look_at_states()
-        app.watched.added = added
+        app.watched.show_added(added)
         assert app.watched.added == added
-        app.watched.added = AddedColumns(frozenset(), ())
+        app.watched.show_added(AddedColumns(frozenset(), ()))
         assert not app.watched.added.texts

@@ -530,9 +530,13 @@ class FramesApp(App[int]):
         """Undo the newest state of the view; Esc never quits."""
         states = self.look_at_states()
         if states:
-            states[-1].undo()
-            if states[-1].ended:
-                self.say(states[-1].ended)
+            sentence = states[-1].ended
+            try:
+                states[-1].undo()
+            except TurbotuiError as error:
+                sentence = str(error)
+            if sentence:
+                self.say(sentence)
 
     def look_at_states(self) -> Sequence[ViewState]:
         """The states that Esc undoes, the newest last; called before each action, so that their order is known."""

@@ -250,8 +250,8 @@ class Watch:
         """Names of the visible columns, except those of spies, which come and go with them."""
         return frozenset(self._visible) - {column.id for column in self._spied}
 
-    @chosen.setter
-    def chosen(self, names: frozenset[ColumnId]) -> None:
+    def show_chosen(self, names: frozenset[ColumnId]) -> None:
+        """Show these columns, as far as they exist, and those of spies."""
         there = {column.id for column in self.session.catalog.columns}
         self._visible = (self._visible & {column.id for column in self._spied}) | (names & there)
 
@@ -342,8 +342,8 @@ class Watch:
         """The added columns, and the texts of the counters that they show."""
         return AddedColumns(frozenset(name for name, _ in self.session.by_hand()), self.added_texts)
 
-    @added.setter
-    def added(self, wanted: AddedColumns) -> None:
+    def show_added(self, wanted: AddedColumns) -> None:
+        """Add and remove counters until there are these. Raises UsageError if a name is taken."""
         for text in wanted.texts:
             if text not in self.added_texts:
                 self.add(text)

@@ -207,7 +207,8 @@ def test_ctrl_c_compares_as_much_of_both_sides_as_was_read(tmp_path: Path) -> No
     with long_work("reading") as work:
         sides = _sides((first, spans[1]), 0.0, Scope.SYSTEM, columns, work)
     side, other, notes = sides
-    assert (side.facts.intervals, other.facts.intervals) == (13, 13)
+    assert side.facts.intervals == 13
+    assert other.facts.intervals in (12, 13)
     assert [note.partition(": ")[0] for note in notes if "stopped: whole until" in note] == ["A", "B"]
     assert work.status == signal_status(signal.SIGINT)
     for span in spans:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Protocol, TypeAlias, cast
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
 
 from turbotui.app import scales
 from turbotui.app.actions import bindings_for
@@ -17,10 +17,9 @@ from turbotui.app.picker import Picker
 from turbotui.app.saved_views import CounterView, name_prompt, profile_of, view_of
 from turbotui.app.table_keys import TableKeys
 from turbotui.app.view_states import ViewChoice, ViewState
-from turbotui.app.watch import AddedColumns, Watch
-from turbotui.errors import UsageError
+from turbotui.app.watch import Watch
 from turbotui.feature import part
-from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.filters import Filter
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.widgets.frame_painter import FramePainter
@@ -31,6 +30,8 @@ from turbotui.widgets.rows import GROUPINGS, TREE_LEVELS, levels_of
 from turbotui.widgets.slots import slots_of
 from turbotui.widgets.table_view import TAGS_ROW, Follow, TableView
 from turbotui.widgets.table_widget import TableWidget
+
+V = TypeVar("V")
 
 _FOLLOW = tuple(Follow)
 
@@ -204,7 +205,8 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
         yield from super().states()
         watch = self.watch_state
         if watch.plan_before_typed is not None and watch.spied_on is not None:
-            yield ViewState("", ("spies", watch.spied_on.spies), self._spy_again, "Spies as they were")
+            yield ViewState("", ("spies", watch.spied_on.spies),
+                            partial(self._restored(watch.spy), watch.plan_before_typed), "Spies as they were")
         if self._table.view.follow is not Follow.ROW:
             yield ViewState(self.number, ("follow", self._table.view.follow), partial(self._change, follow=Follow.ROW),
                             "The cursor stays on its CPU")
@@ -213,28 +215,20 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
         """Groups, and the columns and added counters of both tables of CPUs, beside the choices of all tables."""
         yield from super().choices()
         yield ViewChoice(self.number, "groups", self._table.view.levels, self._group_again, "Rows grouped as they were")
-        yield ViewChoice("", "columns of CPUs", self.watch_state.chosen, self._show_again, "Columns as they were")
-        yield ViewChoice("", "added", self.watch_state.added, self._add_again, "Added counters as they were")
+        watch = self.watch_state
+        yield ViewChoice("", "columns of CPUs", watch.chosen, self._restored(watch.show_chosen), "Columns as they were")
+        yield ViewChoice("", "added", watch.added, self._restored(watch.show_added), "Added counters as they were")
 
     def _group_again(self, levels: tuple[Scope, ...]) -> None:
         self._change(levels=levels, folded=frozenset[RowId]())
 
-    def _show_again(self, names: frozenset[ColumnId]) -> None:
-        self.watch_state.chosen = names
-        self.show_columns()
-
-    def _add_again(self, added: AddedColumns) -> None:
-        try:
-            self.watch_state.added = added
-        except UsageError as error:  # the name was taken meanwhile
-            self.notice(str(error))
-        self.show_columns()
-
-    def _spy_again(self) -> None:
-        plan, watch = self.watch_state.plan_before_typed, self.watch_state
-        if plan is not None:
-            watch.spy(plan)
+    def _restored(self, show: Callable[[V], None]) -> Callable[[V], None]:
+        """A function that restores what all screens share, and shows the columns."""
+        def restore(value: V) -> None:
+            show(value)
             self.show_columns()
+
+        return restore
 
     # Rows
 

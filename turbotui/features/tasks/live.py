@@ -112,6 +112,16 @@ class TaskSnapshot:
     record: TaskRecord | None = None  # the same for a recording; None unless that was asked for
     ancestry: Ancestry = field(default_factory=Ancestry)  # who made whom, where that was asked for
 
+    @property
+    def seconds(self) -> float:
+        """Length of the interval."""
+        return max((report.seconds for report in self.reports), default=0.0)
+
+    @property
+    def failed(self) -> bool:
+        """Whether nothing of what is to be watched can be."""
+        return all(report.error for report in self.reports)
+
 
 @dataclass(slots=True)
 class _State:

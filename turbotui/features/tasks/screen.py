@@ -50,17 +50,17 @@ from turbotui.features.tasks.screen_text import (
     PLURAL,
     TasksView,
     head_line,
+    no_tasks_words,
     note_lines,
     serial_lines,
     task_evidence,
     word_of,
 )
-from turbotui.features.tasks.spans import MINUTE_NS, TaskSpan, joined
+from turbotui.features.tasks.spans import MINUTE_NS, TaskSpan, joined, span_words
 from turbotui.features.tasks.tables import Grouping
 from turbotui.features.tasks.task_table import TASKS, starting_columns
 from turbotui.features.tasks.waits import WAIT_BY_ID
 from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
-from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -190,7 +190,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         if self._snapshot is None and self.over_span and self._newest is not None:
             return "No interval has ended since the mark: amounts follow"
         if self._snapshot is None and (self.watch_state.in_past or self.played is not None):
-            return self._said_of_past()
+            return no_tasks_words(self._past.first_ns, played=self.played is not None)
         if self._snapshot is None:
             started = self.watcher is not None
             return self.waiting_for("the first samples") if started else "w: choose what to watch · s: start"
@@ -204,14 +204,6 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         moved = f"{row.migrations} migration{'' if row.migrations == 1 else 's'}"
         return (f"{chosen}{row.name or '(no name)'} · ran {row.run_seconds:.3f} s, {moved} · "
                 f"{row.whole_run / 1e9:.3f} s in all, {where}")
-
-    def _said_of_past(self) -> str:
-        """The reason why no tasks are known for a moment of the past."""
-        if self.played is not None:
-            return "No tasks of this moment were recorded: turbotui record --tables tasks, or Ctrl+R on this screen"
-        first = self._past.first_ns
-        kept = "they were not watched yet" if first is None else f"they are kept from {time_of_day(first)} on"
-        return f"No tasks of this moment: tasks are kept while this screen is shown, and {kept}"
 
     def _in_short(self, column: TaskColumn, row: Hashable) -> str:
         """Shorten a cell to precede the status line's description of the task, which names the row."""
@@ -359,18 +351,13 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         if kept is None or frame is None:
             return None
         if self.over_span:
-            return content, max(report.seconds for report in self._snapshot.reports) if self._snapshot else 0.0
-        end = frame.newer.wall_ns
-        try:
-            spanned = self._joined(self._intervals(end - MINUTE_NS, end))
-        except DamagedError:
-            return None
-        whole = 0.0 if spanned is None else max(report.seconds for report in spanned.snapshot.reports)
-        if spanned is None or not whole:
+            return content, 0.0 if self._snapshot is None else self._snapshot.seconds
+        spanned = self._joined(self._intervals(frame.newer.wall_ns - MINUTE_NS, frame.newer.wall_ns))
+        if spanned is None or not spanned.snapshot.seconds:
             return None
         over = self._content(spanned)
-        over.part = max(report.seconds for report in kept.snapshot.reports) / whole
-        return over, whole
+        over.part = kept.snapshot.seconds / spanned.snapshot.seconds
+        return over, spanned.snapshot.seconds
 
     @property
     def newest_ns(self) -> int | None:
@@ -432,12 +419,9 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         return joined_tasks
 
     def _joined(self, intervals: Iterable[PastTasks]) -> PastTasks | None:
-        """The sum of intervals as rows of the shown kind; who made whom is as known now."""
-        whole = joined(intervals, self.view.by, self.watch_state.session.machine.topology)
-        if whole is None or not self.view.tree or self._newest is None:
-            return whole
-        newest = self._newest.snapshot
-        return replace(whole, snapshot=replace(whole.snapshot, request=newest.request, ancestry=newest.ancestry))
+        """The sum of intervals as rows of the shown kind."""
+        newest = self._newest if self.view.tree else None
+        return joined(intervals, self.view.by, self.watch_state.session.machine.topology, newest)
 
     def _intervals(self, begin_ns: int, end_ns: int) -> Iterator[PastTasks]:
         """The tasks of the intervals that ended after one time and not after another."""
@@ -446,21 +430,15 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             yield from self._past.between(begin_ns, end_ns)
         elif cursor is not None:
             times = cursor.timeline.times
-            for time_ns in times[bisect_right(times, begin_ns):bisect_right(times, end_ns)]:
-                frame = cursor.timeline.frame(time_ns)
-                intervals = None if frame is None or frame.older is None else self._recorded(self.played.rows, frame)
-                if intervals is not None:
-                    yield intervals
+            frames = map(cursor.timeline.frame, times[bisect_right(times, begin_ns):bisect_right(times, end_ns)])
+            yield from filter(None, (self._of_moment(frame) for frame in frames if frame is not None))
 
     def _said_of_span(self) -> str:
         """The heading that names the span of the numbers; "" for one interval."""
         if not self.over_span:
             return ""
-        if self._span is TaskSpan.MARK:
-            return f"SINCE THE MARK OF {time_of_day(self._mark_ns or 0)}"
-        seconds = max([0.0, *(report.seconds for report in (self._snapshot.reports if self._snapshot else ()))])
-        whole = seconds > MINUTE_NS / 1e9 - 2 * self.watch_state.interval
-        return f"LAST MINUTE{'' if whole else f', {seconds:.0f} s of it watched'}"
+        return span_words(self._mark_ns if self._span is TaskSpan.MARK else None,
+                          0.0 if self._snapshot is None else self._snapshot.seconds, self.watch_state.interval)
 
     def action_span(self) -> None:
         """Show numbers of the last minute, since the mark, or of each interval again."""
@@ -490,13 +468,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
     def states(self) -> Iterator[ViewState]:
         """That nothing is watched any more, beside the states of all tables."""
         yield from super().states()
-        if self._stopped and (self._snapshot is None or not self.has_failed(self._snapshot)):
+        if self._stopped and (self._snapshot is None or not self._snapshot.failed):
             yield ViewState(self.number, "stopped", partial(self.restart, self.applications), "Watching again")
-
-    @staticmethod
-    def has_failed(snapshot: TaskSnapshot) -> bool:
-        """Whether nothing of what is to be watched can be."""
-        return all(report.error for report in snapshot.reports)
 
     def _view_as(self, view: TasksView) -> None:
         self.view = view
@@ -506,7 +479,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         """Show a snapshot, unless its watch has ended."""
         if message.watcher is not self.watcher:
             return
-        if self.has_failed(message.snapshot):
+        if message.snapshot.failed:
             self.close()
             self._stopped = True
         again, taken = message.snapshot.request.again, self._meter.take()
@@ -649,7 +622,6 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self.view = replace(self.view, window=_WINDOWS[at])
         self.notice(f"Timeline of {_WINDOWS[at]:g} s")
         self.ask()
-
 
     def _fold(self, row: Hashable, *, fold: bool) -> None:
         """Fold a process into one row with all its descendants, or unfold it."""

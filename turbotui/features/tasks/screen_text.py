@@ -30,6 +30,7 @@ from turbotui.features.tasks.region_totals import RegionTotals
 from turbotui.features.tasks.report import Report, cpu_seconds
 from turbotui.features.tasks.tables import Grouping
 from turbotui.machine.tasks.numa_maps import NodeMemory
+from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.sentences import clauses, several
 from turbotui.quantities.tables import CellEvidence
 from turbotui.quantities.unavailable import Unavailable
@@ -178,6 +179,19 @@ def _missing(live: Sequence[Report], energy: Unavailable | None) -> dict[str, li
         if not column.identity and DOUBLE_FLOP not in column.needs and all(why) and why[0] is not None:
             missing.setdefault(why[0].sentence(), []).append(column.id)
     return missing
+
+
+def no_tasks_words(first_ns: int | None, *, played: bool) -> str:
+    """Why no tasks are known for a moment of the past.
+
+    Args:
+        first_ns: the first kept moment, in ns since 1970; None if none is kept.
+        played: whether the moments are those of a recording.
+    """
+    if played:
+        return "No tasks of this moment were recorded: turbotui record --tables tasks, or Ctrl+R on this screen"
+    kept = "they were not watched yet" if first_ns is None else f"they are kept from {time_of_day(first_ns)} on"
+    return f"No tasks of this moment: tasks are kept while this screen is shown, and {kept}"
 
 
 def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inputs: TaskInputs | None,

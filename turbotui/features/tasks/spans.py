@@ -13,6 +13,7 @@ from turbotui.features.tasks.recorded_tasks import joined_reports
 from turbotui.features.tasks.screen_rows import PastTasks
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.machine.topology import Topology
+from turbotui.quantities.moments import time_of_day
 
 
 class TaskSpan(Enum):
@@ -26,12 +27,16 @@ class TaskSpan(Enum):
 MINUTE_NS: Final = 60_000_000_000
 
 
-def joined(intervals: Iterable[PastTasks], by: Grouping, topology: Topology) -> PastTasks | None:
+def joined(intervals: Iterable[PastTasks], by: Grouping, topology: Topology,
+           newest: PastTasks | None = None) -> PastTasks | None:
     """The sum of consecutive intervals, without those whose rows do not make rows of this kind; None if none is left.
 
     Energy is shared out interval by interval, because a task has no part in what was used while it did nothing. An
     interval whose energy is not known yet, as the first one, is shared out with the next; at the end it is left out.
     What is known of tasks beside their counts is that of the last interval.
+
+    Args:
+        newest: tells who made whom, for rows in a tree.
     """
     joined_tasks: PastTasks | None = None
     waiting: PastTasks | None = None  # for the energy of its time
@@ -54,7 +59,16 @@ def joined(intervals: Iterable[PastTasks], by: Grouping, topology: Topology) -> 
         joined_tasks = part if joined_tasks is None else _sum(joined_tasks, part)
     if joined_tasks is None:
         return waiting
-    return replace(joined_tasks, joules={key: used for key, used in shares.items() if key not in lacking})
+    whole = replace(joined_tasks, joules={key: used for key, used in shares.items() if key not in lacking})
+    return whole if newest is None else replace(whole, snapshot=replace(
+        whole.snapshot, request=newest.snapshot.request, ancestry=newest.snapshot.ancestry))
+
+
+def span_words(mark_ns: int | None, seconds: float, interval: float) -> str:
+    """The heading that names a span: since a mark, or the last minute, so many seconds of which were watched."""
+    if mark_ns is not None:
+        return f"SINCE THE MARK OF {time_of_day(mark_ns)}"
+    return f"LAST MINUTE{'' if seconds > MINUTE_NS / 1e9 - 2 * interval else f', {seconds:.0f} s of it watched'}"
 
 
 def _grouped(interval: PastTasks, by: Grouping) -> PastTasks | None:
