@@ -98,7 +98,7 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
             if held is None:
                 return None
             value = self.whole.values(column, (held,))[0]
-            known[row] = value * self.part if column.accumulates and isinstance(value, int | float) else value
+            known[row] = value * self.part if column.accumulates and isinstance(value, (int, float)) else value
         return known[row]
 
     def value_of(self, name: ColumnId, row: Hashable) -> Value:
