@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections import Counter, deque
+from collections import ChainMap, Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import Final
@@ -37,7 +37,8 @@ _KEY_EVERY: Final = 15
 """Ticks from one key tick to the next; one tick needs all of them decoded, 0.5 ms each at 256 CPUs."""
 
 _MOST_DECODED: Final = 3  # groups: the one shown and its neighbours
-_MOST_DECODED_BYTES: Final = 48 << 20  # of them; 45 ticks of 224 CPUs with every uncore counter are 100 MB
+_MOST_DECODED_BYTES: Final = 48 << 20  # of them
+_DECODED: Final = 4  # times the bytes of its lanes that a tick takes: they, its columns and what is computed of some
 _LANE_BYTES: Final = 64  # of a decoded lane of rows: the word, and an integer in a list if its column was asked for
 _MOST_COMPUTED: Final = 3
 """Frames of the shown group that keep what was computed of them, six times a tick at 224 CPUs; of others one."""
@@ -65,8 +66,8 @@ class _Group:
 
     @property
     def decoded_size(self) -> int:
-        """Bytes of its ticks if they are decoded: each takes about what its layout does, and its rows."""
-        return len(self.payloads) * self.layout.size + _LANE_BYTES * self.cells
+        """Bytes of its ticks and their rows if they are decoded."""
+        return len(self.payloads) * _DECODED * self.layout.lane_layout.size + _LANE_BYTES * self.cells
 
     def add(self, encoded: EncodedTick) -> int:
         """Add a tick, and return its size in bytes."""
@@ -324,7 +325,11 @@ class _DecodedGroup:
             snapshot = layout.snapshot(tick, self._rows)
             if group.left_out:
                 snapshot = replace(snapshot, no_rows=dict.fromkeys(group.left_out, _NOT_KEPT))
-            self._frames.append(self._maker.frame(snapshot, layout.capabilities))
+            frame = self._maker.frame(snapshot, layout.capabilities)
+            self._frames.append(frame)
+            if snapshot.late and frame.older is not None:  # columns were decoded for it
+                _forget_columns(frame.older)
+                _forget_columns(snapshot)
             self._done += 1
             while len(self._frames) * group.decoded_size > _MOST_DECODED_BYTES * len(group.payloads) and (
                     len(self._frames) > 1):
@@ -336,5 +341,6 @@ def _forget_columns(snapshot: Snapshot) -> None:
     ticks = snapshot.rows.values()
     for columns in (snapshot.values, snapshot.stamps, snapshot.wraps,
                     *(columns for tick in ticks for columns in (tick.values, tick.stamps))):
-        if isinstance(columns, LazyColumns):
-            columns.forget()
+        for part in columns.maps if isinstance(columns, ChainMap) else (columns,):  # with the last values of late CPUs
+            if isinstance(part, LazyColumns):
+                part.forget()

@@ -12,6 +12,7 @@ from typing import cast
 
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import SHARED
+from turbotui.sampling.arithmetic import packed
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.plan import reading_cpus
@@ -45,7 +46,7 @@ def filled(snapshot: Snapshot, before: Snapshot | None, places: Mapping[SignalId
     values: dict[SignalId, Sequence[Raw]] = {}
     stamps: dict[SignalId, Sequence[int]] = {}
     fresh = dict(snapshot.fresh)
-    moments: dict[tuple[int, ...], list[int]] = {}
+    moments: dict[tuple[int, ...], Sequence[int]] = {}
     for name, positions in places.items():
         if name not in snapshot.values:
             continue
@@ -54,13 +55,14 @@ def filled(snapshot: Snapshot, before: Snapshot | None, places: Mapping[SignalId
         words: list[Raw] = list(snapshot.values[name])
         for position in positions:
             words[position] = None if earlier is None else earlier[position]
-        values[name] = words
+        values[name] = packed(words)  # as objects a column takes five times as much
         own = snapshot.stamps[name]
         key = (id(own), id(at), *positions)
         if key not in moments:  # signals that were read together go on sharing their stamps
-            moments[key] = list(own)
+            moved = list(own)
             for position in positions:
-                moments[key][position] = 0 if at is None else at[position]
+                moved[position] = 0 if at is None else at[position]
+            moments[key] = packed(moved)
         stamps[name] = moments[key]
         began = () if known is None else known.fresh.get(name, frozenset()).intersection(positions)
         if began:
