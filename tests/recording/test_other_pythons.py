@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from bare_node import PYTHON
+from forked import run_forked
 from patience import PATIENCE
 from pythons import pythons
 
@@ -42,3 +44,13 @@ def test_the_same_recording_has_the_same_digits(tmp_path: Path) -> None:
         own = output(PYTHON, *words, "--replay", str(recording))
         for python in others:
             assert output(python, *words, "--replay", str(recording)) == own, (python, words)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python has zstd itself")
+def test_what_is_packed_by_zstd_names_the_package_that_a_python_lacks(tmp_path: Path) -> None:
+    recording = str(tmp_path / "run.ttj")
+    assert run_forked("record", "--machine", "guest", "-i", "0.05", "-n", "1", recording).returncode == 0
+    done = subprocess.run([PYTHON, "-m", "turbotui", "stat", "--replay", recording], capture_output=True, text=True,  # noqa: S603 - ours
+                          timeout=PATIENCE, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 1
+    assert done.stderr.endswith("packed by zstd: install the package zstandard\n")

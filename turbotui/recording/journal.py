@@ -56,7 +56,8 @@ class Journal:
             self._parts = self._of_one_recording(self._readable(layouts, opened, grow))
             first = next((tick for part in self._parts if (tick := part.first()) is not None), None)
             if first is None:
-                raise RecordingError(f"{paths[0]} holds no reading yet, or none that can be read")
+                why = next((f": {damage.text}" for part in self._parts for damage in part.missing.values()), "")
+                raise RecordingError(f"{paths[0]} holds no reading yet, or none that can be read{why}")
             self._first = first
             opened.pop_all()
 
