@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -105,3 +109,21 @@ def test_text_has_what_its_stream_can_encode() -> None:
 ])
 def test_colours_by_terminal_and_wish(environment: Mapping[str, str], expected: Abilities) -> None:
     assert abilities_of(environment) == expected
+
+
+@pytest.mark.skipif(shutil.which("tic") is None, reason="ncurses-bin compiles entries of terminfo")
+@pytest.mark.parametrize(("term", "entry", "system"), [
+    ("foot", "colors#256, RGB", "truecolor"), ("alacritty", "colors#256, Tc", "truecolor"),
+    ("ghostty", "colors#256", "256"), ("foot", "colors#8", ""), ("ghostty", "", "256"), ("newterm", "", ""),
+])
+def test_colours_without_colorterm_are_those_of_terminfo(tmp_path: Path, term: str, entry: str, system: str) -> None:
+    if entry:
+        source = tmp_path / "entry.ti"
+        source.write_text(f"{term}|a terminal,\n\tcols#80, {entry},\n", encoding="utf-8")
+        subprocess.run(["tic", "-x", "-o", tmp_path, source], check=True, capture_output=True)  # noqa: S603, S607 - as written
+    program = "import os; from turbotui.repertoire import abilities_of; print(abilities_of(os.environ).system)"
+    environment = {name: value for name, value in os.environ.items() if name != "COLORTERM"}
+    # a process of its own, because curses reads one entry
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True,  # noqa: S603 - as written
+                           env={**environment, "TERM": term, "TERMINFO": str(tmp_path)})
+    assert shown.stdout.strip() == system

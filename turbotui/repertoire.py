@@ -24,6 +24,9 @@ _LOCALES: Final = ("LC_ALL", "LC_CTYPE", "LANG")
 _OLD: Final = ("vt52", "vt100", "vt102", "vt125", "vt131", "vt132", "vt200", "vt220", "vt240", "vt300", "vt320",
                "vt400", "vt420", "vt510", "vt520", "ansi", "cons25", "sun", "wyse", "xterm-mono")
 _SIXTEEN: Final = ("linux", "ansi", "cons25", "xterm-16color")
+_KNOWN: Final = ("foot", "alacritty", "ghostty", "kitty", "wezterm", "contour", "rio")
+"""Terminals with 256 colours and more, whose entries of terminfo older systems lack."""
+_MANY: Final = 256
 _COLOURLESS: Final = tuple(name for name in _OLD if name not in _SIXTEEN)
 
 _ASCII: Final = {
@@ -174,13 +177,30 @@ class Abilities:
     encoding: str | None = None  # the encoding of its characters; None for all of Unicode
     colours: bool = True  # whether the terminal has colours and the user wants them (https://no-color.org)
     sixteen: bool = False  # whether it has exactly sixteen
+    # how many its entry of terminfo has, in Rich's word: "truecolor", "256"; "" for fewer, and where COLORTERM or the
+    # name says it
+    system: str = ""
 
 
 def abilities_of(environment: Mapping[str, str]) -> Abilities:
     """The abilities of the terminal of this environment."""
     term = environment.get("TERM", "")
     return Abilities(screen_encoding(environment), not environment.get("NO_COLOR") and not _is_of(term, _COLOURLESS),
-                     _is_of(term, _SIXTEEN))
+                     _is_of(term, _SIXTEEN),
+                     "" if environment.get("COLORTERM") or term.endswith("-256color") else _system_of(term))
+
+
+def _system_of(term: str) -> str:
+    """The colours of a terminal without COLORTERM, by terminfo(5): many names do not end in their number."""
+    try:
+        import curses  # noqa: PLC0415 - not in every Python
+
+        curses.setupterm(term, 1)
+        if any(curses.tigetflag(flag) > 0 for flag in ("RGB", "Tc")) or curses.tigetstr("setrgbf"):
+            return "truecolor"
+        return "256" if curses.tigetnum("colors") >= _MANY else ""
+    except (ImportError, curses.error, TypeError, ValueError):  # no entry, or a name that is none
+        return "256" if _is_of(term.removeprefix("xterm-"), _KNOWN) else ""
 
 
 def _unicode_locale(environment: Mapping[str, str]) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
+from rich.console import COLOR_SYSTEMS
 from textual import events
 from textual._context import visible_screen_stack
 from textual._styles_cache import StylesCache
@@ -138,6 +139,8 @@ class TurbotuiApp(FramesApp):
         if self._problems:
             self.watched.mistakes = (settings.where, self._problems)
         self.theme = theme or remembered or (THEMES[0] if rich else SIXTEEN).name
+        if abilities.system:
+            self.console._color_system = COLOR_SYSTEMS[abilities.system]  # noqa: SLF001 - as `direct_screen` reads it
         self.no_color = self.no_color or not abilities.colours
         if not abilities.colours:
             self._filters.append(NoColor())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 
 from turbotui.errors import TerminalError
 from turbotui.repertoire import ASCII, Abilities, abilities_of, initial_environment
@@ -35,4 +36,4 @@ def screen_abilities(*, ascii_alone: bool, instead: str = "") -> Abilities:
         raise TerminalError("the dashboard needs a terminal that can move its cursor, and this one cannot, by "
                             f"TERM=dumb{instead}")
     abilities = abilities_of(environment)
-    return Abilities(ASCII, abilities.colours, abilities.sixteen) if ascii_alone else abilities
+    return replace(abilities, encoding=ASCII) if ascii_alone else abilities
