@@ -40,6 +40,7 @@ HERE = Path(__file__).parent
 SEED = 7
 _MOMENT = 0.01
 _LOOK = 1.0  # seconds in which a thread has looked at the processes
+_NEVER = 86_400.0  # seconds after which a reading would be late, however busy this machine is
 WARM_UP = 20.0  # simulated seconds: temperatures have settled by then
 
 
@@ -124,10 +125,11 @@ class Stills:
         self.added: tuple[AddedCounter, ...] = ()
         self.interval = 1.0
         self.frames: list[Frame] = []
+        self.is_started = False  # whether a dashboard takes frames
         columns = available_columns(self.catalog, self.capabilities, self.machine.topology)
         # The host's clock stands still between readings, so the sampler's own deadline never comes: every interval is
         # ended by hand.
-        sampler = Sampler(self.machine, self.capabilities, signals_of(columns, self.capabilities), self.interval)
+        sampler = Sampler(self.machine, self.capabilities, signals_of(columns, self.capabilities), _NEVER)
         frames = self.frames
 
         class Box:
@@ -149,6 +151,7 @@ class Stills:
         """Keep who wants frames."""
         del intervals, on_end
         self._on_frame = on_frame
+        self.is_started = True
 
     def play(self, frame: Frame) -> None:
         """Hand out one frame, a second after the one before for whoever looks at processes meanwhile."""
@@ -207,6 +210,8 @@ async def draw(scene: Scene) -> None:
     app = TurbotuiApp(session, theme=scene.theme, screen=scene.screen)
     async with app.run_test(size=scene.size) as pilot:
         await pilot.pause()
+        while not session.is_started:
+            await pilot.pause(_MOMENT)
         for frame in session.frames[:-1]:
             session.play(frame)
             await pilot.pause()
