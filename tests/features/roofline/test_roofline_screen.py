@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from textual.pilot import Pilot
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.features.roofline.plot import build_plot, plot_within
 from turbotui.features.roofline.roof_plot import CURSOR, TRAIL, draw_roofs
+from turbotui.features.roofline.screen import RooflineScreen
 from turbotui.features.roofline.screen_text import side_lines
 from turbotui.features.roofline.screen_view import MOST, RoofView
 from turbotui.features.roofline.theory import chip_roofs
@@ -312,7 +313,8 @@ async def test_the_width_of_an_access_can_be_given_and_the_past_is_sized_again()
         assert point is not None
         assert point.intensity == pytest.approx(0.6 / (0.4 * 16), rel=0.02)
         assert "16 bytes" in _text(app, "status")
-        assert {one.intensity for one in screen.view.past} == {one.intensity for one in screen.view.points}
+        assert [one.intensity for one in screen.view.past] == pytest.approx(
+            [point.intensity] * len(screen.view.past), rel=1e-6)
 
 
 async def test_picture_and_points_are_saved_beside_older_files(tmp_path: Path,
@@ -410,7 +412,43 @@ async def test_the_trail_has_what_was_read_during_a_look_back_and_another_screen
             counted = [frame.seq for frame in kept if frame.cell(flops, SYSTEM_ROW) is not None]
             for points in screen.view._past.values():
                 assert [point.seconds for point in points] == counted
-        assert list(screen.view._recent) == list(screen.view.past)
+
+
+async def _trail(pilot: Pilot[int], screen: RooflineScreen) -> Sequence[tuple[float, float]]:
+    """The trail, once all of it was read."""
+    await until(pilot, lambda: not screen.view.lacking(screen._times) and (
+        screen._unseen is None or screen._unseen.done()))
+    picture = screen.view.picture()
+    assert picture is not None
+    return picture.trail
+
+
+async def test_the_trail_leads_to_the_shown_moment_whatever_was_shown_before() -> None:
+    session = SimulatedSession("laptop-old+tonto")
+    async with roofline(session, ticks=5) as (_app, pilot, screen):  # type: ignore[arg-type]  # has what is asked for
+        now = await _trail(pilot, screen)
+        assert len(now) >= 4
+        await pilot.press("comma", "comma")
+        assert await _trail(pilot, screen) == now[:-2]
+        await pilot.press("backspace")
+        for _level in screen.view.levels:
+            await pilot.press("t")
+        assert await _trail(pilot, screen) == now
+        await pilot.press("t", "t")
+        for _ in range(2):
+            session.tick()
+            await pilot.pause()
+        await pilot.press(*["t"] * (len(screen.view.levels) - 2))
+        later = await _trail(pilot, screen)
+        assert (later[:-2], len(later)) == (now, len(now) + 2)
+
+
+async def test_a_width_of_accesses_has_a_trail_of_all_kept_intervals() -> None:
+    session = SimulatedSession("laptop-old+tonto")
+    async with roofline(session, ticks=5) as (_app, pilot, screen):  # type: ignore[arg-type]  # has what is asked for
+        before = await _trail(pilot, screen)
+        await pilot.press("w")
+        assert len(await _trail(pilot, screen)) == len(before)
 
 
 async def test_points_without_floating_point_work_are_counted_not_hidden() -> None:

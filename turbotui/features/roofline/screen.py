@@ -86,8 +86,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         recorded = watch.session.definitions if isinstance(watch.session, PlayedSession) else None
         self.view = RoofView(watch.session.machine, self._definitions, os.environ, recorded)
         self._seq = -1
-        self._seen_ns = 0  # the end of the newest frame that was shown
-        self._unseen: asyncio.Task[None] | None = None  # reads those that were not
+        self._unseen: asyncio.Task[None] | None = None  # reads the kept frames that were not shown
         self._moment = 0
         self._grown = -1, 0  # the level, and its most rows so far
         self._threads = ThreadWatch(self, watch.session.machine)
@@ -197,6 +196,8 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         """Release the frame of the points, too."""
         super().let_go()
         self.view.frame = None
+        if self._unseen is not None:
+            self._unseen.cancel()
 
     def show_frame(self) -> None:
         """Show every point of this frame."""
@@ -210,28 +211,42 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         if not self._definitions:
             self._show_missing()
         elif frame is not None and flops is not None:
-            self.view.take(frame, estimated=_is_estimated(frame, flops))
+            times = self._times
+            self.view.take(frame, estimated=_is_estimated(frame, flops), first_ns=times[0] if times else None)
             report = self._report_of(frame) if self.view.tasks and self.watch_state.in_past else None
             if report is not None:
                 self.view.take_tasks(report)
             if frame.seq > self._seq:
-                if 0 <= self._seq < frame.seq - 1 and not self.watch_state.in_past:
-                    self._unseen = asyncio.get_running_loop().create_task(
-                        self._read_unseen(self._seen_ns, frame.newer.wall_ns, flops))
-                self._seq, self._seen_ns = frame.seq, frame.newer.wall_ns
+                self._seq = frame.seq
                 self._moment += not self.view.tasks
             self._fill()
         super().show_frame()
         self.show_status()
 
-    async def _read_unseen(self, begin_ns: int, end_ns: int, flops: CounterColumn) -> None:
-        """Read the past between two frames, in which the screen showed none, from the kept ones."""
+    @property
+    def _times(self) -> Sequence[int]:
+        """The ends of the kept intervals up to the shown one, which the trail shows, in ns since 1970."""
+        cursor = self.watch_state.cursor
+        ends = () if cursor is None else cursor.before(KEPT)
+        first_ns, last_ns = self._reports.first_ns or 0, self._reports.last_ns or 0
+        return [end for end in ends if first_ns <= end <= last_ns] if self.view.tasks else ends
+
+    def _read_unseen(self) -> None:
+        """Read the kept frames whose points the trail lacks, unless that is being done."""
+        flops = self.watch_state.session.catalog.get("GFLOP/s")
+        if flops is not None and (self._unseen is None or self._unseen.done()) and self.view.lacking(self._times):
+            self._unseen = asyncio.get_running_loop().create_task(self._read_lacking(flops))
+
+    async def _read_lacking(self, flops: CounterColumn) -> None:
+        """Read kept frames a few ms at a time, the newest last."""
         await asyncio.sleep(AFTER)
         portions, cursor = Portions(), self.watch_state.cursor
-        timeline = None if cursor is None else cursor.timeline
-        times = [] if timeline is None else [time_ns for time_ns in timeline.times if begin_ns < time_ns < end_ns]
-        kept = (timeline.frame(time_ns) for time_ns in times[-KEPT:] if timeline is not None)
-        for _ in self.view.fill((frame, _is_estimated(frame, flops)) for frame in kept if frame is not None):
+        for end in self.view.lacking(self._times):
+            self.view.known.add(end)
+            frame = None if cursor is None else cursor.timeline.frame(end)
+            if frame is not None:
+                self.view.fill(frame, self._report_of(frame) if self.view.tasks else None,
+                               estimated=_is_estimated(frame, flops))
             await portions.rest()
         if self.is_current:
             self._draw()
@@ -262,6 +277,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         """Show the present points in the table, then in the picture."""
         counters = {column.id: column for column in self._columns}
         self.show_content(points_content(self.view, self.view.points, counters, self._moment))
+        self._read_unseen()
         self._fit_table()
         if self._table.cursor is None and self.view.cursor is not None and not self._table.view.filter.text:
             self._table.select(self.view.cursor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Final
@@ -56,6 +56,7 @@ class RoofView:
         unknown: the number of the level's rows that are not counted.
         forgotten: the number of threads whose past was dropped, because there were too many.
         why: the note on threads without a position or with incomplete numbers; "" for none.
+        known: the ends of the intervals whose points the past has, in ns since 1970.
         passing: the rows that pass the table's filter and are drawn; None for all.
     """
 
@@ -82,11 +83,10 @@ class RoofView:
         self.regions: tuple[RegionPoint, ...] = ()
         self.totals: RegionTotals | None = None
         self._past: dict[RowId | str, deque[RooflinePoint]] = {}
-        self._recent: deque[RooflinePoint] = deque(maxlen=MOST)
+        self.known: set[int] = set()
         self._chosen: dict[tuple[object, ...], LevelRoofs] = {}
         self.axes = RoofAxes()
         self.flats = FlatRoofs()
-        self._seq = -1
         self._began: int | None = None
         self._seconds = 0.0  # from there to the end of the newest frame
         self.frame: Frame | None = None
@@ -97,35 +97,43 @@ class RoofView:
 
     # Frames
 
-    def take(self, frame: Frame, *, estimated: bool) -> None:
-        """Take a frame; a repeated frame counts once."""
+    def take(self, frame: Frame, *, estimated: bool, first_ns: int | None = None) -> None:
+        """Take a frame; a repeated frame counts once.
+
+        Args:
+            first_ns: the end of the first kept interval, at which the past begins, in ns since 1970; None for this one.
+        """
         if frame.older is None:
             return
         self._topology = frame.topology
         self.frame, self._estimated = frame, estimated
         if self._began is None:
-            self._began = frame.older.started_ns
-        self._seconds = (frame.newer.started_ns - self._began) / 1e9
-        fresh = frame.seq > self._seq  # a past frame is already part of the trail
-        self._seq = max(self._seq, frame.seq)
+            self._began = frame.older.started_ns - max(0, frame.older.wall_ns - (first_ns or frame.older.wall_ns))
+        self._seconds = self._end(frame)
         reading = self._read(frame, estimated=estimated)
         self._at_work = reading.at_work
         self.machine = next((point for point in reading.points if point.row == SYSTEM_ROW), None)
         if self.tasks:
-            self._remember(() if self.machine is None else (self.machine,), fresh=fresh)
+            self._remember(() if self.machine is None else (self.machine,))
         else:
             self.points = (*self._of_level(reading), *self._marked)
             self.unknown = reading.unknown
-            self._remember((*reading.points, *self._marked), fresh=fresh)
-            self._settle(fresh=fresh)
+            self._remember((*reading.points, *self._marked))
+            self.known.add(frame.newer.wall_ns)
+            self._settle()
 
-    def fill(self, frames: Iterable[tuple[Frame, bool]]) -> Iterator[None]:
-        """Add kept frames that nobody saw to the past, each with whether it is estimated; yields after each."""
-        for frame, estimated in frames:
-            if frame.older is not None:
-                self._remember(self._read(frame, estimated=estimated).points, fresh=True)
-            yield
-        self._recent = deque(self.past[-MOST:], maxlen=MOST)
+    def lacking(self, ends: Sequence[int]) -> Sequence[int]:
+        """The intervals among the last ones whose points the past lacks and has room for, by their ends."""
+        most = min(KEPT, max(1, MOST_KEPT // max(1, len(self.points))))
+        if len(self.known) > 2 * KEPT:
+            self.known.intersection_update(ends)
+        return [end for end in ends[-most:] if end not in self.known]
+
+    def fill(self, frame: Frame, report: Report | None, *, estimated: bool) -> None:
+        """Add a kept frame that nobody saw to the past, and the report of all threads in it if points are threads."""
+        reading = self._read(frame, estimated=estimated)
+        threads = () if report is None else task_points(report, SIZINGS[self.sizing], self._end(frame)).points
+        self._remember((*reading.points, *threads) if frame.older is not None else ())
 
     def points_of(self, frame: Frame, report: Report | None) -> tuple[RooflinePoint, ...]:
         """The points of a kept frame, or of the report of all threads in its interval if points are threads."""
@@ -148,7 +156,6 @@ class RoofView:
 
     def take_tasks(self, report: Report) -> None:
         """Take a report of all threads, which are the points if points are threads."""
-        fresh = report is not self._report
         self._report = report
         if not self.tasks:
             return
@@ -158,9 +165,10 @@ class RoofView:
             replace(point, working=at_work.of(point.row)) for point in task_values.points)
         points = (*points, *self._marked)
         self.points, self.unknown, self.notes = points, 0, task_values.notes
-        self._remember(points, fresh=fresh)
+        self._remember(points)
+        self.known.update(() if self.frame is None else (self.frame.newer.wall_ns,))
         self._forget({point.identity for point in points})
-        self._settle(fresh=fresh)
+        self._settle()
 
     def _forget(self, here: Collection[RowId | str]) -> None:
         """Drop the past of the threads that ended first if there are too many, and count them."""
@@ -172,9 +180,7 @@ class RoofView:
             del self._past[name]
             self.forgotten += 1
 
-    def _remember(self, points: Iterable[RooflinePoint], *, fresh: bool) -> None:
-        if not fresh:
-            return
+    def _remember(self, points: Iterable[RooflinePoint]) -> None:
         for point in points:
             past = self._past.setdefault(point.identity, deque(maxlen=KEPT))
             before = next((at for at in reversed(range(len(past))) if past[at].seconds <= point.seconds), -1)
@@ -190,10 +196,8 @@ class RoofView:
             while len(past) > most and name != SYSTEM_ROW:
                 past.popleft()
 
-    def _settle(self, *, fresh: bool) -> None:
+    def _settle(self) -> None:
         """Move the cursor to a point if it is on none, and fit the axes."""
-        if fresh:
-            self._recent.extend(self.points)
         if self.cursor is None or all(point.identity != self.cursor for point in self.points):
             busiest = max(self.points, key=lambda point: point.gflops, default=None)
             self.cursor = None if busiest is None else busiest.identity
@@ -203,10 +207,13 @@ class RoofView:
         scope = self.scope
         rows = [] if scope is None or scope is Scope.SYSTEM else [(row, name_of(frame.topology, row))
                                                                   for row in frame.rows(scope)]
-        seconds = (frame.newer.started_ns - (self._began or 0)) / 1e9
         return read_points(frame, [*rows, (SYSTEM_ROW, "machine")], self._definitions, SIZINGS[self.sizing],
-                          seconds=seconds, estimated=estimated, weights=self._weights,
+                          seconds=self._end(frame), estimated=estimated, weights=self._weights,
                           traffic=self.traffic.read(frame))
+
+    def _end(self, frame: Frame) -> float:
+        """When a frame ended, in seconds since the past began."""
+        return (frame.newer.started_ns - (self._began or 0)) / 1e9
 
     # The visible state
 
@@ -331,27 +338,26 @@ class RoofView:
     def _trail(self) -> tuple[tuple[float, float], ...]:
         if TRAILS[self.trail] == "off" or self.flats.hides_points:
             return ()
-        if self.trail == 0:
-            points: Iterable[RooflinePoint] = self._past.get(self.cursor or SYSTEM_ROW, ())
-        else:
-            points = self._recent
-        places = [(point.intensity or 0.0, point.gflops) for point in points if point.has_place]
-        return tuple(places)
+        points = self._past.get(self.cursor or SYSTEM_ROW, ()) if self.trail == 0 else self.past
+        return tuple((point.intensity or 0.0, point.gflops) for point in points
+                     if point.has_place and point.seconds <= self._seconds)[-MOST:]
 
     # The user's actions
 
     def next_level(self) -> str:
-        """Switch points to the next level, dropping the past of other rows."""
+        """Switch points to the next level, whose past is read from the kept frames."""
         self.level = (self.level + 1) % len(self.levels)
+        self.known.clear()
         self.cursor, self.points, self.unknown, self.notes, self._report = None, (), 0, (), None
         self._again()
         return self.levels[self.level].word
 
     def next_sizing(self) -> str:
-        """Switch to the next model of access widths, dropping the past, which used another one."""
+        """Switch to the next model of access widths, by which the past is counted anew from the kept frames."""
         self.sizing = (self.sizing + 1) % len(SIZINGS)
         self.take_regions(self.totals)
         self._past.clear()
+        self.known.clear()
         self.forgotten = 0
         self._again()
         sizing = SIZINGS[self.sizing]
@@ -394,9 +400,7 @@ class RoofView:
 
     def _again(self) -> None:
         if self.frame is not None:
-            self._seq = -1  # the same frame, drawn again
             self.take(self.frame, estimated=self._estimated)
             if self._report is not None:
                 self.take_tasks(replace(self._report))
-        self._recent = deque(self.past[-MOST:], maxlen=MOST)
         self._refit()
