@@ -30,7 +30,7 @@ async def test_an_event_a_group_and_a_formula_are_added_and_removed() -> None:
         await pilot.pause()
         window = pilot.app.screen
         assert isinstance(window, AddCounter)
-        said = window.query_one("#said", Static)
+        said = window.query_one("#answer", Static)
         for text, names in (("cycles:u,name=UCYC", ["UCYC"]), ("CPI=cycles/instructions", ["CPI"]),
                             ("{branches,branch-misses}", ["branches", "branch-misses"])):
             window.query_one(Input).value = text
@@ -109,5 +109,5 @@ async def test_names_of_the_vendor_are_found_by_words(tmp_path: Path, monkeypatc
         assert window.query_one(Input).value == "mem_inst_retired.all_stores"
         await pilot.press("enter")
         await pilot.pause()
-        assert "mem_inst_retired.all_stores is shown" in str(window.query_one("#said", Static).render())
+        assert "mem_inst_retired.all_stores is shown" in str(window.query_one("#answer", Static).render())
     session.stop()

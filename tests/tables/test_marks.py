@@ -21,7 +21,7 @@ from turbotui.features.export.model import LongColumn
 from turbotui.features.export.verb import CsvExport, JsonExport
 from turbotui.features.overview.charts import ChartSource, ChartSpec, chart_of
 from turbotui.features.overview.cpu_numbers import CpuNumbers, CpuSource, number_span
-from turbotui.features.overview.painter import said as chart_said
+from turbotui.features.overview.painter import figure_of
 from turbotui.machine.host import HostKind
 from turbotui.quantities.alerts import AlertRequest, parse_alert
 from turbotui.quantities.columns import Category, Column, CounterColumn, Inputs, Value
@@ -198,7 +198,7 @@ def _gauge(frame: Frame, column: CounterColumn) -> str:
 
 
 def _chart(frame: Frame, column: CounterColumn) -> str:
-    return chart_said(chart_of(ChartSource(ChartSpec("X", ("X",)), column, ()), frame, History(), 9))
+    return figure_of(chart_of(ChartSource(ChartSpec("X", ("X",)), column, ()), frame, History(), 9))
 
 
 def _overview(frame: Frame, column: CounterColumn) -> str:

@@ -99,7 +99,7 @@ class AddCounter(FieldWindow):
 
     DEFAULT_CSS = """
     AddCounter > .window { width: 90; max-width: 100%; height: 70%; }
-    AddCounter #said { height: auto; max-height: 6; color: $tui-dim; }
+    AddCounter #answer { height: auto; max-height: 6; color: $tui-dim; }
     """
 
     heading = "add a column"
@@ -124,7 +124,7 @@ class AddCounter(FieldWindow):
         """The field, a sentence, completions and added counters."""
         more = ", msr0x, perf/, /sys/, pmt," if self._additions.takes_places else ""
         field = Input(placeholder=f"event, NAME=formula, set:, metric:{more}", select_on_focus=False)
-        return field, Static(self._additions.introduction, id="said", markup=False), Listing()
+        return field, Static(self._additions.introduction, id="answer", markup=False), Listing()
 
     def fill(self) -> None:
         """List the completions of the typed text and the added counters."""

@@ -56,7 +56,7 @@ class CategoryKeys(Window[str]):
         self._changed = self._is_over = False
         keys = "a letter shows or hides a group, SHIFT that group alone · Esc closes"
         beyond = self._beyond(watch.columns)
-        self._said = f"{several(beyond, 'column')}{_BEYOND} · {keys}" if beyond else keys
+        self._outcome = f"{several(beyond, 'column')}{_BEYOND} · {keys}" if beyond else keys
 
     def compose(self) -> ComposeResult:
         """Lay out the groups and a sentence."""
@@ -84,7 +84,7 @@ class CategoryKeys(Window[str]):
             at += 1 + len(text) + gap
         segments += [("c", StyleRole.KEY), (" list", StyleRole.PLAIN)]
         hot.append(ClickableSegment(0, at, at + 6, "screen.category('c')"))
-        self.query_one(SegmentLines).show([segments, [(f" {self._said}", StyleRole.DIM)]], hot)
+        self.query_one(SegmentLines).show([segments, [(f" {self._outcome}", StyleRole.DIM)]], hot)
 
     def on_key(self, event: events.Key) -> None:
         """Take a letter; any other key closes, and after a change does what it does on the screen."""
@@ -104,13 +104,13 @@ class CategoryKeys(Window[str]):
         category = next(((word, names) for key, word, names in CATEGORY_KEYS if key == letter.lower()), None)
         if category is None or not letter:
             self._is_over = True
-            self.dismiss(self._said if self._changed else None)
+            self.dismiss(self._outcome if self._changed else None)
             return
         word, names = category
         if not self._watch.count_group(names)[1]:
-            self._said = f"{word}: this machine offers no such column; C lists them all with the reasons"
+            self._outcome = f"{word}: this machine offers no such column; C lists them all with the reasons"
         else:
-            self._said = self._change(word, names, alone=letter.isupper())
+            self._outcome = self._change(word, names, alone=letter.isupper())
             self._changed = True
         self._show()
 

@@ -113,7 +113,7 @@ class ListWindow(ListingWindow[None]):
 
     first: str = ""
     # selector of the widget with the window's sentences
-    said: str = "#said"
+    answer: str = "#answer"
 
     def fill(self) -> None:
         """Fill the list for the text in the field."""
@@ -134,7 +134,7 @@ class ListWindow(ListingWindow[None]):
 
     def say(self, text: str) -> None:
         """Show a sentence: a meaning, what was done, or why typed text is refused."""
-        self.query_one(self.said, Static).update(text)
+        self.query_one(self.answer, Static).update(text)
 
 
 class PickWindow(ListWindow):
@@ -163,7 +163,7 @@ class PickWindow(ListWindow):
 
     heading = "columns"
     hint = "type to search · Space show/hide · Esc close"
-    said = "#about"
+    answer = "#about"
     placeholder: str = "search"  # text in the empty field
 
     def __init__(self, arranges: MovableColumns | None) -> None:

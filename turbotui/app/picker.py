@@ -37,7 +37,7 @@ class Picker(PickWindow):
         self._watch = watch
         self._changed = changed
         self.first = current
-        self._said = ""
+        self._outcome = ""
         self._wide = min(NAME_ROOM, max(cell_count(column.id) for column in watch.session.catalog.columns))
 
     def fill(self) -> None:
@@ -100,7 +100,7 @@ class Picker(PickWindow):
             event_set = self._watch.session.find_sets()[key.removeprefix(SET)]
             lines = [f"{event_set.name}: {event_set.title}", ", ".join(column.name for column in event_set.columns),
                      event_set.origin]
-            self.say("\n".join((*lines, self._said)))
+            self.say("\n".join((*lines, self._outcome)))
             return
         column = self._watch.session.catalog.get(key)
         if column is None:
@@ -132,7 +132,7 @@ class Picker(PickWindow):
 
     def _toggle_set(self, event_set: EventSet) -> None:
         there = self._added_of(event_set)
-        self._said = ""
+        self._outcome = ""
         if there:
             for name in there:
                 self._watch.remove(name)
@@ -140,7 +140,7 @@ class Picker(PickWindow):
         try:
             columns = self._watch.add(SET + event_set.name)
         except UsageError as error:
-            self._said = str(error)
+            self._outcome = str(error)
             return
         absent = [column.id for column in columns if self._watch.why_absent(column) is not None]
-        self._said = f"not here, for the reasons above: {', '.join(absent)}" if absent else ""
+        self._outcome = f"not here, for the reasons above: {', '.join(absent)}" if absent else ""

@@ -24,7 +24,7 @@ class Prompt(Window[str]):
     Prompt { align: left bottom; background: transparent; }
     Prompt > Horizontal { height: 1; width: 100%; background: $tui-prompt; }
     Prompt > Horizontal > .word { width: auto; color: $tui-accent; padding: 0 1; background: $tui-prompt; }
-    Prompt > Horizontal > .said {
+    Prompt > Horizontal > .answer {
         width: auto; max-width: 75%; color: $tui-amber; padding: 0 1; background: $tui-prompt;
     }
     Prompt > Horizontal > Input, Prompt > Horizontal > Input:focus {
@@ -44,7 +44,7 @@ class Prompt(Window[str]):
         with Horizontal():
             yield Static(self._word, classes="word", markup=False)
             yield Input(self._text, select_on_focus=self._replaces)
-            yield Static("", classes="said", markup=False)
+            yield Static("", classes="answer", markup=False)
 
     def on_mount(self) -> None:
         """Give the field the focus."""
@@ -52,7 +52,7 @@ class Prompt(Window[str]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Apply the text, and show what is wrong."""
-        self.query_one(".said", Static).update(self._typed(event.value))
+        self.query_one(".answer", Static).update(self._typed(event.value))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Close the prompt with the typed text."""

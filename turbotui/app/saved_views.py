@@ -74,7 +74,7 @@ def name_prompt(profile: Callable[[], Profile], notice: Callable[[str], None]) -
     """The prompt for a name, and the function that saves under it.
 
     Args:
-        said: takes a sentence about the result.
+        notice: takes a sentence about the result.
     """
     profiles = Profiles(os.environ)
 

@@ -277,7 +277,7 @@ class MachineDiagnosis:
                     " bottleneck")
         facts = ["how busy the CPUs are is not known" if busy is None else f"{busy:.0f} % busy" if busy >= _IDLE
                  else f"it is idle, {busy:.1f} % busy"]
-        heat, hottest = moment.said(*HEAT), moment.said("TjMax", unit=False)
+        heat, hottest = moment.amount(*HEAT), moment.amount("TjMax", unit=False)
         if heat:
             facts.append(f"{heat} of {hottest}" if hottest else heat)
         memory = moment.memory

@@ -139,8 +139,8 @@ def _reached(facts: Facts, hold: Hold) -> str:
         known = ((name, facts.limit(name)) for name in ("PL1", "PL2"))
         return ", ".join([f"{watts:,.0f} W", *(f"{name} {limit:,.0f} W" for name, limit in known if limit is not None)])
     if hold.holder in {Holder.HEAT, Holder.PROCHOT} and facts.celsius is not None:
-        hottest = facts.said("TjMax")
-        return facts.said(*HEAT) + (f", tj_max {hottest}" if hottest else "")
+        hottest = facts.amount("TjMax")
+        return facts.amount(*HEAT) + (f", tj_max {hottest}" if hottest else "")
     if hold.holder is Holder.POLICY and facts.cap_mhz is not None:
         top = "" if facts.top_mhz is None else f" of {facts.top_mhz:,.0f}"
         return f"scaling_max_freq {facts.cap_mhz:,.0f}{top} MHz"

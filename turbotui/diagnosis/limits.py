@@ -125,7 +125,7 @@ class Facts:
     columns: Mapping[ColumnId, CounterColumn] = field(default_factory=dict)
     loaded: bool = False  # whether any CPU hardly ever idles
 
-    def said(self, *names: ColumnId, unit: bool = True) -> str:
+    def amount(self, *names: ColumnId, unit: bool = True) -> str:
         """The first known of these columns, in the user's unit; "" if none is known."""
         for name in names:
             value = self.cells.get(name)

@@ -170,7 +170,7 @@ class PressedGroup:
     percent: float  # of the time in which some of its tasks waited for a resource
 
     @property
-    def said(self) -> str:
+    def words(self) -> str:
         """The group and how long it waited, in words."""
         return f"{self.name} (waits {self.percent:.0f} % of the time)"
 
@@ -232,7 +232,7 @@ class LookResults:
     def waiting(self, resource: str) -> tuple[str, ...]:
         """The group that waited most for a resource, in words; empty for none."""
         group = self.pressed.get(resource)
-        return () if group is None else (group.said,)
+        return () if group is None else (group.words,)
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ class JudgedFrame:
                 return value
         return None
 
-    def said(self, *names: ColumnId, unit: bool = True) -> str:
+    def amount(self, *names: ColumnId, unit: bool = True) -> str:
         """The first of these columns that has a number for the machine, in the user's unit; "" for none."""
         for name in names:
             column, value = self.catalog.get(name), self.number(name)

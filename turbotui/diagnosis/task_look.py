@@ -67,7 +67,7 @@ class TaskUse:
         return {RankedBy.FAULTS: self.faults, RankedBy.IO: self.waited, RankedBy.WAKES: self.wakes,
                 RankedBy.BYTES: self.moved}.get(whose, self.ran)
 
-    def said(self, whose: RankedBy, unit: str) -> str:
+    def words(self, whose: RankedBy, unit: str) -> str:
         """Name, number of processes and usage, in words."""
         members = self.members(whose)
         several = len(members) > 1
@@ -151,7 +151,7 @@ class TaskLook:
         most = [use for use in ranked if use.part(whose) > least]
         if whose is RankedBy.VECTORS:
             most = [use for use in most[:_ASKED] if self._used_vectors(use.pids[0])] or most
-        names = [use.said(whose, self._unit_of(use.members(whose)[0], whose)) for use in most[:_NAMED]]
+        names = [use.words(whose, self._unit_of(use.members(whose)[0], whose)) for use in most[:_NAMED]]
         rest, unseen = self._rest or 0.0, self.unseen
         if whose in _BY_TIME and rest >= max(_LEAST_REST, _LEAST_REST * sum(use.ran for use in self._uses)):
             words = f"tasks that began or ended meanwhile ({100 * rest:,.0f} % CPU)" if unseen is None else unseen.words

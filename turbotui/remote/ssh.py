@@ -87,7 +87,7 @@ class SshLink:
         self._begins = begins
         self._before: bytes | None = b""  # the end of what came before the beginning; None behind it
         self._requests = b""  # that wait until then
-        self._said = b""
+        self._messages = b""
         self._lines: deque[bytes] = deque(maxlen=_MOST_LINES)  # of stderr, which nobody has taken
         try:
             self._process = subprocess.Popen([os.fsencode(word) for word in words],  # noqa: S603 - no shell
@@ -116,7 +116,7 @@ class SshLink:
         """What a reader gets of the first bytes: not what a login says, nor that the collecting part is asked for."""
         collector = self._collector
         if collector is not None:
-            _said, asked, after = before.partition(READY)
+            _messages, asked, after = before.partition(READY)
             if asked or self._begins in before or not more:
                 self._collector = None
                 self.ask((collector() if asked else b"") + self._requests)
@@ -146,7 +146,7 @@ class SshLink:
     def why_ended(self) -> str:
         status = self._status()
         self._listener.join(_END_SECONDS)
-        why = failure_of(self._host, status, decoded(self._said))
+        why = failure_of(self._host, status, decoded(self._messages))
         return f"{why}; what came was no stream of turbotui collect" if self._before and not status else why
 
     @property
@@ -186,7 +186,7 @@ class SshLink:
         rest = b""
         with stream:
             while data := os.read(stream.fileno(), PIECE):
-                self._said = (self._said + data)[-_MOST_SAID:]
+                self._messages = (self._messages + data)[-_MOST_SAID:]
                 *lines, rest = (rest + data).split(b"\n")
                 self._lines.extend(lines)
                 rest = rest[-_MOST_SAID:]

@@ -21,7 +21,7 @@ class Envelope:
     kind: HostKind  # REAL, SIMULATED or RECORDED
     wall_ns: int  # end of the interval, or the time at which the table was made, in nanoseconds since 1970
     seconds: float | None = None  # length of the interval; None if the table describes no interval
-    said: str = ""  # what the numbers of a table mean beyond its titles, shown in its first line
+    meaning: str = ""  # what the numbers of a table mean beyond its titles, shown in its first line
     facts: Mapping[str, Value] = field(default_factory=dict)  # facts about the whole table, by name
     notes: tuple[str, ...] = ()  # sentences that a reader of the numbers needs
 

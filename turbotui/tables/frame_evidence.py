@@ -187,9 +187,9 @@ def _raw_words(frame: Frame, column: CounterColumn, signal: SignalId, part: Evid
         if known.bits(part.newer) != part.newer:
             yield f"bits {top}:{low} of {part.newer & (1 << 64) - 1:#x}"
         words = column.bits.get(signal, {})
-        said_bits = [f"bit {bit} {word}" for bit, word in words.items() if part.newer >> bit & 1]
+        set_bits = [f"bit {bit} {word}" for bit, word in words.items() if part.newer >> bit & 1]
         if words:
-            yield f"{part.newer:#x}: {', '.join(said_bits) or 'no bit set that has a name'}"
+            yield f"{part.newer:#x}: {', '.join(set_bits) or 'no bit set that has a name'}"
     if known.behavior is Behavior.CONSTANT:
         yield "constant: read once, when watching began"
     elif part.stamp_ns:

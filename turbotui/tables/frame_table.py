@@ -85,7 +85,7 @@ class FrameTable:
 
 def envelope_of(frame: Frame, layout: Layout) -> Envelope:
     """The envelope of an interval of the CPU table."""
-    return Envelope(layout.machine, layout.kind, frame.newer.wall_ns, frame.seconds, layout.said)
+    return Envelope(layout.machine, layout.kind, frame.newer.wall_ns, frame.seconds, layout.meaning)
 
 
 class TableOfFrames:

@@ -22,7 +22,7 @@ class Layout:
     header_every: int | None = None  # with `summary_only`, repeat the header before every n-th line; None for never
     machine: str = ""  # its name
     kind: HostKind = HostKind.REAL  # REAL, SIMULATED or RECORDED
-    said: str = ""  # what the numbers of a table mean beyond its titles, shown in its first line
+    meaning: str = ""  # what the numbers of a table mean beyond its titles, shown in its first line
 
     @property
     def label(self) -> str:

@@ -34,7 +34,7 @@ class TableText:
         """The first line, the titles and the rows."""
         if self._headed:
             parts = [table.name, envelope.time, *([] if envelope.seconds is None else [f"{envelope.seconds:.3f} s"]),
-                     *([envelope.said] if envelope.said else []), *([envelope.label] if envelope.label else [])]
+                     *([envelope.meaning] if envelope.meaning else []), *([envelope.label] if envelope.label else [])]
             yield f"# {', '.join(parts)}"
         columns: Sequence[Column[Any]] = table.columns
         rows = table.rows

@@ -30,7 +30,7 @@ _LOWEST, _HIGHEST = 4, 48
 _SHAPE: Final = 5.0
 """Characters of a chart for each of its lines."""
 _MINUTES: Final = 120
-"""Seconds from which a span is said in minutes."""
+"""Seconds from which a span is given in minutes."""
 _SHARE: Final = 1.0
 """Percent from which a share has something to show."""
 _VARIES: Final = 0.01

@@ -37,7 +37,7 @@ class Naming(Generic[R]):
 
     key: Callable[[R], Hashable]  # identifies a row in every interval
     words: Callable[[R], str]  # the text in which search and filter look; any case
-    said: Callable[[R], str]  # the name for people
+    title: Callable[[R], str]  # the name for people
 
 
 class RowContent(Content[Column[R], Hashable], Generic[R]):
@@ -133,7 +133,7 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
     def name(self, column: Column[R], row: Hashable) -> str:
         del column
         held = self._by_key.get(row)
-        return "gone" if held is None else self._naming.said(held)
+        return "gone" if held is None else self._naming.title(held)
 
     def table(self, columns: Sequence[Column[R]], rows: Sequence[Hashable]) -> RowTable[R]:
         rows_here = tuple(self._by_key[row] for row in rows if row in self._by_key)

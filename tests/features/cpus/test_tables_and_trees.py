@@ -97,7 +97,7 @@ async def test_a_counter_is_added_removed_and_a_bad_one_refused_with_a_sentence(
         await pilot.pause()
         assert window.query_one(Input).value == "msr0xc0010299,cpu,delta,nowhere", "it stays to be put right"
         assert list(session.added) == []
-        assert "nowhere is not added" in str(window.query_one("#said", Static).content)
+        assert "nowhere is not added" in str(window.query_one("#answer", Static).content)
         window.query_one(Input).value = "msr0x10,cpu,u64,delta,mine"
         await pilot.press("enter")
         await pilot.pause()

@@ -165,7 +165,7 @@ async def test_events_are_added_for_the_groups_that_can_be_seen_and_taken_away()
         window = pilot.app.screen
         window.query_one(Input).value = "msr0x10"
         await pilot.press("enter")
-        assert "no counters of groups" in str(window.query_one("#said", Static).render())
+        assert "no counters of groups" in str(window.query_one("#answer", Static).render())
         window.query_one(Listing).select("remove Mine")
         await pilot.press("delete", "escape")
         session.tick()

@@ -34,14 +34,14 @@ async def test_sets_are_given_changed_and_taken_away() -> None:
         assert {"instructions", "cycles", "branches", "Samples"} <= visible
         await pilot.press(*"all: nonsense", "enter")
         await pilot.pause()
-        said = str(app.screen.query_one("#said", Static).render())
+        said = str(app.screen.query_one("#answer", Static).render())
         assert "nonsense" in said
         await pilot.press(*"socket 1: cycles", "enter")
         await pilot.pause()
-        assert "names no CPUs" in str(app.screen.query_one("#said", Static).render())
+        assert "names no CPUs" in str(app.screen.query_one("#answer", Static).render())
         await pilot.press(*(["backspace"] * 40), *"core 99: cycles", "enter")
         await pilot.pause()
-        said = str(app.screen.query_one("#said", Static).render())
+        said = str(app.screen.query_one("#answer", Static).render())
         assert said == "core 99: no such CPU is measured here, only 0-7"
         assert app.screen.query_one(Input).value == "core 99: cycles", "to be put right"
         assert [spy.on.text for spy in spied.session.spies.spies] == ["2-3", "all"]
@@ -60,15 +60,15 @@ async def test_another_event_joins_the_sets_where_there_are_no_instructions() ->
         await pilot.pause()
         await pilot.press("S", *_CLEARED, *"all: context-switches;page-faults", "enter")
         await pilot.pause()
-        assert "instructions joins the multiplexed sets" in str(app.screen.query_one("#said", Static).render())
+        assert "instructions joins the multiplexed sets" in str(app.screen.query_one("#answer", Static).render())
         await pilot.press(*"reference: task-clock,cpu-clock", "enter")
         await pilot.pause()
-        assert "one event joins the sets" in str(app.screen.query_one("#said", Static).render())
+        assert "one event joins the sets" in str(app.screen.query_one("#answer", Static).render())
         assert spied.session.spies.reference == "instructions"
         await pilot.press(*([*["backspace"] * 40, *"reference: task-clock"]), "enter")
         await pilot.pause()
         assert spied.session.spies == SpyPlan((typed_spy("all", "context-switches;page-faults"),), "task-clock")
-        assert "joined by task-clock" in str(app.screen.query_one("#said", Static).render())
+        assert "joined by task-clock" in str(app.screen.query_one("#answer", Static).render())
 
 
 async def interval(spied: SpiedMachine, pilot: Pilot[int]) -> None:

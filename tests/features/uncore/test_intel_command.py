@@ -74,6 +74,6 @@ def test_what_is_nearest_to_its_peak() -> None:
     frame = watch.frames()[-1]
     upi = uncore_table(watch.counters, watch.units_of("uncore_upi"), frame).fullest()
     assert upi is not None
-    assert " #0 " in upi.said  # the first link takes 40 %
-    assert upi.said.endswith(f" {100 * upi.share:.1f} %")
+    assert " #0 " in upi.words  # the first link takes 40 %
+    assert upi.words.endswith(f" {100 * upi.share:.1f} %")
     assert uncore_table(watch.counters, watch.units_of("uncore_m2m"), frame).fullest() is None

@@ -397,7 +397,7 @@ async def filters(screen: UncoreScreen, pilot: Pilot[int], kind: str, row: str) 
 
 
 def sentence(form: FilterForm) -> str:
-    return str(form.query_one("#said", Static).render())
+    return str(form.query_one("#answer", Static).render())
 
 
 async def test_a_switch_counts_at_once() -> None:

@@ -78,7 +78,7 @@ class Field:
         """Whether the field is one bit: a switch."""
         return self.width == 1
 
-    def said(self, value: int) -> str:
+    def words_of(self, value: int) -> str:
         """Format a value for people."""
         if self.is_switch:
             return "on" if value else "off"
@@ -103,7 +103,7 @@ def fields_of(pmu: Pmu) -> tuple[Field, ...]:
 def settings_in_words(pmu: Pmu, settings: Mapping[str, int]) -> str:
     """Describe on one line the filters that are not at their defaults; "" if there are none."""
     fields = {field.name: field for field in fields_of(pmu)}
-    return ", ".join(f"{name} {fields[name].said(value)}" for name, value in settings.items())
+    return ", ".join(f"{name} {fields[name].words_of(value)}" for name, value in settings.items())
 
 
 def read_value(pmu: Pmu, field: Field, text: str) -> int:

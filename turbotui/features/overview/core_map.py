@@ -121,7 +121,7 @@ class _Block:
     name: str  # the name of the L3, "CCD 3", if there are several; else ""
     places: tuple[int, ...]  # the cores' positions in their scope
 
-    def said(self, room: int) -> str:
+    def text(self, room: int) -> str:
         """Return as much of the name as fits: all of it, its number, or nothing."""
         return next((text for text in (self.name, self.name.rpartition(" ")[2]) if len(text) <= room), "")
 
@@ -163,7 +163,7 @@ def _lay_out(topology: Topology, width: int, size: int) -> CoreMapPlan:
             if hybrid and not marks:
                 title = f"{title}{flush_right(block.label, 5)}"[-label:]
             kind = block.label
-            text = block.said(min(needed, width - x) - (size > 1))
+            text = block.text(min(needed, width - x) - (size > 1))
             above += [(x, text)] if text else []
             for place in block.places:
                 if x + size > width:

@@ -58,7 +58,7 @@ def _limited(text: str, role: StyleRole, label: str) -> list[TextSegment]:
 def framed(chart: Chart, width: int, height: int, seconds: float, cursor: Target | None) -> list[Line]:
     """Draw a chart in a frame, with its value in the upper edge and its time span in the lower one."""
     inner = max(0, width - 2)
-    title, reached = said(chart), chart.ceiling is not None and chart.share >= _AT_LIMIT
+    title, reached = figure_of(chart), chart.ceiling is not None and chart.share >= _AT_LIMIT
     mark = MARK_AMBER if reached else ""
     role = StyleRole.AMBER if reached else StyleRole.SUMMARY
     words = f" {chart.word} "
@@ -75,7 +75,7 @@ def framed(chart: Chart, width: int, height: int, seconds: float, cursor: Target
                           Span(f"{rule}┘", StyleRole.RULE))]
 
 
-def said(chart: Chart) -> str:
+def figure_of(chart: Chart) -> str:
     """Format the value of a chart in a fixed width: "41.0 %"."""
     column = chart.target[0]
     unit = column.shown_unit

@@ -41,13 +41,13 @@ _Named: TypeAlias = tuple[str, float, Target | None]
 class _Scale:
     """A bar: its value, its end (0: no bar), and marks of other columns.
 
-    `beside`: whether the words of the only mark stand behind the bar instead of below it. `said`: the value in the unit
-    for people, which may differ from the bar's unit.
+    `beside`: whether the words of the only mark stand behind the bar instead of below it. `figure`: the value in the
+    unit for people, which may differ from the bar's unit.
     """
 
     word: str
     value: float | None
-    said: str
+    figure: str
     target: Target | None
     top: float
     marks: tuple[tuple[BarMark, Target | None], ...]
@@ -102,7 +102,7 @@ def _bar_lines(scale: _Scale, width: int, share: float | None) -> list[Line]:
     painted = scale.role or (StyleRole.SPARK if share is None else role_of(share))
     first = (
         Span(flush_left(scale.word, WORD), StyleRole.TITLE),
-        Span(flush_right(scale.said, NUMBER), scale.role or whole_role_of(share), scale.target),
+        Span(flush_right(scale.figure, NUMBER), scale.role or whole_role_of(share), scale.target),
         Span(flag, scale.role or StyleRole.PLAIN),
         _GAP,
         Span(drawn, painted),
@@ -165,11 +165,11 @@ def _heat(verdict: LimitVerdict, source: PowerSource) -> _Scale | None:
         return None
     name = "PkgTmp" if facts.number("PkgTmp") is not None else "CoreTmp"
     if hottest is None:
-        return _Scale("heat", celsius, facts.said(name), source.target(name, row), 0.0, ())
+        return _Scale("heat", celsius, facts.amount(name), source.target(name, row), 0.0, ())
     below = hottest - celsius
     role = StyleRole.RED if below <= 1 else StyleRole.AMBER if below <= _NEAR_TJ else None
-    words = BarMark(hottest, f"tj_max {facts.said('TjMax', unit=False)}")
-    return _Scale("heat", celsius, facts.said(name), source.target(name, row), hottest * 1.04,
+    words = BarMark(hottest, f"tj_max {facts.amount('TjMax', unit=False)}")
+    return _Scale("heat", celsius, facts.amount(name), source.target(name, row), hottest * 1.04,
                   ((words, source.target("TjMax", SYSTEM_ROW)),), role, beside=True)
 
 

@@ -160,8 +160,8 @@ class PowerScreen(CellCursorScreen):
         mark = f"{MARK_AMBER} " if verdict.is_loss else ""
         role = StyleRole.AMBER if verdict.is_loss else StyleRole.SUMMARY
         own = verdict.screen == self.number  # the verdict is about packages, and may take both lines
-        said_now = textwrap.wrap(mark + verdict.fitted((2 * width if own else width) - len(mark)), width, max_lines=2)
-        lines: list[list[TextSegment]] = [[(f" {line}", role)] for line in said_now]
+        wrapped = textwrap.wrap(mark + verdict.fitted((2 * width if own else width) - len(mark)), width, max_lines=2)
+        lines: list[list[TextSegment]] = [[(f" {line}", role)] for line in wrapped]
         if not own:
             text = textwrap.shorten(as_sentence(headline(packages)), width, placeholder=" …")
             lines.append([(f" {text}", _ROLES.get(worst.state, StyleRole.PLAIN))])

@@ -20,7 +20,7 @@ class Origin(Enum):
     THEORY = "theory"
 
     @property
-    def said(self) -> str:
+    def words(self) -> str:
         """The heading of a set of roofs."""
         return "measured" if self is Origin.MEASURED else "THEORY, not measured"
 

@@ -39,7 +39,7 @@ def report_lines(envelope: Envelope, sets: Sequence[RoofSet]) -> Iterator[str]:
 def _heading(roofs: RoofSet) -> str:
     count = len(roofs.cpus)
     if roofs.origin is Origin.THEORY:
-        return f"Roofs of {roofs.machine}: {roofs.origin.said}; {roofs.cores}"
+        return f"Roofs of {roofs.machine}: {roofs.origin.words}; {roofs.cores}"
     many = "s" if count != 1 else ""
     threads = f"{count} thread{many} on CPU{many} {format_cpulist(roofs.cpus)}"
     return f"Roofs of {roofs.machine}: measured {roofs.when}, {threads}, clock beside {roofs.hertz / 1e9:.3f} GHz"

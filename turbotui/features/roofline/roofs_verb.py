@@ -74,8 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
             sets = tuple(machine_roofs(machine, *choice, measured=stored.get(choice))
                          for choice in _choices(machine, arguments.threads))
         envelope = envelope_now(machine.host)
-    origins = "; ".join(dict.fromkeys(roofs.origin.said for roofs in sets))
-    envelope = replace(envelope, said=origins, notes=roof_notes(sets))
+    origins = "; ".join(dict.fromkeys(roofs.origin.words for roofs in sets))
+    envelope = replace(envelope, meaning=origins, notes=roof_notes(sets))
 
     def text() -> Iterator[str]:
         yield from report_lines(envelope, sets)
@@ -93,7 +93,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     with long_work("measuring bandwidths") as work:
         curves = measure_curves(machine, _choices(machine, arguments.threads), check=work.check,
                                 progress=_progress(work))
-    envelope = replace(envelope_now(machine.host), said="measured",
+    envelope = replace(envelope_now(machine.host), meaning="measured",
                        notes=tuple(dict.fromkeys(note for curve in curves for note in curve.notes)))
     print_tables(arguments, envelope, curve_tables(curves), lambda: curve_lines(envelope, curves, _columns()))
     return work.status

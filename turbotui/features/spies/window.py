@@ -47,7 +47,7 @@ class SpyForm(FieldWindow):
 
     DEFAULT_CSS = """
     SpyForm > .window { width: 90; max-width: 100%; height: 70%; }
-    SpyForm #said { height: auto; max-height: 5; color: $tui-dim; }
+    SpyForm #answer { height: auto; max-height: 5; color: $tui-dim; }
     SpyForm #cost { height: auto; max-height: 3; color: $tui-dim; }
     """
 
@@ -64,7 +64,7 @@ class SpyForm(FieldWindow):
     def parts(self) -> Iterable[Widget]:
         """Lay out field, sentence, entries with completions, and the spies' cost."""
         field = Input(value=f"{self._begin()}: ", placeholder="all: cycles,branches", select_on_focus=False)
-        introduction = Static(_INTRODUCTION, id="said", markup=False)
+        introduction = Static(_INTRODUCTION, id="answer", markup=False)
         return field, introduction, Listing(), Static("", id="cost", markup=False)
 
     def _begin(self) -> str:

@@ -23,7 +23,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.widgets.row_content import RowContent
 
 _NO_ENERGY = Energy({}, {})
-_NAMING = replace(NAMING, said=lambda inputs: f"{inputs.row.name or '(no name)'} {inputs.row.pid}")
+_NAMING = replace(NAMING, title=lambda inputs: f"{inputs.row.name or '(no name)'} {inputs.row.pid}")
 
 
 class BackgroundTasks:

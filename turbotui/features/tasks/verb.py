@@ -166,7 +166,7 @@ class _Watch:
         self._by = Grouping.THREAD if arguments.timeline else Grouping(arguments.by)
         self._ended = False
         self._signal = 0
-        self._said: dict[str, set[str]] = {}
+        self._printed: dict[str, set[str]] = {}
         self._spent = Energy({}, {})
         self._so_far: dict[str, StartTotals] = {}
         self._facts = ProcFacts(host, self._machine.topology if arguments.nodes else None)
@@ -309,7 +309,7 @@ class _Watch:
             if self._writer is not None:
                 self._writer.write(shown.envelope, shown.tables)
                 continue
-            printed = self._said.setdefault(watched.application.name, set())
+            printed = self._printed.setdefault(watched.application.name, set())
             print("\n".join(as_text(shown, printed, terminal_room())))
             printed.update(notes(shown))
             if self._arguments.timeline:

@@ -52,7 +52,7 @@ class FilterForm(ListWindow):
 
     DEFAULT_CSS = """
     FilterForm > .window { width: 96; max-width: 100%; height: 80%; }
-    FilterForm #said { height: auto; max-height: 5; }
+    FilterForm #answer { height: auto; max-height: 5; }
     """
 
     hint = "Space on/off · value Enter · Delete · Tab this/all · Esc close"
@@ -74,7 +74,7 @@ class FilterForm(ListWindow):
     def parts(self) -> Iterable[Widget]:
         """Lay out a field for numbers, the result of the last change, and the filters."""
         field = SearchField(placeholder="value", select_on_focus=False)
-        return field, Static("what is not set passes", id="said", markup=False), Listing()
+        return field, Static("what is not set passes", id="answer", markup=False), Listing()
 
     def _choices(self, field: Field) -> list[_Choice]:
         """Return the values that a field offers: each bit of a mask, each device below the root complex."""
@@ -119,7 +119,7 @@ class FilterForm(ListWindow):
                 items.append(Item(((f"{part}{default}", StyleRole.TITLE),)))
             value = self._draft.get(field.name, 0)
             mark = ("[x]" if value else "[ ]") if field.is_switch else "   "
-            shown = "" if field.is_switch else f"{flush_left(field.said(value), 18)} "
+            shown = "" if field.is_switch else f"{flush_left(field.words_of(value), 18)} "
             bits = "" if field.is_switch else f" ({field.width} bits)"
             segments = (
                 (f" {mark} ", StyleRole.KEY if value else StyleRole.DIM),

@@ -86,11 +86,11 @@ def edges_content(counters: UncoreCounters, traffic: Sequence[Traffic], seq: int
             return column
         return replace(column, width=max((len(str(column.compute(row))) for row in table.rows), default=0))
 
-    def said(row: Traffic) -> str:
+    def title_of(row: Traffic) -> str:
         return f"{row.edge.start} · {row.edge.end}"
 
     def words(row: Traffic) -> str:
-        return f"{said(row)} {row.edge.source} {row.edge.units.kind.title}"
+        return f"{title_of(row)} {row.edge.source} {row.edge.units.kind.title}"
 
     columns = tuple(widened(column) for column in table.columns)
-    return RowContent(replace(table, columns=columns), Naming(lambda row: row.edge.key, words, said), seq)
+    return RowContent(replace(table, columns=columns), Naming(lambda row: row.edge.key, words, title_of), seq)

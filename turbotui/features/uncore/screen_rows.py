@@ -44,7 +44,7 @@ def caption_of(units: UncoreUnits, content: RowContent[UnitRow], width: int) -> 
     fullest = content.whole.fullest() if isinstance(content.whole, UncoreTable) else None
     line: list[TextSegment] = [(f"   {kind.title}", StyleRole.SUMMARY)]
     if fullest is not None:
-        line += [("  nearest to its peak: ", StyleRole.DIM), (fullest.said, cell_role_of(fullest.share))]
+        line += [("  nearest to its peak: ", StyleRole.DIM), (fullest.words, cell_role_of(fullest.share))]
     lacks = f"no GB/s: {kind.no_bytes}" if kind.no_bytes else ""
     parts = (lacks, kind.what, many, f"no share of a peak: {units.no_peak}" if units.no_peak and not lacks else "")
     room = width - sum(len(text) for text, _role in line)
@@ -55,7 +55,7 @@ def caption_of(units: UncoreUnits, content: RowContent[UnitRow], width: int) -> 
 def content_of(table: UncoreTable) -> RowContent[UnitRow]:
     """Make a table's content for the screen, with constant widths of positions and texts, so that nothing moves."""
 
-    def said(row: UnitRow) -> str:
+    def title_of(row: UnitRow) -> str:
         name = f"{len(row.units)} x {table.units.kind.title}" if row.is_sum else row.units[0].pmu.name
         return " · ".join(filter(None, (name, row.label, table.counters.filters_in_words(table.units, row))))
 
@@ -72,7 +72,7 @@ def content_of(table: UncoreTable) -> RowContent[UnitRow]:
 
     columns = tuple(widened(column) for column in table.columns)
     seq = 0 if table.frame is None else table.frame.seq
-    return RowContent(replace(table, columns=columns), Naming(lambda row: row.key, words, said), seq)
+    return RowContent(replace(table, columns=columns), Naming(lambda row: row.key, words, title_of), seq)
 
 
 class UnitRows(RowList[RowContent[UnitRow], Column[Any], Hashable]):

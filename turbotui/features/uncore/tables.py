@@ -33,7 +33,7 @@ _NO_FRAME: Final = Reading(why=Unavailable(Reason.NOT_READ, "waiting for the fir
 class FullestUnit:
     """The unit of a table that is nearest to its peak, and its share of the peak."""
 
-    said: str
+    words: str
     share: float
 
 

@@ -212,17 +212,17 @@ def _traffic(counters: UncoreCounters, frame: Frame, edge: Edge) -> Traffic:
 
 def _of_others(column: str, row: Traffic) -> CellEvidence:
     """Return the evidence of a cell that is computed from other cells of its row."""
-    def said(reading: Reading) -> str:
+    def text_of(reading: Reading) -> str:
         return "—" if reading.value is None else f"{reading.value:.3f}"
 
     if column == "total":
         if row.edge.together:
             return CellEvidence((f"= {row.edge.place.inward}, which counts both directions",))
-        return CellEvidence(("= in + out", f"= {said(row.inward)} + {said(row.outward)}"))
+        return CellEvidence(("= in + out", f"= {text_of(row.inward)} + {text_of(row.outward)}"))
     both = row.edge.place.kind.shared or row.edge.together
-    parts = said(row.total) if both else f"max({said(row.inward)}, {said(row.outward)})"
+    parts = text_of(row.total) if both else f"max({text_of(row.inward)}, {text_of(row.outward)})"
     return CellEvidence((f"= 100 * {'total' if both else 'max(in, out)'} / peak",
-                         f"= 100 * {parts} / {said(row.peak)}"))
+                         f"= 100 * {parts} / {text_of(row.peak)}"))
 
 
 def _uncounted(title: str) -> Unavailable:

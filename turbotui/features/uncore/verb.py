@@ -216,7 +216,7 @@ def _text(envelope: Envelope, tables: Sequence[UncoreTable]) -> Iterator[str]:
         yield f"# {envelope.label}"
     for table in tables:
         fullest = table.fullest()
-        nearest = _no_peak(table.units) if fullest is None else f"; nearest to its peak: {fullest.said}"
+        nearest = _no_peak(table.units) if fullest is None else f"; nearest to its peak: {fullest.words}"
         yield f"{table.units.kind.described} ({len(table.units.units)} x {table.name}){nearest}"
         if table.counts:
             yield from text_lines(envelope, table, indent="  ")
