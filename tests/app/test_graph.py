@@ -19,7 +19,7 @@ from timelines import FramesTimeline
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.graph import Graph, GraphLines
 from turbotui.app.past import PastEvent, TimeCursor
-from turbotui.app.row_picker import RowPicker
+from turbotui.app.picker import Picker
 from turbotui.machine.topology import topology_of
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.moments import time_of_day
@@ -199,7 +199,7 @@ async def test_a_value_that_rows_share_is_one_curve(recorded: Recording) -> None
 async def test_columns_come_and_go_by_the_picker(recorded: Recording) -> None:
     async with graph(recorded, size=(100, 40)) as shown:
         await shown.press("C")
-        assert isinstance(shown.app.screen, RowPicker)
+        assert isinstance(shown.app.screen, Picker)
         for key in "PkgWatt":
             await shown.pilot.press(key)
         await shown.press("space", "escape")

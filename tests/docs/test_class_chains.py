@@ -11,7 +11,7 @@ MOST: Final = 3
 LONGER: Final = {
     # root of the chain -> classes in the longest, with the reason
     "DirectScreen": 5,  # Textual finds keys' actions in the screen's own methods; ARCHITECTURE.md, design changes
-    "Window": 6,  # as above: modal windows are screens, too
+    "Window": 5,  # as above: modal windows are screens, too
     "TurbotuiError": 4,  # what was read, the fault, and the exit status, each caught by somebody
     "Differences": 4,  # increases, what is believed of them, columns, and the mean of many: each is asked for alone
     "PerCpuSource": 4,  # perf's sources, and those of them whose events have names in sysfs

@@ -17,7 +17,7 @@ from turbotui.app.frames import FramesApp
 from turbotui.app.graph_cells import GraphCells
 from turbotui.app.modal import Window
 from turbotui.app.one_cell import OneCell
-from turbotui.app.row_picker import RowPicker
+from turbotui.app.picker import Picker
 from turbotui.app.text_window import TextWindow
 from turbotui.quantities.moments import NS
 from turbotui.widgets.cells import StyleRole
@@ -237,7 +237,7 @@ class Graph(Window[None]):
     def action_columns(self) -> None:
         """Choose more columns."""
         if self._cells is not None:
-            self.app.push_screen(RowPicker(self._cells, self._cells.first.column.id))
+            self.app.push_screen(Picker(self._cells, self._cells.first.column.id))
 
     def _columns_changed(self) -> None:
         if isinstance(self.app, FramesApp):

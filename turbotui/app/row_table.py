@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias
 from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.graph import Graph
 from turbotui.app.one_cell import OneCell
+from turbotui.app.picker import Picker
 from turbotui.app.row_past import RowMoment, RowPast
-from turbotui.app.row_picker import RowPicker
 from turbotui.app.table_keys import TableKeys
 from turbotui.app.text_window import TextWindow
 from turbotui.app.watch import Watch
@@ -310,7 +310,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     def action_columns(self) -> None:
         """Open the picker."""
         cell = self._table.selected
-        self.app.push_screen(RowPicker(self, cell[0].id if cell else "", self))
+        self.app.push_screen(Picker(self, cell[0].id if cell else "", self))
 
 
 class RowCell(OneCell, Generic[R]):

@@ -13,7 +13,7 @@ from turbotui.app.add import AddCounter, CpuAdditions
 from turbotui.app.category import CategoryKeys
 from turbotui.app.modal import Window
 from turbotui.app.one_cell import FrameCell
-from turbotui.app.picker import Picker
+from turbotui.app.picker import CounterPicker
 from turbotui.app.saved_views import CounterView, name_prompt, profile_of, view_of
 from turbotui.app.table_keys import TableKeys
 from turbotui.app.view_states import ViewChoice, ViewState
@@ -307,7 +307,7 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
     def action_columns(self) -> None:
         """Open the picker."""
         cell = self._table.selected
-        self.app.push_screen(Picker(self.watch_state, self.show_columns, cell[0].id if cell else "", self))
+        self.app.push_screen(CounterPicker(self.watch_state, self.show_columns, cell[0].id if cell else "", self))
 
     def show_default_columns(self) -> str:
         self.watch_state.show_only(self.watch_state.usual)

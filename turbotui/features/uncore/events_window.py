@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from turbotui.app.field_window import find_named_events
-from turbotui.app.row_picker import ChoosableColumns, RowPicker
+from turbotui.app.picker import ChoosableColumns, Picker
 from turbotui.cell_widths import flush_left
 from turbotui.errors import UsageError
 from turbotui.features.uncore.kinds import UncoreUnits
@@ -40,7 +40,7 @@ class TypedEventsTable(ChoosableColumns, Protocol):
         """Show an event given as terms or by the vendor's name; raises UsageError where there is no such event."""
 
 
-class EventPicker(RowPicker):
+class EventPicker(Picker):
     """The columns of the table of one kind; Enter adds an event that is typed as terms.
 
     Args:
@@ -117,9 +117,10 @@ class EventPicker(RowPicker):
         """Whether a row matches the typed text; terms of an event hide no row."""
         return "=" in wanted or super().matches(column, wanted)
 
-    def more_about(self, column: Column[Any]) -> Sequence[str]:
-        """More about a row: the kernel's terms of its events."""
-        return ["; ".join(self._pmu.events[name].text if name in self._pmu.events else name for name in column.needs)]
+    def about(self, column: Column[Any]) -> Sequence[str]:
+        """The lines about a row: the last one has the kernel's terms of its events."""
+        terms = (self._pmu.events[name].text if name in self._pmu.events else name for name in column.needs)
+        return *super().about(column), "; ".join(terms)
 
     def action_take(self) -> None:
         """Show the event that was typed as terms, or toggle the column under the cursor."""
