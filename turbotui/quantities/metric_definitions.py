@@ -165,8 +165,7 @@ def plan_sets(definition: MetricDefinition, counters: int | None = None,
         if event.key in absent:
             if not event.optional:
                 raise UsageError(
-                    f"{definition.name} needs {event.name} ({event.perf}), which this machine does not have"
-                )
+                    f"{definition.name} needs {event.name} ({event.perf}), which this machine does not have")
             continue
         if event.counters > room:
             raise UsageError(f"{event.name} takes {event.counters} counters, and {max(0, room)} are free")

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.quantities.by_key import sums_by_key
 from turbotui.quantities.metric_definitions import LINE, MetricDefinition, Term
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.signals import SignalId
@@ -210,8 +211,6 @@ def _access_bytes(
 
 def _dominant(definition: MetricDefinition, counts: Mapping[str, float]) -> str:
     """The width with the most floating-point instructions."""
-    by_name: dict[str, float] = {}
-    for width in definition.widths:
-        by_name[width.name] = by_name.get(width.name, 0.0) + counts.get(width.event, 0.0)
+    by_name = sums_by_key((width.name, counts.get(width.event, 0.0)) for width in definition.widths)
     best = max(by_name, key=lambda name: by_name[name], default="")
     return best if best and by_name[best] > 0 else ""

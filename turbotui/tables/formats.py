@@ -22,14 +22,12 @@ TEXT: Final = "text"
 JSON: Final = "json"
 """The format that has the reason of everything unknown."""
 
-FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "table": ("turbotui.tables.table", "TableText"),
-        "csv": ("turbotui.tables.csv_lines", "CsvLines"),
-        JSON: ("turbotui.tables.json_lines", "JsonLines"),
-        "openmetrics": ("turbotui.tables.openmetrics", "OpenMetricsText"),
-    }
-)
+FORMATS: Mapping[str, tuple[str, str]] = MappingProxyType({
+    "table": ("turbotui.tables.table", "TableText"),
+    "csv": ("turbotui.tables.csv_lines", "CsvLines"),
+    JSON: ("turbotui.tables.json_lines", "JsonLines"),
+    "openmetrics": ("turbotui.tables.openmetrics", "OpenMetricsText"),
+})
 """From the name of a format to the module and class that write it."""
 
 NAMES: Final = (TEXT, *FORMATS)
