@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from turbotui.machine.linux import LinuxHost
-from turbotui.machine.small_files import line_of, memory_of, names_in, text_of
+from turbotui.machine.small_files import cpus_in, line_of, memory_of, names_in, text_of
 
 
 def test_what_is_there_and_what_is_not(tmp_path: Path) -> None:
@@ -27,3 +27,13 @@ def test_the_amounts_of_memory_that_are_numbers(tmp_path: Path) -> None:
     assert not memory_of(host)
     (tmp_path / "proc/meminfo").write_text("MemTotal:  8192 kB\nMemFree: much\n\nHugePages_Total: 0\nMemAvailable:\n")
     assert memory_of(host) == {"MemTotal": 8192, "HugePages_Total": 0}
+
+
+def test_a_list_of_cpus_is_none_where_there_is_no_list(tmp_path: Path) -> None:
+    (tmp_path / "sys").mkdir()
+    (tmp_path / "sys/list").write_text("0-2,8\n")
+    (tmp_path / "sys/damaged").write_text("2-0\n")
+    host = LinuxHost(str(tmp_path))
+    assert cpus_in(host, "/sys/list") == {0, 1, 2, 8}
+    assert not cpus_in(host, "/sys/damaged")
+    assert not cpus_in(host, "/sys/missing")

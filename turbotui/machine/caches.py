@@ -6,9 +6,8 @@ import re
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError
-from turbotui.machine.small_files import names_in
+from turbotui.machine.small_files import cpus_in, names_in
 from turbotui.quantities.plain_numbers import integer
 
 _CPUS: Final = "/sys/devices/system/cpu"
@@ -40,11 +39,7 @@ def _cache(host: Host, path: str, cpu: int) -> Cache | None:
         size = parse_size(host.read_text(f"{path}/size"))
     except (HostError, ValueError):
         return None
-    try:
-        cpus = parse_cpulist(host.read_text(f"{path}/shared_cpu_list"))
-    except (HostError, ValueError):
-        cpus = frozenset({cpu})
-    return Cache(level, size, cpus or frozenset({cpu}))
+    return Cache(level, size, cpus_in(host, f"{path}/shared_cpu_list") or frozenset({cpu}))
 
 
 def parse_size(text: str) -> int:

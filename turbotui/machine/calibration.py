@@ -92,8 +92,7 @@ def rapl_units(machine: Machine, facts: Circumstances) -> RaplUnits | Unavailabl
     if raw == 0:
         return Unavailable(
             Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
-            f"MSR {address:#x}: the energy units read 0, so there is no energy counter here",
-        )
+            f"MSR {address:#x}: the energy units read 0, so there is no energy counter here")
     exponent = raw >> 8 & 0x1F
     energy = 2.0**exponent * 1e-6 if features.rapl_divisor else 2.0**-exponent
     power = 2.0 ** -(raw & 0xF)

@@ -18,7 +18,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import names_in, text_of
 from turbotui.machine.view import read_view
-from turbotui.quantities.plain_numbers import integer, numbers_by_name
+from turbotui.quantities.plain_numbers import integer, integer_or_none, numbers_by_name
 
 OWN: Final = "/proc/self/cgroup"
 MOST_GROUPS: Final = 4_096
@@ -173,11 +173,11 @@ def cpu_use(host: Host, tree: Hierarchy, directory: str, accounting: Hierarchy |
             _times(stat.get("throttled_usec"), 1_000), _quota(host, f"{directory}/cpu.max") if limited else None)
     used = None
     if accounting is not None:
-        used = _whole(text_of(host, f"{accounting.directory(tree.name(directory))}/cpuacct.usage"))
+        used = integer_or_none(text_of(host, f"{accounting.directory(tree.name(directory))}/cpuacct.usage"))
     if not limited:
         return CpuUse(used, stat.get("nr_periods"), stat.get("nr_throttled"), stat.get("throttled_time"))
-    allowed = _whole(text_of(host, f"{directory}/cpu.cfs_quota_us"))
-    period = _whole(text_of(host, f"{directory}/cpu.cfs_period_us"))
+    allowed = integer_or_none(text_of(host, f"{directory}/cpu.cfs_quota_us"))
+    period = integer_or_none(text_of(host, f"{directory}/cpu.cfs_period_us"))
     quota = allowed / period if allowed is not None and period and allowed > 0 else None  # -1: none
     return CpuUse(used, stat.get("nr_periods"), stat.get("nr_throttled"), stat.get("throttled_time"), quota)
 
@@ -237,13 +237,6 @@ _FILE: Final = re.compile(
     r"(?!.*\.(?:slice|scope|service|mount|socket|swap)\Z)(?:cgroup|cpu|cpuset|cpuacct|memory|io|irq|pids|hugetlb|rdma|misc"
     r"|blkio|devices|freezer|net_cls|net_prio|perf_event|dmem|debug)\.|(?:tasks|notify_on_release|release_agent)\Z"
 )
-
-
-def _whole(text: str) -> int | None:
-    try:
-        return integer(text)
-    except ValueError:
-        return None
 
 
 def _numbers(host: Host, path: str) -> Mapping[str, int]:

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from turbotui.machine.cpumodel import AMD_VENDORS, CpuModel
 from turbotui.machine.processors import amd_processor
+from turbotui.quantities.by_key import lists_by_key
 
 
 class L3Place(Protocol):
@@ -47,9 +48,8 @@ def chiplet_names(places: Iterable[L3Place], model: CpuModel) -> Mapping[tuple[i
     for package in {package for package, _, _ in caches}:
         package_caches = sorted(cache for cache in caches if cache[0] == package)
         by_die = len({die for _, die, _ in package_caches}) > 1
-        dies: dict[int, list[tuple[int, int, int]]] = {}
-        for cache in sorted(package_caches, key=lambda cache: cache[2]):
-            dies.setdefault(cache[1] if by_die else cache[2] // complexes, []).append(cache)
+        dies = lists_by_key((cache[1] if by_die else cache[2] // complexes, cache)
+                            for cache in sorted(package_caches, key=lambda cache: cache[2]))
         for number, parts in enumerate(dies.values()):
             for at, cache in enumerate(parts):
                 inside = at if by_die else cache[2] % complexes

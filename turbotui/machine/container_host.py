@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from turbotui.machine.cpulist import format_cpulist, parse_cpulist
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.delegating_host import DelegatingHost
 from turbotui.machine.host import Host, HostError, PerfAttr, Privileges
-from turbotui.machine.small_files import text_of
+from turbotui.machine.small_files import cpus_in, text_of
 from turbotui.machine.view import CONTAINER_NUMBERS, CPU_FILES, is_of_cpu, read_view
-from turbotui.quantities.plain_numbers import whole_number
+from turbotui.quantities.plain_numbers import numbers_among
 
 _STAT: Final = "/proc/stat"
 _CPUS: Final = "/sys/devices/system/cpu"
@@ -44,21 +44,12 @@ def _is_renumbered(host: Host) -> bool:
     listed = _told(host)
     if listed != frozenset(range(len(listed))) or not listed:
         return False
-    online = _listed(host)
-    return (usable is not None and not usable <= listed) or (online is not None and not online <= listed)
+    return (usable is not None and not usable <= listed) or not cpus_in(host, f"{_CPUS}/online") <= listed
 
 
 def _told(host: Host) -> frozenset[int]:
     """Return the CPUs with a row in /proc/stat."""
-    rows = re.findall(_ROW, text_of(host, _STAT))
-    return frozenset(number for row in rows if (number := whole_number(row)) is not None)
-
-
-def _listed(host: Host) -> frozenset[int] | None:
-    try:
-        return parse_cpulist(text_of(host, f"{_CPUS}/online")) or None
-    except ValueError:
-        return None
+    return frozenset(numbers_among(re.findall(_ROW, text_of(host, _STAT))))
 
 
 class ContainerHost(DelegatingHost):

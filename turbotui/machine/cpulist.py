@@ -105,8 +105,7 @@ def parse_cpu_set(text: str) -> frozenset[int]:
         if match is None:
             raise UsageError(
                 f"--cpu {text!r}: {item!r} is not a CPU number or a range; write numbers and ranges joined by commas, "
-                "such as 0,4-7 or 0..3"
-            )
+                "such as 0,4-7 or 0..3")
         first = _cpu_number(match[1])
         last = first if match[2] is None else _cpu_number(match[2])
         if match[2] is not None and last <= first < MAX_CPUS:

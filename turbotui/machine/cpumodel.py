@@ -12,7 +12,7 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.processors import arm_core, arm_implementer
 from turbotui.machine.small_files import line_of, text_of
 from turbotui.machine.view import architecture
-from turbotui.quantities.plain_numbers import decimal, integer_of_c
+from turbotui.quantities.plain_numbers import decimal_number, integer_of_c
 from turbotui.untrusted import one_line
 
 _ARCHITECTURES: Final = {"i486": "i386", "i586": "i386", "i686": "i386", "ppc64le": "ppc64", "armv7l": "arm",
@@ -187,7 +187,7 @@ def _s390(keys: Mapping[str, str]) -> CpuModel:
     match = re.search(r"machine\s*=\s*(\w+)", line)
     machine = keys.get("machine") or (match[1] if match else "")
     return CpuModel(architecture="s390x", vendor="IBM/S390", name=f"IBM {machine}" if machine else "IBM/S390",
-        flags=frozenset(keys.get("features", "").split()), mhz=_number(keys.get("cpu MHz dynamic")))
+        flags=frozenset(keys.get("features", "").split()), mhz=decimal_number(keys.get("cpu MHz dynamic", "")))
 
 
 def _power(keys: Mapping[str, str]) -> CpuModel:
@@ -197,7 +197,7 @@ def _power(keys: Mapping[str, str]) -> CpuModel:
         vendor="IBM" if name.upper().startswith("POWER") else "",
         name=name,
         hypervisor="pSeries" in keys.get("platform", ""),  # PowerNV is the bare machine
-        mhz=_number(keys.get("clock", "").removesuffix("MHz")),
+        mhz=decimal_number(keys.get("clock", "").removesuffix("MHz")),
     )
 
 
@@ -217,15 +217,8 @@ def _integer(text: str | None) -> int | None:
     return None if number is None or number < 0 else number
 
 
-def _number(text: str | None) -> float | None:
-    try:
-        return None if text is None else decimal(text)
-    except ValueError:
-        return None
-
-
 def _mhz(block: Mapping[str, str]) -> float | None:
-    return _number(block.get("cpu MHz") or block.get("CPU MHz"))
+    return decimal_number(block.get("cpu MHz") or block.get("CPU MHz") or "")
 
 
 _VIRTUAL_PRODUCTS = r"(?i)QEMU|KVM|VMware|VirtualBox|Virtual Machine|OpenStack|Bochs"

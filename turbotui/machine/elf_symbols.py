@@ -34,10 +34,8 @@ class FunctionTable:
 
     def name(self, offset: int) -> str:
         """Return the function at an offset of the file; "" if no symbol covers it."""
-        for start, length, address in self.segments:
-            if start <= offset < start + length:
-                return self._at(offset - start + address)
-        return ""
+        return next((self._at(offset - start + address) for start, length, address in self.segments
+                     if start <= offset < start + length), "")
 
     def _at(self, address: int) -> str:
         at = bisect.bisect_right(self.starts, address) - 1

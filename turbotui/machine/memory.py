@@ -15,6 +15,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
 from turbotui.machine.small_files import line_of, names_in
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.sentences import several
 from turbotui.untrusted import decoded, one_line
 
@@ -150,9 +151,7 @@ def channels_named(modules: Sequence[Module], packages: int) -> tuple[tuple[Modu
     That is the case if a module names no channel, if two modules have one name, or if channels of several packages are
     named as those of one.
     """
-    groups: dict[str, list[Module]] = {}
-    for module in modules:
-        groups.setdefault(module.channel, []).append(module)
+    groups = lists_by_key((module.channel, module) for module in modules)
     if "" in groups or len({module.slot for module in modules}) < len(modules):
         return ()
     before = {match[1] for name in groups if (match := re.match(_CHANNEL, name)) is not None}

@@ -10,6 +10,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host
 from turbotui.machine.small_files import names_in
 from turbotui.machine.topology import CpuPlace
+from turbotui.quantities.by_key import sets_by_key
 from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.scope import Scope
 
@@ -38,12 +39,8 @@ def memory_levels(host: Host, places: Sequence[CpuPlace]) -> Iterator[MemoryLeve
 
     Packages are levels where they are more than one and are no nodes, nodes where there are more than one.
     """
-    package_of: dict[int, set[int]] = {}
-    caches: dict[int, set[int]] = {}
-    for place in places:
-        package_of.setdefault(place.node, set()).add(place.package)
-        if place.l3 >= 0:
-            caches.setdefault(place.l3, set()).add(place.node)
+    package_of = sets_by_key((place.node, place.package) for place in places)
+    caches = sets_by_key((place.l3, place.node) for place in places if place.l3 >= 0)
     packages = {place.package for place in places}
     matches = (re.fullmatch(r"node([0-9]{1,4})", name) for name in names_in(host, NODES))
     nodes = sorted({*package_of, *(integer(match[1]) for match in matches if match)} - {-1})

@@ -100,15 +100,11 @@ def publish_file(path: str, data: bytes) -> None:
     temporary = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{os.getpid()}")
     # a name that must not exist, renamed to the old one at the end: no link leads elsewhere
     descriptor = os.open(temporary, _NEW, 0o600)
-    try:
+    with _gone_on_failure(temporary):
         with open(descriptor, "wb") as file:
             file.write(data)
             os.fchmod(descriptor, 0o644)  # whatever the umask
         os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
 
 
 def withdraw_file(path: str) -> None:

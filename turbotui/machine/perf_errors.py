@@ -117,12 +117,20 @@ def explain_perf(error: HostError, what: str, facts: Circumstances, perf_type: i
     Args:
         what: the event in perf's syntax, "perf msr/aperf/".
     """
-    if error.errno == NOT_GATHERED:
+    number = error.errno or 0
+    if number == NOT_GATHERED:
         return Unavailable(Reason.RECORDED, f"{what}: nothing can be counted on a copy of a machine's files")
-    reason = _PERF.get(error.errno or 0)
-    if reason is None:
-        return Unavailable(Reason.FAILED, f"{what}: {os.strerror(error.errno or 0)} ({error.name})")
-    return reason(what, facts, perf_type)
+    if number in _WHATEVER_MACHINE:
+        reason, words, remedy = _WHATEVER_MACHINE[number]
+        return Unavailable(reason, f"{what}: {words}", remedy)
+    if number in _NOT_COUNTED:
+        return Unavailable(Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
+                           f"{what}: {_NOT_COUNTED[number]}")
+    if number in (errno.EACCES, errno.EPERM):
+        return _refused(what, facts)
+    if number == errno.ENOENT:
+        return _unknown(what, facts, perf_type)
+    return _descriptors(what, facts) if number == errno.EMFILE else _failed(what, error)
 
 
 def explain_msr_open(error: HostError, cpu: int, facts: Circumstances) -> Unavailable:
@@ -130,14 +138,11 @@ def explain_msr_open(error: HostError, cpu: int, facts: Circumstances) -> Unavai
     device = f"/dev/cpu/{cpu}/msr"
     if not facts.x86:
         return Unavailable(Reason.NO_HARDWARE, "model-specific registers exist on x86 only")
-    if error.errno == NOT_GATHERED:
-        return _not_gathered(device)
-    if facts.recorded and error.errno == errno.ENOENT:
-        return Unavailable(Reason.RECORDED, f"{device}: not among the files that were copied")
-    reason = _MSR_OPEN.get(error.errno or 0)
-    if reason is None:
-        return Unavailable(Reason.FAILED, f"{device}: {os.strerror(error.errno or 0)} ({error.name})")
-    return reason(device, facts)
+    missing = _missing_device(error, device, facts)
+    if missing is not None:
+        return missing
+    explain = _MSR_OPEN.get(error.errno or 0)
+    return _failed(device, error) if explain is None else explain(device, facts)
 
 
 def explain_cpuid_open(error: HostError, cpu: int, facts: Circumstances) -> Unavailable:
@@ -145,17 +150,25 @@ def explain_cpuid_open(error: HostError, cpu: int, facts: Circumstances) -> Unav
     device = f"/dev/cpu/{cpu}/cpuid"
     if not facts.x86:
         return Unavailable(Reason.NO_HARDWARE, "CPUID exists on x86 only")
-    if error.errno == NOT_GATHERED:
-        return _not_gathered(device)
-    if facts.recorded and error.errno == errno.ENOENT:
-        return Unavailable(Reason.RECORDED, f"{device}: not among the files that were copied")
-    if error.errno == errno.ENOENT:
-        return _no_driver(device, "cpuid", facts)
+    missing = _missing_device(error, device, facts)
+    if missing is not None:
+        return missing
     if facts.privileges.renumbered:
         return of_container(device)
     if error.errno in (errno.EACCES, errno.EPERM):
         return Unavailable(Reason.NOT_PERMITTED, f"{device}: its file mode refuses this user", "run as root")
-    return Unavailable(Reason.FAILED, f"{device}: {os.strerror(error.errno or 0)} ({error.name})")
+    return _failed(device, error)
+
+
+def _missing_device(error: HostError, device: str, facts: Circumstances) -> Unavailable | None:
+    """Why there is no such device; None if the error is another one."""
+    if error.errno == NOT_GATHERED:
+        return _not_gathered(device)
+    if error.errno != errno.ENOENT:
+        return None
+    if facts.recorded:
+        return Unavailable(Reason.RECORDED, f"{device}: not among the files that were copied")
+    return _no_driver(device, os.path.basename(device), facts)
 
 
 def explain_msr_read(error: HostError, what: str, facts: Circumstances) -> Unavailable:
@@ -167,11 +180,19 @@ def explain_msr_read(error: HostError, what: str, facts: Circumstances) -> Unava
             return Unavailable(Reason.VIRTUALISED, f"{what}: the hypervisor does not offer this register")
         return Unavailable(Reason.NO_HARDWARE, f"{what}: this CPU model has no such register")
     if error.errno in (errno.ENXIO, errno.ENODEV):
-        return Unavailable(Reason.OFFLINE, f"{what}: the CPU is offline", "bring the CPU online")
+        return _offline(what, facts)
     if error.errno in (errno.EPERM, errno.EACCES):
         return Unavailable(Reason.NOT_PERMITTED, f"{what}: reading it is refused",
             "run as root and check the kernel's lockdown mode in /sys/kernel/security/lockdown")
+    return _failed(what, error)
+
+
+def _failed(what: str, error: HostError) -> Unavailable:
     return Unavailable(Reason.FAILED, f"{what}: {os.strerror(error.errno or 0)} ({error.name})")
+
+
+def _offline(what: str, _facts: Circumstances) -> Unavailable:
+    return Unavailable(Reason.OFFLINE, f"{what}: {_CPU_OFFLINE}", _BRING_ONLINE)
 
 
 def _not_gathered(what: str) -> Unavailable:
@@ -184,7 +205,7 @@ def of_container(what: str) -> Unavailable:
         "run turbotui on the machine itself")
 
 
-def _refused(what: str, facts: Circumstances, _type: int) -> Unavailable:
+def _refused(what: str, facts: Circumstances) -> Unavailable:
     if facts.privileges.renumbered:
         return of_container(what)
     rights, level = facts.privileges, facts.privileges.perf_paranoid
@@ -202,8 +223,7 @@ def _refused(what: str, facts: Circumstances, _type: int) -> Unavailable:
     return Unavailable(
         Reason.NOT_PERMITTED,
         f"{what}: kernel.perf_event_paranoid is {level}, and counting a whole CPU needs 0 or CAP_PERFMON",
-        ways(SUDO, PARANOID, copy),
-    )
+        ways(SUDO, PARANOID, copy))
 
 
 def _unknown(what: str, facts: Circumstances, perf_type: int) -> Unavailable:
@@ -214,74 +234,39 @@ def _unknown(what: str, facts: Circumstances, perf_type: int) -> Unavailable:
         return Unavailable(
             Reason.NO_HARDWARE,
             f"{what}: the kernel has no core PMU driver for this CPU",
-            "check that the firmware leaves the PMU on and read: dmesg | grep -i 'performance events'",
-        )
+            "check that the firmware leaves the PMU on and read: dmesg | grep -i 'performance events'")
     if perf_type in _CORE_TYPES and facts.hypervisor:
         return Unavailable(Reason.VIRTUALISED, f"{what}: this virtual machine's PMU does not count it")
     return Unavailable(Reason.NO_HARDWARE, f"{what}: this PMU has no such event on this CPU")
 
 
-def _invalid(what: str, facts: Circumstances, _type: int) -> Unavailable:
-    reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
-    return Unavailable(reason, f"{what}: the kernel does not offer it here")
-
-
-def _offline(what: str, _facts: Circumstances, _type: int) -> Unavailable:
-    return Unavailable(Reason.OFFLINE, f"{what}: the CPU is offline", "bring the CPU online")
-
-
-def _descriptors(what: str, facts: Circumstances, _type: int) -> Unavailable:
+def _descriptors(what: str, facts: Circumstances) -> Unavailable:
     soft, hard = facts.privileges.descriptors or (0, 0)
     return Unavailable(Reason.NO_DESCRIPTORS, f"{what}: no file descriptor left" + (f" (limit {soft}, at most {hard})"
         if hard else ""), f"ulimit -n {hard}, or show fewer columns" if soft < hard
         else "show fewer columns, or fewer CPUs with --cpu")
 
 
-def _system_descriptors(what: str, _facts: Circumstances, _type: int) -> Unavailable:
-    return Unavailable(Reason.NO_DESCRIPTORS, f"{what}: the system has no file descriptor left", "sysctl fs.file-max")
-
-
-def _busy(what: str, _facts: Circumstances, _type: int) -> Unavailable:
-    return Unavailable(
-        Reason.IN_USE, f"{what}: another program holds the PMU for itself", "end the other profiler, then start again"
-    )
-
-
-def _no_call(what: str, _facts: Circumstances, _type: int) -> Unavailable:
-    return Unavailable(
+_CPU_OFFLINE, _BRING_ONLINE = "the CPU is offline", "bring the CPU online"
+_WHATEVER_MACHINE: Final = {
+    # errno of perf_event_open(2): the reason, what it means, and the remedy on every machine
+    errno.ENODEV: (Reason.OFFLINE, _CPU_OFFLINE, _BRING_ONLINE),
+    errno.ENXIO: (Reason.OFFLINE, _CPU_OFFLINE, _BRING_ONLINE),
+    errno.ENFILE: (Reason.NO_DESCRIPTORS, "the system has no file descriptor left", "sysctl fs.file-max"),
+    errno.EBUSY: (
+        Reason.IN_USE, "another program holds the PMU for itself", "end the other profiler, then start again"),
+    errno.ENOSYS: (
         Reason.NOT_PERMITTED,
-        f"{what}: there is no perf_event_open here (a seccomp filter, or a kernel without CONFIG_PERF_EVENTS)",
+        "there is no perf_event_open here (a seccomp filter, or a kernel without CONFIG_PERF_EVENTS)",
         "allow perf_event_open in the container's seccomp profile, or use a kernel with CONFIG_PERF_EVENTS=y",
-    )
-
-
-def _not_supported(what: str, facts: Circumstances, _type: int) -> Unavailable:
-    reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
-    return Unavailable(reason, f"{what}: the PMU cannot count it this way")
-
-
-def _left_alone(what: str, _facts: Circumstances, _type: int) -> Unavailable:
-    return Unavailable(Reason.NOT_READ, f"{what}: perf is left alone, as --no-perf asks", "leave --no-perf out")
-
-
-_PERF: dict[int, Callable[[str, Circumstances, int], Unavailable]] = {
-    errno.EACCES: _refused,
-    errno.EPERM: _refused,
-    errno.ENOENT: _unknown,
-    errno.EINVAL: _invalid,
-    errno.ENODEV: _offline,
-    errno.ENXIO: _offline,
-    errno.EMFILE: _descriptors,
-    errno.ENFILE: _system_descriptors,
-    errno.EBUSY: _busy,
-    errno.ENOSYS: _no_call,
-    errno.EOPNOTSUPP: _not_supported,
-    errno.ECANCELED: _left_alone,  # machine.restricted
+    ),
+    errno.ECANCELED: (  # machine.restricted
+        Reason.NOT_READ, "perf is left alone, as --no-perf asks", "leave --no-perf out"),
 }
-
-
-def _no_device(device: str, facts: Circumstances) -> Unavailable:
-    return _no_driver(device, "msr", facts)
+_NOT_COUNTED: Final = {
+    errno.EINVAL: "the kernel does not offer it here",
+    errno.EOPNOTSUPP: "the PMU cannot count it this way",
+}
 
 
 def _no_driver(device: str, driver: str, facts: Circumstances) -> Unavailable:
@@ -289,22 +274,19 @@ def _no_driver(device: str, driver: str, facts: Circumstances) -> Unavailable:
         return Unavailable(
             Reason.HIDDEN, f"{device}: the container or service has a /dev of its own, and not this device in it",
             f"run turbotui on the machine itself, or give the container the device (--device {device}, --privileged); "
-            f"the machine needs the driver {driver}",
-        )
+            f"the machine needs the driver {driver}")
     config = facts.config(driver.upper())
     if config == "n":
         option = f"CONFIG_X86_{driver.upper()}"
         return Unavailable(
             Reason.NO_DRIVER,
             f"{device}: this kernel was built without the {driver} driver ({option} is not set)",
-            f"use a kernel with {option}=m or y",
-        )
+            f"use a kernel with {option}=m or y")
     if config == "y":
         return Unavailable(
             Reason.NO_DRIVER,
             f"{device}: the {driver} driver is in the kernel, but there is no such device file",
-            "let the container have the device, or mount devtmpfs on /dev",
-        )
+            "let the container have the device, or mount devtmpfs on /dev")
     return Unavailable(Reason.NO_DRIVER, f"{device}: the {driver} driver is not loaded", f"modprobe {driver}")
 
 
@@ -320,8 +302,7 @@ def _no_rawio(device: str, facts: Circumstances) -> Unavailable:
         Reason.NOT_PERMITTED,
         f"{device}: opening it needs CAP_SYS_RAWIO",
         # cap_perfmon too: a user who follows the remedies one by one keeps what perf needs
-        ways(SUDO, f"{own_copy(facts.privileges, CAP_PERFMON, CAP_SYS_RAWIO)} and read permission on the device"),
-    )
+        ways(SUDO, f"{own_copy(facts.privileges, CAP_PERFMON, CAP_SYS_RAWIO)} and read permission on the device"))
 
 
 def _no_mode(device: str, facts: Circumstances) -> Unavailable:
@@ -336,19 +317,10 @@ def _no_mode(device: str, facts: Circumstances) -> Unavailable:
     return Unavailable(Reason.NOT_PERMITTED, f"{device}: its file mode refuses this user", ways(SUDO, lines))
 
 
-def _cpu_gone(device: str, _facts: Circumstances) -> Unavailable:
-    return Unavailable(Reason.OFFLINE, f"{device}: the CPU is offline", "bring the CPU online")
-
-
-def _msr_descriptors(device: str, facts: Circumstances) -> Unavailable:
-    return _descriptors(device, facts, 0)
-
-
-_MSR_OPEN: dict[int, Callable[[str, Circumstances], Unavailable]] = {
-    errno.ENOENT: _no_device,
+_MSR_OPEN: Final[dict[int, Callable[[str, Circumstances], Unavailable]]] = {
     errno.EPERM: _no_rawio,
     errno.EACCES: _no_mode,
-    errno.ENXIO: _cpu_gone,
-    errno.ENODEV: _cpu_gone,
-    errno.EMFILE: _msr_descriptors,
+    errno.ENXIO: _offline,
+    errno.ENODEV: _offline,
+    errno.EMFILE: _descriptors,
 }

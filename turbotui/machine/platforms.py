@@ -5,6 +5,8 @@ The enumerations are in `platform_features`, the facts in the tables of the fold
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -66,8 +68,7 @@ def platform_of(model: CpuModel) -> Platform:
         return _amd(model)
     vendor = model.vendor or model.architecture or "this processor"
     return _unknown(
-        f"no platform table for {vendor}; what the kernel describes is used, model-specific registers are not"
-    )
+        f"no platform table for {vendor}; what the kernel describes is used, model-specific registers are not")
 
 
 def _intel(model: CpuModel) -> Platform:
@@ -77,8 +78,7 @@ def _intel(model: CpuModel) -> Platform:
     if row is None:
         return _unknown(
             f"Intel family {model.family} model {model.model:#04x} is in no table; only architectural features and "
-            "what the kernel describes are used"
-        )
+            "what the kernel describes are used")
     note = "" if row.features else (
         f"Intel {row.symbol} has no published model-specific registers yet; only architectural features and what the "
         "kernel describes are used"
@@ -136,7 +136,4 @@ def _rapl(value: object) -> frozenset[RaplRegister]:
 
 
 def _turbo(value: object) -> TurboLayout:
-    layout = NO_TURBO
-    for part in each(named(TurboLayout))(value):
-        layout |= part
-    return layout
+    return reduce(or_, each(named(TurboLayout))(value), NO_TURBO)

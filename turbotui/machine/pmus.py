@@ -13,9 +13,8 @@ from typing import Self
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
-from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host
-from turbotui.machine.small_files import line_of, names_in
+from turbotui.machine.small_files import cpus_in, line_of, names_in
 from turbotui.quantities.plain_numbers import decimal, integer, whole_number
 
 DEVICES = "/sys/bus/event_source/devices"
@@ -72,8 +71,7 @@ class TermFormat:
         """
         if value < 0 or value >> len(self.bits):
             raise EventError(
-                f"The value {value:#x} does not fit the term {self.name!r}, which has {len(self.bits)} bits."
-            )
+                f"The value {value:#x} does not fit the term {self.name!r}, which has {len(self.bits)} bits.")
         return sum(1 << bit for index, bit in enumerate(self.bits) if value >> index & 1)
 
 
@@ -124,8 +122,8 @@ def read_pmu(host: Host, name: str) -> Pmu | None:
     for event in sorted(listed):
         if not event.endswith(_SIDE_FILES):
             events[event] = _read_event(host, f"{base}/events", event, listed)
-    return Pmu(name=name, type=kind, formats=formats, events=events, cpumask=_cpus(host, f"{base}/cpumask"),
-        cpus=_cpus(host, f"{base}/cpus"))
+    cpumask, cpus = (tuple(sorted(cpus_in(host, f"{base}/{file}"))) for file in ("cpumask", "cpus"))
+    return Pmu(name=name, type=kind, formats=formats, events=events, cpumask=cpumask, cpus=cpus)
 
 
 def parse_format(name: str, text: str) -> TermFormat | None:
@@ -158,11 +156,3 @@ def _read_event(host: Host, folder: str, name: str, listed: frozenset[str]) -> P
     return PmuEvent(name=name, text=line_of(host, f"{folder}/{name}"), scale=scale,
         unit=line_of(host, f"{folder}/{name}.unit") if f"{name}.unit" in listed else "",
         snapshot=f"{name}.snapshot" in listed, per_package=f"{name}.per-pkg" in listed)
-
-
-def _cpus(host: Host, path: str) -> tuple[int, ...]:
-    """The CPUs of a list file, ascending; empty if the file is missing or not a list."""
-    try:
-        return tuple(sorted(parse_cpulist(line_of(host, path))))
-    except ValueError:
-        return ()

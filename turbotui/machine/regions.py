@@ -190,7 +190,7 @@ class RegionTimes:
 
     def until(self, now_ns: int) -> tuple[RegionShare, ...]:
         """Return the regions that were open since the last call with their times, by name."""
-        due = sorted((mark for mark in self._waiting if mark.ns <= now_ns), key=_stamp)
+        due = sorted((mark for mark in self._waiting if mark.ns <= now_ns), key=lambda mark: mark.ns)
         self._waiting = [mark for mark in self._waiting if mark.ns > now_ns]
         begin = at = min(self._last, now_ns)
         times: Counter[str] = Counter()
@@ -242,10 +242,6 @@ class RegionTimes:
             self._threads[name] -= 1
             if not self._threads[name]:
                 del self._threads[name]
-
-
-def _stamp(mark: RegionMark) -> int:
-    return mark.ns
 
 
 SHARED_BY_TIME: Final = ("~ of a region: its marks came faster than counters are read, and it gets its share by time "

@@ -190,5 +190,4 @@ def invented(title: str) -> Unavailable:
     return Unavailable(
         Reason.VIRTUALISED,
         f"{title}: reads 0, and so does MSR {RESERVED[0]:#x}, which no processor has: the hypervisor answers 0 for"
-        " registers that it does not have (KVM: ignore_msrs=1)",
-    )
+        " registers that it does not have (KVM: ignore_msrs=1)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError
 from turbotui.quantities.plain_numbers import integer, numbers_by_name
 from turbotui.untrusted import one_line
@@ -27,6 +28,14 @@ def memory_of(host: Host) -> Mapping[str, int]:
 def line_of(host: Host, path: str) -> str:
     """Read a file of one line, without surrounding blanks; "" if it cannot be read."""
     return one_line(text_of(host, path))
+
+
+def cpus_in(host: Host, path: str) -> frozenset[int]:
+    """Read a list of CPUs, "0-3,8"; none if the file cannot be read or has no such list."""
+    try:
+        return parse_cpulist(text_of(host, path))
+    except ValueError:
+        return frozenset()
 
 
 def names_in(host: Host, path: str) -> tuple[str, ...]:

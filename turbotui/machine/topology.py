@@ -21,6 +21,7 @@ from turbotui.machine.host import Host
 from turbotui.machine.topology_groups import Groups, all_groups, distinct, grouping_notes, unique_keys
 from turbotui.machine.topology_kinds import CoreKinds, KindsAnswer, core_kinds, type_rank
 from turbotui.machine.topology_sysfs import CPUS, UNSAID, CpuFacts, OnlineCpus, read_facts
+from turbotui.quantities.by_key import lists_by_key, sets_by_key
 from turbotui.quantities.scope import RowId, Scope
 
 Key: TypeAlias = tuple[int, ...]
@@ -112,10 +113,8 @@ class Topology:
         object.__setattr__(self, "_readers", {})
 
     def _level(self, scope: Scope) -> _Level:
-        members: dict[Key, list[int]] = {}
         keys = self.keys[scope]
-        for cpu in self.cpus:
-            members.setdefault(keys[cpu], []).append(cpu)
+        members = lists_by_key((keys[cpu], cpu) for cpu in self.cpus)
         instances = tuple(Instance(RowId(scope, key), self.places[cpus[0]].label(scope), tuple(cpus))
             for key, cpus in members.items())
         by_key = {instance.row.key: position for position, instance in enumerate(instances)}
@@ -162,10 +161,8 @@ class Topology:
         cached = self._parts.get((outer.scope, scope))
         if cached is None:  # for all rows at once: a search for each of a thousand cores takes seconds
             keys = self.keys[outer.scope]
-            inside: dict[Key, list[int]] = {}
-            for position, part in enumerate(self._levels[scope].instances):
-                # where its first CPU is, so that nothing is counted twice if levels do not nest
-                inside.setdefault(keys[part.cpus[0]], []).append(position)
+            # where its first CPU is, so that nothing is counted twice if levels do not nest
+            inside = lists_by_key((keys[part.cpus[0]], at) for at, part in enumerate(self._levels[scope].instances))
             cached = self._parts[outer.scope, scope] = {key: tuple(cpus) for key, cpus in inside.items()}
         return cached.get(outer.key, ())
 
@@ -223,15 +220,11 @@ def topology_of(
     by_cpu = {place.cpu: place for place in sorted(places, key=lambda place: place.cpu)}
     if keys is None:
         keys = {scope: {cpu: place.key(scope) for cpu, place in by_cpu.items()} for scope in Scope}
-    cores: dict[Key, list[int]] = {}
-    for cpu in by_cpu:
-        cores.setdefault(keys[Scope.CORE][cpu], []).append(cpu)
+    cores = lists_by_key((keys[Scope.CORE][cpu], cpu) for cpu in by_cpu)
     if present is None:
         present = sorted({*by_cpu, *offline})
     online = tuple(by_cpu.values() if everywhere is None else everywhere)
-    nodes: dict[int, set[int]] = {}
-    for place in online:
-        nodes.setdefault(place.package, set()).add(place.node)
+    nodes = sets_by_key((place.package, place.node) for place in online)
     own = {cpu: place.core_type for cpu, place in by_cpu.items() if place.core_type is not None}
     if kinds is None:
         kinds = CoreKinds(KindsAnswer.SEVERAL, own, "what was given") if own else CoreKinds(KindsAnswer.ONE)
@@ -266,8 +259,7 @@ def read_topology(host: Host, cpus: frozenset[int] | None, model: CpuModel | Non
     if not facts.cpus:
         raise MachineError(
             f"no CPU can be found on {host.name}: {CPUS}/online, /proc/stat and /proc/cpuinfo name none; "
-            "mount /sys and /proc"
-        )
+            "mount /sys and /proc")
     measured = _measured(host, facts, cpus)
     groups = all_groups(facts.cpus)
     model = read_cpu_model(host) if model is None else model
@@ -299,8 +291,7 @@ def _measured(host: Host, facts: OnlineCpus, wanted: frozenset[int] | None) -> l
     if not allowed:
         raise MachineError(
             f"this process may use none of the online CPUs {format_cpulist(online)}; give it some with taskset, "
-            "or change its cpuset"
-        )
+            "or change its cpuset")
     for cpu in sorted(wanted or ()):
         if cpu not in facts.present and cpu not in online:
             raise UsageError(f"CPU {cpu} is not there: this machine has CPUs {format_cpulist(facts.present)}")
@@ -309,8 +300,7 @@ def _measured(host: Host, facts: OnlineCpus, wanted: frozenset[int] | None) -> l
         if cpu not in allowed:
             raise UsageError(
                 f"CPU {cpu} is outside the CPUs this process may use ({format_cpulist(allowed)}); change its affinity "
-                "with taskset, or its cpuset"
-            )
+                "with taskset, or its cpuset")
     if wanted is not None and not wanted:
         raise UsageError("no CPU was named to be measured; name some, or leave the choice of CPUs out")
     return sorted(allowed if wanted is None else wanted)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.topology_sysfs import UNSAID, CpuFacts, Mask
+from turbotui.quantities.by_key import lists_by_key, sets_by_key
 from turbotui.quantities.scope import Scope
 
 Group = tuple[int, ...]
@@ -39,9 +40,7 @@ class _Union:
         self._parent[roots[1]] = roots[0]
 
     def groups(self) -> Groups:
-        members: dict[int, list[int]] = {}
-        for cpu in sorted(self._parent):
-            members.setdefault(self.find(cpu), []).append(cpu)
+        members = lists_by_key((self.find(cpu), cpu) for cpu in sorted(self._parent))
         return {cpu: group for group in map(tuple, members.values()) for cpu in group}
 
 
@@ -149,9 +148,7 @@ def unique_keys(groups: Groups, base: Mapping[int, Key], *, alone: bool) -> dict
         alone: whether a CPU without an id is a group of its own (cores), whose key then has the CPU from the start, and
             stays when another one comes online.
     """
-    holders: dict[Key, list[Group]] = {}
-    for group in distinct(groups):
-        holders.setdefault(base[group[0]], []).append(group)
+    holders = lists_by_key((base[group[0]], group) for group in distinct(groups))
     # All keys or none are extended; otherwise one of two equals would be renamed when the other goes offline.
     collide = any(len(same) > 1 for same in holders.values())
     keys: dict[int, Key] = {}
@@ -190,10 +187,8 @@ def grouping_notes(facts: Mapping[int, CpuFacts], groups: Mapping[Scope, Groups]
     if silent:
         how = "what sibling masks say" if all(facts[cpu].core_mask for cpu in silent) else "a core for each"
         notes.append(f"no core id for CPUs {format_cpulist(silent)}; {how} was taken instead")
-    by_id: dict[tuple[int, int], set[int]] = {}
-    for cpu, fact in facts.items():
-        if fact.core != UNSAID:
-            by_id.setdefault((groups[Scope.DIE][cpu][0], fact.core), set()).add(groups[Scope.CORE][cpu][0])
+    by_id = sets_by_key(((groups[Scope.DIE][cpu][0], fact.core), groups[Scope.CORE][cpu][0])
+                        for cpu, fact in facts.items() if fact.core != UNSAID)
     if any(len(cores) > 1 for cores in by_id.values()):
         notes.append("core ids repeat where sibling masks tell the cores apart; the masks were believed")
     if not any(fact.has_l3 for fact in facts.values()):

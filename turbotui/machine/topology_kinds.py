@@ -239,9 +239,8 @@ def cppc(inputs: CoreTypeInputs) -> Classification | None:
     classes = _by_step(highest, nominal)
     if classes is None and nominal is not None and len(set(nominal.values())) == 1 and _steps(highest) == 0:
         classes = dict.fromkeys(inputs.facts, 0)  # at most preferred cores
-    if classes is None:
-        return None
-    return Classification("highest_perf and nominal_perf in acpi_cppc", classes, dict(highest))
+    return None if classes is None else Classification("highest_perf and nominal_perf in acpi_cppc", classes,
+                                                       dict(highest))
 
 
 def cpufreq(inputs: CoreTypeInputs) -> Classification | None:
@@ -252,10 +251,8 @@ def cpufreq(inputs: CoreTypeInputs) -> Classification | None:
     if top is None:
         return None
     classes = _by_step(top, base)
-    if classes is None:
-        return None
     by = "cpuinfo_max_freq in cpufreq" if base is None else "base_frequency and cpuinfo_max_freq in cpufreq"
-    return Classification(by, classes, dict(top))
+    return None if classes is None else Classification(by, classes, dict(top))
 
 
 def _each(inputs: CoreTypeInputs, name: str) -> dict[int, int] | None:

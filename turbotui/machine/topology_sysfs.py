@@ -17,7 +17,8 @@ from turbotui.machine.cpulist import MOST_CPUS, format_cpulist, parse_cpulist, p
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import names_in
 from turbotui.machine.view import CONTAINER_NOTE
-from turbotui.quantities.plain_numbers import integer, whole_number
+from turbotui.quantities.by_key import sets_by_key
+from turbotui.quantities.plain_numbers import integer_or_none, whole_number
 
 CPUS = "/sys/devices/system/cpu"
 NODES = "/sys/devices/system/node"
@@ -91,14 +92,8 @@ class SysfsReader:
 
     def number(self, path: str) -> int:
         """Return a decimal id; -1 if the file is missing, invalid or has one of the kernel's "no id" values."""
-        text = self.text(path)
-        if text is None:
-            return UNSAID
-        try:
-            value = integer(text)
-        except ValueError:
-            return UNSAID
-        return UNSAID if value < 0 or value in _NO_IDS else value
+        value = integer_or_none(self.text(path))
+        return UNSAID if value is None or value < 0 or value in _NO_IDS else value
 
     def cpus(self, path: str) -> Mask:
         """Return a CPU list (name ends in "list", or such as online) or mask; None if missing, invalid or empty."""
@@ -113,11 +108,8 @@ class SysfsReader:
 
     def first_mask(self, directory: str, names: Iterable[str]) -> Mask:
         """Return the first of several masks that exists."""
-        for name in names:
-            mask = self.cpus(f"{directory}/{name}")
-            if mask is not None:
-                return mask
-        return None
+        masks = (self.cpus(f"{directory}/{name}") for name in names)
+        return next((mask for mask in masks if mask is not None), None)
 
 
 def _parsed(parse: Callable[[str], frozenset[int]], text: str) -> Mask:
@@ -149,9 +141,7 @@ def read_facts(host: Host) -> OnlineCpus:
 
 def _with_dies(facts: dict[int, CpuFacts]) -> dict[int, CpuFacts]:
     """Give a CPU whose die_id could not be read the die of its package, if the other CPUs there tell a single one."""
-    dies: dict[int, set[int]] = {}
-    for fact in facts.values():
-        dies.setdefault(fact.package, set()).add(fact.die)
+    dies = sets_by_key((fact.package, fact.die) for fact in facts.values())
     mixed = {package: max(numbers) for package, numbers in dies.items()
              if package != UNSAID and len(numbers) == 2 and UNSAID in numbers}
     return {cpu: replace(fact, die=mixed[fact.package]) if fact.die == UNSAID and fact.package in mixed else fact
@@ -215,13 +205,11 @@ def _online(
     if text and not known:
         raise MachineError(
             f"{path} says {text[:40]!r}, which is no list of CPUs up to {MOST_CPUS - 1}, and neither {CPUS} nor /proc "
-            "names one; the file is damaged"
-        )
+            "names one; the file is damaged")
     if known and (len(known) > MOST_CPUS or max(known) >= MOST_CPUS):
         raise MachineError(
             f"{len(known)} CPUs up to number {max(known)} are named by {CPUS} or /proc: no kernel has more than "
-            f"{MOST_CPUS}; the files are damaged"
-        )
+            f"{MOST_CPUS}; the files are damaged")
     return known
 
 

@@ -40,39 +40,33 @@ def sve_isa(bits: int) -> VectorIsa:
 
 
 # name -> by precision: the word with all register fields zero
-SCALAR: Final[Mapping[str, Mapping[Precision, int]]] = MappingProxyType(
-    {
-        "add": {_D: 0x1E602800, _S: 0x1E202800},  # FADD (scalar)
-        "mul": {_D: 0x1E600800, _S: 0x1E200800},  # FMUL (scalar)
-        "fma": {_D: 0x1F400000, _S: 0x1F000000},  # FMADD: d = a + n * m
-        "ldr": {_D: 0xFD400000, _S: 0xBD400000},  # LDR (immediate, SIMD&FP), unsigned offset
-        "str": {_D: 0xFD000000, _S: 0xBD000000},
-        "ldp": {_D: 0x6D400000, _S: 0x2D400000},  # LDP (SIMD&FP), signed offset
-        "stp": {_D: 0x6D000000, _S: 0x2D000000},
-        "stnp": {_D: 0x6C000000, _S: 0x2C000000},
-    }
-)
-NEON: Final[Mapping[str, Mapping[Precision, int]]] = MappingProxyType(
-    {
-        "add": {_D: 0x4E60D400, _S: 0x4E20D400, _H: 0x4E401400},  # FADD (vector)
-        "mul": {_D: 0x6E60DC00, _S: 0x6E20DC00, _H: 0x6E401C00},  # FMUL (vector)
-        "fma": {_D: 0x4E60CC00, _S: 0x4E20CC00, _H: 0x4E400C00},  # FMLA (vector): d = d + n * m
-        "ldr": dict.fromkeys(Precision, 0x3DC00000),
-        "str": dict.fromkeys(Precision, 0x3D800000),
-        "ldp": dict.fromkeys(Precision, 0xAD400000),
-        "stp": dict.fromkeys(Precision, 0xAD000000),
-        "stnp": dict.fromkeys(Precision, 0xAC000000),  # STNP (SIMD&FP): stored without having been read
-    }
-)
-SVE: Final[Mapping[str, Mapping[Precision, int]]] = MappingProxyType(
-    {
-        "add": {_D: 0x65C00000, _S: 0x65800000, _H: 0x65400000},  # FADD (vectors, unpredicated)
-        "mul": {_D: 0x65C00800, _S: 0x65800800, _H: 0x65400800},  # FMUL (vectors, unpredicated)
-        "fma": {_D: 0x65E00000, _S: 0x65A00000, _H: 0x65600000},  # FMLA (vectors), predicate p0
-        "ldr": dict.fromkeys(Precision, 0x85804000),  # LDR (vector), offset in vectors
-        "str": dict.fromkeys(Precision, 0xE5804000),
-    }
-)
+SCALAR: Final[Mapping[str, Mapping[Precision, int]]] = MappingProxyType({
+    "add": {_D: 0x1E602800, _S: 0x1E202800},  # FADD (scalar)
+    "mul": {_D: 0x1E600800, _S: 0x1E200800},  # FMUL (scalar)
+    "fma": {_D: 0x1F400000, _S: 0x1F000000},  # FMADD: d = a + n * m
+    "ldr": {_D: 0xFD400000, _S: 0xBD400000},  # LDR (immediate, SIMD&FP), unsigned offset
+    "str": {_D: 0xFD000000, _S: 0xBD000000},
+    "ldp": {_D: 0x6D400000, _S: 0x2D400000},  # LDP (SIMD&FP), signed offset
+    "stp": {_D: 0x6D000000, _S: 0x2D000000},
+    "stnp": {_D: 0x6C000000, _S: 0x2C000000},
+})
+NEON: Final[Mapping[str, Mapping[Precision, int]]] = MappingProxyType({
+    "add": {_D: 0x4E60D400, _S: 0x4E20D400, _H: 0x4E401400},  # FADD (vector)
+    "mul": {_D: 0x6E60DC00, _S: 0x6E20DC00, _H: 0x6E401C00},  # FMUL (vector)
+    "fma": {_D: 0x4E60CC00, _S: 0x4E20CC00, _H: 0x4E400C00},  # FMLA (vector): d = d + n * m
+    "ldr": dict.fromkeys(Precision, 0x3DC00000),
+    "str": dict.fromkeys(Precision, 0x3D800000),
+    "ldp": dict.fromkeys(Precision, 0xAD400000),
+    "stp": dict.fromkeys(Precision, 0xAD000000),
+    "stnp": dict.fromkeys(Precision, 0xAC000000),  # STNP (SIMD&FP): stored without having been read
+})
+SVE: Final[Mapping[str, Mapping[Precision, int]]] = MappingProxyType({
+    "add": {_D: 0x65C00000, _S: 0x65800000, _H: 0x65400000},  # FADD (vectors, unpredicated)
+    "mul": {_D: 0x65C00800, _S: 0x65800800, _H: 0x65400800},  # FMUL (vectors, unpredicated)
+    "fma": {_D: 0x65E00000, _S: 0x65A00000, _H: 0x65600000},  # FMLA (vectors), predicate p0
+    "ldr": dict.fromkeys(Precision, 0x85804000),  # LDR (vector), offset in vectors
+    "str": dict.fromkeys(Precision, 0xE5804000),
+})
 _PTRUE_P0: Final = {_D: 0x25D8E3E0, _S: 0x2598E3E0, _H: 0x2558E3E0}
 _RET: Final = 0xD65F03C0  # words by the Arm Architecture Reference Manual DDI 0487, C6.2
 _NOP: Final = 0xD503201F

@@ -51,20 +51,18 @@ class KernelAssembler:
     memory: Mapping[Mix, tuple[LoopShape, ...]]
 
 
-ASSEMBLERS: Final[Mapping[str, KernelAssembler]] = MappingProxyType(
-    {
-        "x86_64": KernelAssembler(
-            x86.arithmetic, x86.memory, x86.clock,
-            (LoopShape(8, 4), LoopShape(10, 4), LoopShape(12, 4), LoopShape(14, 2)),
-            dict.fromkeys(Mix, (LoopShape(0, 4), LoopShape(0, 8), LoopShape(0, 16))),
-        ),
-        "aarch64": KernelAssembler(
-            a64.arithmetic, a64.memory, a64.clock,
-            (LoopShape(12, 4), LoopShape(16, 4), LoopShape(24, 2), LoopShape(30, 2)),
-            dict.fromkeys(Mix, (LoopShape(0, 2), LoopShape(0, 4), LoopShape(0, 8))),
-        ),
-    }
-)
+ASSEMBLERS: Final[Mapping[str, KernelAssembler]] = MappingProxyType({
+    "x86_64": KernelAssembler(
+        x86.arithmetic, x86.memory, x86.clock,
+        (LoopShape(8, 4), LoopShape(10, 4), LoopShape(12, 4), LoopShape(14, 2)),
+        dict.fromkeys(Mix, (LoopShape(0, 4), LoopShape(0, 8), LoopShape(0, 16))),
+    ),
+    "aarch64": KernelAssembler(
+        a64.arithmetic, a64.memory, a64.clock,
+        (LoopShape(12, 4), LoopShape(16, 4), LoopShape(24, 2), LoopShape(30, 2)),
+        dict.fromkeys(Mix, (LoopShape(0, 2), LoopShape(0, 4), LoopShape(0, 8))),
+    ),
+})
 
 
 def assembler_of(model: CpuModel) -> KernelAssembler:
@@ -73,8 +71,7 @@ def assembler_of(model: CpuModel) -> KernelAssembler:
     if assembler is None:
         raise MachineError(
             f"no roof kernels exist for {model.architecture or 'this architecture'}; there are "
-            f"{' and '.join(ASSEMBLERS)}: use --theory"
-        )
+            f"{' and '.join(ASSEMBLERS)}: use --theory")
     return assembler
 
 

@@ -120,8 +120,7 @@ class CodePage(Mapping):
             self.close()
             raise MachineError(
                 f"this system refuses executable memory (mprotect: {os.strerror(number)}), so {lost} "
-                "run outside the service or SELinux domain that forbids it"
-            )
+                "run outside the service or SELinux domain that forbids it")
         self._run = _RUN(self.address)
         self._brief = _BRIEF(self.address)
 

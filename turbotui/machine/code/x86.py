@@ -60,28 +60,24 @@ class Opcode:
 
 _MAP_0F, _MAP_0F38 = 1, 2  # VEX.mmmmm
 _MAP_5, _MAP_6 = 5, 6  # EVEX.mmm of AVX512-FP16 instead of them (Intel SDM vol. 2, 2.7.1)
-OPCODES: Final = MappingProxyType(
-    {
-        "add": Opcode(0x58, 0x58),  # ADDPD, ADDPS, ADDSD, ADDSS
-        "mul": Opcode(0x59, 0x59),  # MULPD ...
-        "fma": Opcode(0xA8, 0xA9, _MAP_0F38, fused=True),  # VFMADD213PD: first = second * first + third
-        "int8": Opcode(0x50, 0x50, _MAP_0F38, prefix=0x66),  # VPDPBUSD: first += second * third, unsigned by signed
-        "half": Opcode(0x52, 0x52, _MAP_0F38, prefix=0xF3),  # VDPBF16PS
-        "load": Opcode(0x28, 0x10),  # MOVAPD; MOVSD
-        "store": Opcode(0x29, 0x11),
-        "stream": Opcode(0x2B, 0x2B),  # MOVNTPD, MOVNTPS: a line is written without having been read
-    }
-)
+OPCODES: Final = MappingProxyType({
+    "add": Opcode(0x58, 0x58),  # ADDPD, ADDPS, ADDSD, ADDSS
+    "mul": Opcode(0x59, 0x59),  # MULPD ...
+    "fma": Opcode(0xA8, 0xA9, _MAP_0F38, fused=True),  # VFMADD213PD: first = second * first + third
+    "int8": Opcode(0x50, 0x50, _MAP_0F38, prefix=0x66),  # VPDPBUSD: first += second * third, unsigned by signed
+    "half": Opcode(0x52, 0x52, _MAP_0F38, prefix=0xF3),  # VDPBF16PS
+    "load": Opcode(0x28, 0x10),  # MOVAPD; MOVSD
+    "store": Opcode(0x29, 0x11),
+    "stream": Opcode(0x2B, 0x2B),  # MOVNTPD, MOVNTPS: a line is written without having been read
+})
 
-_PREFIXES: Final = MappingProxyType(
-    {
-        (True, Precision.DOUBLE): 0xF2,
-        (True, Precision.SINGLE): 0xF3,
-        (False, Precision.DOUBLE): 0x66,
-        (False, Precision.SINGLE): 0,
-        (False, Precision.HALF): 0,  # of arithmetic; registers of halves are moved as singles
-    }
-)
+_PREFIXES: Final = MappingProxyType({
+    (True, Precision.DOUBLE): 0xF2,
+    (True, Precision.SINGLE): 0xF3,
+    (False, Precision.DOUBLE): 0x66,
+    (False, Precision.SINGLE): 0,
+    (False, Precision.HALF): 0,  # of arithmetic; registers of halves are moved as singles
+})
 """The mandatory prefix by (scalar, precision)."""
 _PP: Final = MappingProxyType({0: 0, 0x66: 1, 0xF3: 2, 0xF2: 3})
 """VEX.pp and EVEX.pp (SDM vol. 2, table 2-9)."""
@@ -184,13 +180,10 @@ def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape
     writer = writer_of(isa, Precision.SINGLE if isa.products else precision, flags)
     size = writer.size
     code = bytearray(writer.load(_MULTIPLIER, _RSI, 0) + writer.load(_ADDEND, _RSI, size))
-    for stream in range(shape.streams):
-        code += writer.load(stream, _RSI, 2 * size)
+    code += b"".join(writer.load(stream, _RSI, 2 * size) for stream in range(shape.streams))
     _align(code)
     top = len(code)
-    for _ in range(shape.unroll):
-        for stream in range(shape.streams):
-            code += _operate(writer, isa, operation, stream)
+    code += b"".join(_operate(writer, isa, operation, stream) for stream in range(shape.streams)) * shape.unroll
     code += _DEC_RDI
     _loop_end(code, top)
     end = len(code)
@@ -215,9 +208,9 @@ def _matrix(isa: VectorIsa, shape: LoopShape) -> Kernel:
         code += bytes([0xC4, 0xE2, 0x7B, 0x49, 0xC0 | tile << 3])  # tilezero
     _align(code)
     top = len(code)
-    for _ in range(shape.unroll):
-        for tile in range(streams):
-            code += bytes([0xC4, 0xE2, (~_RIGHT & 15) << 3 | pp, opcode, 0xC0 | tile << 3 | _LEFT])
+    products = (bytes([0xC4, 0xE2, (~_RIGHT & 15) << 3 | pp, opcode, 0xC0 | tile << 3 | _LEFT])
+                for tile in range(streams))
+    code += b"".join(products) * shape.unroll
     code += _DEC_RDI
     _loop_end(code, top)
     end = len(code)

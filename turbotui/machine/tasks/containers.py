@@ -22,6 +22,7 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import names_in
 from turbotui.machine.tasks.group_names import group_name, group_paths
 from turbotui.machine.tasks.processes import processes
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.documents import parse_json
 from turbotui.untrusted import one_line
 
@@ -103,11 +104,9 @@ def _listed(containers: Sequence[RunningContainer]) -> str:
 
 def _names(host: Host) -> Mapping[str, tuple[str, ...]]:
     """Return names by container id, from every readable file."""
-    by_path: dict[str, dict[str, None]] = {}
-    for container, name in (*_docker(host), *_podman(host), *_kubelet(host)):
-        if name:
-            by_path.setdefault(container, {})[one_line(name)] = None
-    return {container: tuple(names) for container, names in by_path.items()}
+    named = lists_by_key((container, one_line(name))
+                         for container, name in (*_docker(host), *_podman(host), *_kubelet(host)) if name)
+    return {container: tuple(dict.fromkeys(names)) for container, names in named.items()}
 
 
 def _docker(host: Host) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ Layouts are those of uapi linux/perf_event.h (Linux 7.2): enum perf_event_type, 
 from __future__ import annotations
 
 import struct
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import field
 from enum import IntEnum
@@ -174,7 +175,7 @@ class LoadRecords:
     """
 
     def __init__(self) -> None:
-        self.threads: dict[int, LoadCounts] = {}
+        self.threads: defaultdict[int, LoadCounts] = defaultdict(LoadCounts)
         self.samples = 0
         self.with_source = 0
         self.lost = 0
@@ -184,7 +185,7 @@ class LoadRecords:
 
     def take(self) -> dict[int, LoadCounts]:
         """Return the loads since the last call."""
-        counts, self.threads = self.threads, {}
+        counts, self.threads = self.threads, defaultdict(LoadCounts)
         return counts
 
     def read(self, block: bytes) -> None:
@@ -206,9 +207,7 @@ class LoadRecords:
                 served = known[source]
                 self.with_source += has_data_source(source)
                 if served is not None:
-                    counts = threads.get(tid)
-                    if counts is None:
-                        counts = threads[tid] = LoadCounts()
+                    counts = threads[tid]
                     counts.served[served] += 1
                     if cycles and served is not Served.L1:
                         counts.timed += 1

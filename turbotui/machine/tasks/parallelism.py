@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
@@ -81,7 +82,7 @@ class Parallelism:
 
     def __init__(self, began: int | None = None, *, cpus: int = 1 << 20, keep_stretches: bool = False) -> None:
         self.span = ParallelSpan()
-        self.threads: dict[int, ParallelTime] = {}
+        self.threads: defaultdict[int, ParallelTime] = defaultdict(ParallelTime)
         self.stretches: list[tuple[int, SerialStretch]] = []
         self.keep_stretches = keep_stretches
         self.overrun = False
@@ -141,7 +142,7 @@ class Parallelism:
     def take(self) -> tuple[ParallelSpan, dict[int, ParallelTime]]:
         """Return the span since the last call and the run times of threads in it, and begin the next."""
         taken = self.span, self.threads
-        self.span, self.threads = ParallelSpan(), {}
+        self.span, self.threads = ParallelSpan(), defaultdict(ParallelTime)
         return taken
 
     def _due(self, until: int) -> list[tuple[int, int, int]]:
@@ -189,13 +190,11 @@ class Parallelism:
         threads = self.threads
         for start, end, thread in due:
             before, after = sums[start], sums[end]
-            threads_time = threads.get(thread)
-            if threads_time is None:
-                threads_time = threads[thread] = ParallelTime()
-            threads_time.ran += end - start
-            threads_time.weighed += after[0] - before[0]
-            threads_time.crowd += after[1] - before[1]
-            threads_time.alone += after[2] - before[2]
+            time_of_thread = threads[thread]
+            time_of_thread.ran += end - start
+            time_of_thread.weighed += after[0] - before[0]
+            time_of_thread.crowd += after[1] - before[1]
+            time_of_thread.alone += after[2] - before[2]
         self.span.ran += sum(end - start for start, end, _thread in due)
         self.span.covered += covered
         self.span.alone += alone
@@ -224,11 +223,8 @@ class Parallelism:
 
     def _end_stretch(self) -> None:
         if self._stretch is not None:
-            entry = self._stretch.ran, self._stretch
-            if len(self.stretches) < _STRETCHES:
-                heapq.heappush(self.stretches, entry)
-            else:
-                heapq.heappushpop(self.stretches, entry)
+            push = heapq.heappush if len(self.stretches) < _STRETCHES else heapq.heappushpop
+            push(self.stretches, (self._stretch.ran, self._stretch))
         self._stretch = None
 
     def longest_stretches(self) -> list[SerialStretch]:

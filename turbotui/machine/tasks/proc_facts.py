@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.reading import read_bytes
 from turbotui.machine.small_files import text_of
 from turbotui.machine.tasks.group_names import GroupName, group_name, group_paths
 from turbotui.machine.tasks.numa_balancing import ENOUGH, MOST_THREADS, MovedPages, NumaBalancing, moved_of_all
@@ -89,15 +90,9 @@ def parse_stat(text: str) -> Stat | None:
 def command_words(host: Host, pid: int) -> list[str] | None:
     """Return a process's command line, fit for a terminal; empty for kernel threads, None if unreadable."""
     try:
-        descriptor = host.open_file(f"/proc/{pid}/cmdline")
+        words = read_bytes(host, f"/proc/{pid}/cmdline", _WORDS)
     except HostError:
         return None
-    try:
-        words = host.read_at(descriptor, _WORDS)
-    except HostError:
-        return None
-    finally:
-        host.close(descriptor)
     return [one_line(decoded(word)) for word in words.rstrip(b"\0").split(b"\0")] if words else []
 
 
@@ -164,11 +159,10 @@ class ProcFacts:
         return " ".join(words) or (f"[{stat.name}]" if stat.kernel or not words else "")
 
     def _user(self, pid: int) -> str:
-        try:
-            text = self._host.read_text(f"/proc/{pid}/status")
-        except HostError:
+        lines = text_of(self._host, f"/proc/{pid}/status").splitlines()
+        if not lines:
             return ""
-        uid = next((line.split()[2] for line in text.splitlines() if line.startswith("Uid:")), "")  # the effective one
+        uid = next((line.split()[2] for line in lines if line.startswith("Uid:")), "")  # the effective one
         if uid not in self._users:
             self._users[uid] = self._name(uid)
         return self._users[uid]

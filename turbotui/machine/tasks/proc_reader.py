@@ -82,10 +82,7 @@ class ProcReader:
         if self._stopped or now < self._next_ns:
             return
         self._next_ns = now + _LEAST_NS
-        records: list[Record] = []
-        for pid in self._changed():
-            records += self._look(pid, now)
-        yield [RingRecords(-1, tuple(records))]
+        yield [RingRecords(-1, tuple(record for pid in self._changed() for record in self._look(pid, now)))]
 
     def _changed(self) -> list[int]:
         """The processes that may have run since the last look, and those that are gone."""

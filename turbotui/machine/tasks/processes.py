@@ -85,5 +85,4 @@ def cgroup_folder(host: Host, path: str) -> str:
                 return folder
     raise MachineError(
         f"there is no control group {path} that perf can count: looked below {', '.join(mounts) or 'no mount at all'} "
-        "(cgroup2, or a cgroup hierarchy with perf_event)"
-    )
+        "(cgroup2, or a cgroup hierarchy with perf_event)")

@@ -6,7 +6,7 @@ module does no input or output.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import Enum
@@ -100,6 +100,10 @@ class _State:
         self.held = held
 
 
+def _latest() -> deque[tuple[int, int]]:
+    return deque(maxlen=_SLICES)
+
+
 class RunQueue:
     """Tracks all threads of a machine by records in order of time.
 
@@ -109,9 +113,9 @@ class RunQueue:
 
     def __init__(self) -> None:
         self._off: dict[int, _State] = {}
-        self._waited: dict[int, WaitSums] = {}
-        self._by_cpu: dict[int, WaitSums] = {}
-        self._slices: dict[int, deque[tuple[int, int]]] = {}
+        self._waited: defaultdict[int, WaitSums] = defaultdict(WaitSums)
+        self._by_cpu: defaultdict[int, WaitSums] = defaultdict(WaitSums)
+        self._slices: defaultdict[int, deque[tuple[int, int]]] = defaultdict(_latest)
 
     def switched(self, time: int, before: int, after: int, left: LeaveReason, cpu: int = 0) -> None:
         """Handle a switch of a CPU from one thread to another."""
@@ -121,34 +125,29 @@ class RunQueue:
             else:
                 self._off[before] = _State(left, time, held=left is LeaveReason.PUSHED and after == IDLE)
                 if left is LeaveReason.PUSHED:
-                    waited = self._of(before)
+                    waited = self._waited[before]
                     waited.pushed += 1
                     waited.blame(after)
         if after != IDLE:
             state = self._off.pop(after, None)
             if state is not None:
                 self._end(state, after, time, cpu)
-        slices = self._slices.get(cpu)
-        if slices is None:
-            slices = self._slices[cpu] = deque(maxlen=_SLICES)
-        slices.append((time, after))
+        self._slices[cpu].append((time, after))
 
     def runs(self, time: int, tid: int, cpu: int = 0) -> None:
         """Handle a thread that gets a CPU, where no record says whom it follows; ends its wait."""
         state = self._off.pop(tid, None)
         if state is not None:
             self._end(state, tid, time, cpu)
-            self._slices.setdefault(cpu, deque(maxlen=_SLICES)).append((time, tid))
+            self._slices[cpu].append((time, tid))
 
     def _end(self, state: _State, tid: int, time: int, cpu: int) -> None:
         """End a wait; of one for a CPU count its length, for the thread and the CPU, and who ran there meanwhile."""
-        waited = self._waited.get(tid) or self._of(tid)
+        waited = self._waited[tid]
         self._book(waited, state, time)
         if state.left is not LeaveReason.PUSHED:
             return
-        on_cpu = self._by_cpu.get(cpu)
-        if on_cpu is None:
-            on_cpu = self._by_cpu[cpu] = WaitSums()
+        on_cpu = self._by_cpu[cpu]
         since, end = state.since, time
         length = time - since
         bucket = bucket_of(length)
@@ -178,7 +177,7 @@ class RunQueue:
         if state is not None:
             if state.left is LeaveReason.PUSHED:
                 return  # the thread was in the queue already
-            self._book(self._of(tid), state, time)
+            self._book(self._waited[tid], state, time)
         self._off[tid] = _State(LeaveReason.PUSHED, time)
 
     def lost(self) -> None:
@@ -188,22 +187,16 @@ class RunQueue:
 
     def take_cpus(self) -> dict[int, WaitSums]:
         """Return the waits that ended since the last call by the CPU on which they ended, with their whole lengths."""
-        sums, self._by_cpu = self._by_cpu, {}
+        sums, self._by_cpu = self._by_cpu, defaultdict(WaitSums)
         return sums
 
     def take(self, now: int) -> Mapping[int, WaitSums]:
         """Return the waits since the last call by thread, including continuing ones."""
         for tid, state in self._off.items():
             if state.left is not LeaveReason.AWAY:
-                self._book(self._of(tid), state, now)
-        sums, self._waited = self._waited, {}
+                self._book(self._waited[tid], state, now)
+        sums, self._waited = self._waited, defaultdict(WaitSums)
         return sums
-
-    def _of(self, tid: int) -> WaitSums:
-        waited = self._waited.get(tid)
-        if waited is None:
-            waited = self._waited[tid] = WaitSums()
-        return waited
 
     @staticmethod
     def _book(waited: WaitSums, state: _State, until: int) -> None:

@@ -20,6 +20,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.perf_records import HEADER, NOBODY, RecordType, SampleType
+from turbotui.quantities.by_key import sums_by_key
 
 SAMPLE_TYPE: Final = SampleType.TID | SampleType.TIME
 """The end of each record: process, thread and time."""
@@ -238,7 +239,4 @@ class RunTimes:
 
 def added(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
     """Return the sum of the threads' run times on several CPUs."""
-    total: dict[int, int] = {}
-    for tid, spent in chain.from_iterable(part.items() for part in parts):
-        total[tid] = total.get(tid, 0) + spent
-    return total
+    return sums_by_key((tid, spent) for tid, spent in chain.from_iterable(part.items() for part in parts))
