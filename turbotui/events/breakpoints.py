@@ -56,5 +56,4 @@ def breakpoint_of(body: str) -> Breakpoint:
     return Breakpoint(
         PerfAttr(BREAKPOINT, 0, config1=address, config2=length, bp_type=kind),
         f"mem:{address:#x}/{length}:{ordered}",
-        modifiers,
-    )
+        modifiers)

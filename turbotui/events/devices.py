@@ -15,10 +15,10 @@ from dataclasses import field
 from turbotui.dataclass import dataclass
 from turbotui.events.names import HARDWARE, HW_CACHE, RAW
 from turbotui.events.syntax import EventTerm
-from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host
 from turbotui.machine.pmus import DEVICES, Pmu, PmuEvent, list_pmus, read_pmu
-from turbotui.machine.small_files import line_of
+from turbotui.machine.small_files import cpus_in, line_of
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.plain_numbers import whole_number
 
 # A number at the end distinguishes instances. A hexadecimal one needs three digits: "_e" at a word's end is no number.
@@ -87,10 +87,7 @@ class Devices:
         if not _PATTERN_CHARACTERS.isdisjoint(word):
             return [name for name in self.names if names_instance(word, name)]
         if self._stems is None:
-            stems: dict[str, list[str]] = {}
-            for name in self.names:
-                for stem in _stems_of(name):
-                    stems.setdefault(stem, []).append(name)
+            stems = lists_by_key((stem, name) for name in self.names for stem in _stems_of(name))
             self._stems = stems
         named = {name for each in _spellings(word) for name in self._stems.get(each, ())}
         return sorted(named)
@@ -132,9 +129,7 @@ class Devices:
         key = (tuple([pmu.name for pmu in pmus]), *map(self.owners, words))
         same_units = self._alike.get(key)
         if same_units is None:
-            groups: dict[object, list[Pmu]] = {}
-            for pmu in pmus:
-                groups.setdefault(self._meaning(pmu, words), []).append(pmu)
+            groups = lists_by_key((self._meaning(pmu, words), pmu) for pmu in pmus)
             same_units = self._alike[key] = tuple(map(tuple, groups.values()))
         return same_units
 
@@ -183,11 +178,7 @@ class Devices:
     def covered(self, pmu: Pmu) -> tuple[int, ...]:
         """Return the CPUs that may open an uncore PMU (associated_cpus); empty if the PMU has no such file."""
         if pmu.name not in self._covered:
-            try:
-                cpus = parse_cpulist(line_of(self.host, f"{DEVICES}/{pmu.name}/associated_cpus"))
-            except ValueError:
-                cpus = frozenset()
-            self._covered[pmu.name] = tuple(sorted(cpus))
+            self._covered[pmu.name] = tuple(sorted(cpus_in(self.host, f"{DEVICES}/{pmu.name}/associated_cpus")))
         return self._covered[pmu.name]
 
     def max_precise(self, pmu: Pmu | None) -> int:
@@ -221,7 +212,4 @@ def names_instance(word: str, name: str) -> bool:
 
 def find_event(pmu: Pmu, name: str) -> PmuEvent | None:
     """Find an event of a PMU by its name as written, then in lower case, then in upper case."""
-    for spelling in (name, name.lower(), name.upper()):
-        if spelling in pmu.events:
-            return pmu.events[spelling]
-    return None
+    return next((pmu.events[each] for each in (name, name.lower(), name.upper()) if each in pmu.events), None)

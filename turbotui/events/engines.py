@@ -25,7 +25,7 @@ from turbotui.events.names import RAW
 from turbotui.events.options import read_number
 from turbotui.events.perf_encoder import PerfEncoder, table_encoder
 from turbotui.events.terms import place
-from turbotui.machine.host import Host, HostKind, PerfAttr
+from turbotui.machine.host import Host, HostKind
 from turbotui.machine.pmus import EventError, Pmu
 
 _X86_CORES = ("cpu", "cpu_core", "cpu_atom", "cpu_lowpower")
@@ -74,8 +74,7 @@ def _select_register(event: EncodedEvent) -> BareCodes:
     if event.pmu not in _X86_CORES or attr.type in (0, 3):
         raise NoCodesError(
             f"The event {event.string!r} has no register codes of its own: give a raw event of an x86 core, as "
-            "cpu/event=0xc0/."
-        )
+            "cpu/event=0xc0/.")
     word = attr.config | _INT | _ENABLE
     word |= 0 if attr.flags >> FLAGS["exclude_user"] & 1 else _USR
     word |= 0 if attr.flags >> FLAGS["exclude_kernel"] & 1 else _OS
@@ -159,15 +158,12 @@ class LibpfmEngine:
 
 def _with_unit(event: EncodedEvent, pmu: Pmu) -> EncodedEvent:
     """Add the unit and scale of the sysfs event with the same encoding, which libpfm does not know."""
+    words = [event.attr.config, event.attr.config1, event.attr.config2, event.attr.config3]
     for known in pmu.events.values():
-        if (known.unit or known.scale != 1.0) and _words(pmu, known.text) == _attr_words(event.attr):
+        if (known.unit or known.scale != 1.0) and _words(pmu, known.text) == words:
             return replace(event, unit=known.unit, scale=known.scale, snapshot=known.snapshot,
                 per_package=known.per_package)
     return event
-
-
-def _attr_words(attr: PerfAttr) -> list[int]:
-    return [attr.config, attr.config1, attr.config2, attr.config3]
 
 
 def _words(pmu: Pmu, text: str) -> list[int] | None:
@@ -276,8 +272,7 @@ def open_library(host: Host, force: str | None = None) -> Libpfm:
     if force is None and host.kind is not HostKind.REAL:
         raise LibpfmAbsentError(
             f"libpfm looks at the CPU it runs on, not at the {host.kind.value} machine {host.name}: "
-            "name a model with --force-pmu."
-        )
+            "name a model with --force-pmu.")
     library = Libpfm(force=force)
     if force is None or any(pmu.name == force for pmu in library.pmus()):
         return library

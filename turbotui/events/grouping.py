@@ -10,6 +10,7 @@ from turbotui.events.errors import GroupError
 from turbotui.events.leaders import leader_first
 from turbotui.events.names import BREAKPOINT, SOFTWARE, TRACEPOINT
 from turbotui.events.syntax import WrittenGroup
+from turbotui.quantities.by_key import lists_by_key
 
 _FREE = (SOFTWARE, TRACEPOINT, BREAKPOINT)
 """Types of the kernel's own counters: they join the group of any PMU."""
@@ -36,8 +37,7 @@ def regroup(written: WrittenGroup, members: Sequence[Sequence[EncodedEvent]], fi
     pmus = [event.pmu for event in hardware[0]]
     if free and len(pmus) > 1 and hardware[0][0].uncore:
         raise GroupError(
-            f"The group {written.text} would count {free[0].string} once for each of {len(pmus)} PMUs: name one PMU."
-        )
+            f"The group {written.text} would count {free[0].string} once for each of {len(pmus)} PMUs: name one PMU.")
     alike = all([event.pmu for event in events] == pmus for events in hardware[1:])
     units = list(zip(*hardware, strict=True)) if alike else _by_pmu(hardware)
     encoded_events: list[EncodedEvent] = []
@@ -49,10 +49,7 @@ def regroup(written: WrittenGroup, members: Sequence[Sequence[EncodedEvent]], fi
 
 
 def _by_pmu(hardware: Sequence[Sequence[EncodedEvent]]) -> list[tuple[EncodedEvent, ...]]:
-    units: dict[str, list[EncodedEvent]] = {}
-    for events in hardware:
-        for event in events:
-            units.setdefault(event.pmu, []).append(replace(event, regrouped=True))
+    units = lists_by_key((event.pmu, replace(event, regrouped=True)) for events in hardware for event in events)
     return list(map(tuple, units.values()))
 
 

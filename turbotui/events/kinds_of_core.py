@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.events.encoded import EncodedEvent
+from turbotui.quantities.by_key import lists_by_key
 
 X86_KIND: Final = "cpu_"
 """Beginning of the names of core PMUs on a hybrid x86 processor: cpu_core, cpu_atom."""
@@ -39,9 +40,7 @@ def are_unlike(events: Sequence[EncodedEvent]) -> bool:
 
 def with_pmu_names(events: Sequence[EncodedEvent]) -> tuple[EncodedEvent, ...]:
     """Give each event by code on several kinds of core a string of its own that names its PMU."""
-    by_string: dict[str, list[EncodedEvent]] = {}
-    for event in events:
-        by_string.setdefault(event.string, []).append(event)
+    by_string = lists_by_key((event.string, event) for event in events)
     unlike = {string for string, members in by_string.items() if are_unlike(members)}
     return tuple(_alone(event) if event.string in unlike else event for event in events)
 

@@ -18,6 +18,7 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.perf_errors import Circumstances, explain_perf
 from turbotui.machine.perf_groups import close_all, open_group
 from turbotui.machine.pmus import EventError
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 if TYPE_CHECKING:
@@ -67,9 +68,7 @@ def own_listing(engine: OwnEngine) -> Iterator[ListedEvent]:
     devices = engine.encoder.devices
     core = ", ".join(pmu.name for pmu in devices.core())
     for kind, pmu, names in (("hardware", core, HARDWARE_NAMES), ("software", "software", SOFTWARE_NAMES)):
-        known: dict[int, list[str]] = {}
-        for name, number in names.items():
-            known.setdefault(number, []).append(name)
+        known = lists_by_key((number, name) for name, number in names.items())
         for first, *others in known.values():
             text = _DESCRIPTIONS[first] + (f" (or {', '.join(others)})" if others else "")
             yield ListedEvent(first, pmu, text, "ns" if first.endswith("-clock") else "", "own", kind)

@@ -65,10 +65,8 @@ def cache_names() -> Mapping[str, int]:
 @functools.cache
 def generic_event(name: str) -> tuple[int, int] | None:
     """Return (type, config) of a generic name, else None; hardware events precede cache events ("branches")."""
-    for kind, names in ((HARDWARE, HARDWARE_NAMES), (SOFTWARE, SOFTWARE_NAMES), (HW_CACHE, cache_names())):
-        if name in names:
-            return kind, names[name]
-    return None
+    kinds = ((HARDWARE, HARDWARE_NAMES), (SOFTWARE, SOFTWARE_NAMES), (HW_CACHE, cache_names()))
+    return next(((kind, names[name]) for kind, names in kinds if name in names), None)
 
 
 @functools.cache

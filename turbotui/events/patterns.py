@@ -22,6 +22,7 @@ from turbotui.events.names import generic_event
 from turbotui.events.syntax import EventTerm, Written, is_modifiers
 from turbotui.events.tracepoints import Tracepoints
 from turbotui.machine.pmus import Pmu
+from turbotui.quantities.by_key import lists_by_key
 
 _CHARACTERS = frozenset("*?[")
 _LEFT_OPEN = "?"  # the placeholder of a value that the user has to give
@@ -95,9 +96,7 @@ def _by_kind(written: Written, devices: Devices) -> list[Written]:
 def _kinds(pmus: Sequence[Pmu], devices: Devices) -> Iterator[str]:
     """Return one word for each kind of PMU; names that differ only in their numbers are one kind."""
     cores = {pmu.name for pmu in devices.core()}
-    kinds: dict[str, list[Pmu]] = {}
-    for pmu in pmus:
-        kinds.setdefault("" if pmu.name in cores else _kind_of(pmu.name), []).append(pmu)
+    kinds = lists_by_key(("" if pmu.name in cores else _kind_of(pmu.name), pmu) for pmu in pmus)
     if len(kinds) < 2:
         yield from kinds
         return

@@ -42,8 +42,7 @@ def place(pmu: str, where: TermFormat, number: int) -> int:
     if number >> width:
         raise TermRangeError(
             f"The value {number:#x} does not fit the term {where.name!r} of the PMU {pmu}, which has {width} bits "
-            f"({_ranges(where)}) and takes at most {(1 << width) - 1:#x}."
-        )
+            f"({_ranges(where)}) and takes at most {(1 << width) - 1:#x}.")
     if where.bits[-1] - where.bits[0] + 1 == width:
         return number << where.bits[0]
     return sum(1 << bit for index, bit in enumerate(where.bits) if number >> index & 1)
@@ -192,8 +191,7 @@ def _alias_terms(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: S
             if name not in written:
                 raise MissingParameterError(
                     f"The event {alias.name} of the PMU {pmu.name} needs a value for {name}: "
-                    f"write {pmu.name}/{alias.name},{name}=NUMBER/."
-                )
+                    f"write {pmu.name}/{alias.name},{name}=NUMBER/.")
             continue
         try:
             number = read_number(value, f"{name!r} in the event {alias.name}") if equals else 1
@@ -210,8 +208,7 @@ def _alias_terms(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: S
         elif name:
             raise DescriptionError(
                 f"The event {alias.name} of the PMU {pmu.name} uses the term {name!r}, which the PMU does not have"
-                f"{f': {alias.table} has it for a newer kernel' if alias.table else ''}."
-            )
+                f"{f': {alias.table} has it for a newer kernel' if alias.table else ''}.")
     return terms
 
 

@@ -141,12 +141,8 @@ def parse_text(answer: bytes, source: str) -> VendorTables:
             name = ""
         elif name:
             brief = f"{brief} {line.strip()}".lstrip()
-    return VendorTables(source, VendorRows(events, _itself), VendorRows({}, _metric), lacks_events=_TEXT_EVENTS,
-                        lacks_metrics=_TEXT_METRICS)
-
-
-def _itself(event: VendorEvent) -> VendorEvent:
-    return event
+    return VendorTables(source, VendorRows(events, lambda event: event), VendorRows({}, _metric),
+                        lacks_events=_TEXT_EVENTS, lacks_metrics=_TEXT_METRICS)
 
 
 def parse_list(answer: bytes, source: str, lacks_metrics: str = "") -> VendorTables:

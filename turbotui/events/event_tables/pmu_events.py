@@ -105,8 +105,7 @@ def _mapped(path: str, cpuid: str) -> tuple[str, str]:
     if not cpuid:
         raise VendorTablesError(
             f"Which row of {path} is meant is not known: this machine does not say what its CPU "
-            "is. Name the folder of a model."
-        )
+            "is. Name the folder of a model.")
     lines = [line.split(",") for line in text_of_file(path).splitlines()[1:] if not line.startswith("#")]
     rows = [cells for cells in lines if len(cells) >= _MAPPED]
     for cells in rows:

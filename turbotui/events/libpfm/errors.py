@@ -19,6 +19,10 @@ class PfmError(UsageError):
 
     code = 0
 
+    def __init_subclass__(cls, *, code: int) -> None:
+        cls.code = code
+        ERRORS[code] = cls
+
     def __init__(self, what: str, text: str, code: int | None = None) -> None:
         super().__init__(f"libpfm refuses {what!r}: {text}.")
         self.text = text
@@ -26,83 +30,53 @@ class PfmError(UsageError):
             self.code = code
 
 
-class PfmNotSupportedError(PfmError):
+ERRORS: dict[int, type[PfmError]] = {}
+"""The class of each code."""
+
+
+class PfmNotSupportedError(PfmError, code=-1):
     """PFM_ERR_NOTSUPP: an unknown operating system, or a PMU that the kernel does not have."""
 
-    code = -1
 
-
-class PfmInvalidError(PfmError):
+class PfmInvalidError(PfmError, code=-2):
     """PFM_ERR_INVAL: blanks, commas or a NUL in the string, or an unknown privilege level."""
 
-    code = -2
 
-
-class PfmNotInitializedError(PfmError):
+class PfmNotInitializedError(PfmError, code=-3):
     """PFM_ERR_NOINIT: the library was not initialised, or was terminated."""
 
-    code = -3
 
-
-class PfmNotFoundError(PfmError):
+class PfmNotFoundError(PfmError, code=-4):
     """PFM_ERR_NOTFOUND: no active PMU model has the event."""
 
-    code = -4
 
-
-class PfmCombinationError(PfmError):
+class PfmCombinationError(PfmError, code=-5):
     """PFM_ERR_FEATCOMB: unit masks that exclude each other."""
 
-    code = -5
 
-
-class PfmUnitMaskError(PfmError):
+class PfmUnitMaskError(PfmError, code=-6):
     """PFM_ERR_UMASK: the event needs a unit mask."""
 
-    code = -6
 
-
-class PfmMemoryError(PfmError):
+class PfmMemoryError(PfmError, code=-7):
     """PFM_ERR_NOMEM."""
 
-    code = -7
 
-
-class PfmAttributeError(PfmError):
+class PfmAttributeError(PfmError, code=-8):
     """PFM_ERR_ATTR: an unknown unit mask or modifier, or one that does not go with this event or system."""
 
-    code = -8
 
-
-class PfmAttributeValueError(PfmError):
+class PfmAttributeValueError(PfmError, code=-9):
     """PFM_ERR_ATTR_VAL: a modifier's value is missing or out of its range."""
 
-    code = -9
 
-
-class PfmAttributeSetError(PfmError):
+class PfmAttributeSetError(PfmError, code=-10):
     """PFM_ERR_ATTR_SET: a modifier has another value already."""
 
-    code = -10
 
-
-class PfmTooManyError(PfmError):
+class PfmTooManyError(PfmError, code=-11):
     """PFM_ERR_TOOMANY: more than 64 attributes."""
 
-    code = -11
 
-
-class PfmTooSmallError(PfmError):
+class PfmTooSmallError(PfmError, code=-12):
     """PFM_ERR_TOOSMALL: the caller's array has fewer slots than the event has codes."""
-
-    code = -12
-
-
-ERRORS: dict[int, type[PfmError]] = {
-    each.code: each
-    for each in (
-        PfmNotSupportedError, PfmInvalidError, PfmNotInitializedError, PfmNotFoundError, PfmCombinationError,
-        PfmUnitMaskError, PfmMemoryError, PfmAttributeError, PfmAttributeValueError, PfmAttributeSetError,
-        PfmTooManyError, PfmTooSmallError,
-    )
-}

@@ -13,6 +13,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from itertools import count
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -178,12 +179,8 @@ class Libpfm:
         return one_line(decoded(text or b""))
 
     def _check(self, code: int, what: str) -> None:
-        if code == 0:
-            return
-        kind = ERRORS.get(code)
-        if kind is None:
-            raise PfmError(what, self.error_text(code), code)
-        raise kind(what, self.error_text(code))
+        if code != 0:
+            raise ERRORS.get(code, PfmError)(what, self.error_text(code), code)
 
     def raw_encoding(self, string: str, plm: int = PLM["u"] | PLM["k"]) -> RawEncoding:
         """Return the register words of one event.
@@ -266,10 +263,8 @@ class Libpfm:
 
     def pmus(self, *, present: bool = True) -> Iterator[PfmPmu]:
         """Return the models of this machine, or all models that the library was built with."""
-        number = 0
-        while True:
+        for number in count():
             code, pmu = self._pmu(number)
-            number += 1
             if code == _INVALID:
                 return  # beyond the last model; a hole is NOTSUPP
             if code == 0 and (pmu.present or not present):
@@ -286,10 +281,7 @@ class Libpfm:
     def events(self, pmu: PfmPmu) -> Iterator[PfmEvent]:
         """Yield the events of a model."""
         index = pmu.first_event
-        while index >= 0:
-            event = self.event(index)
-            if event is None:
-                return
+        while index >= 0 and (event := self.event(index)) is not None:
             yield event
             with self._lock:
                 index = self._library.pfm_get_event_next(index)

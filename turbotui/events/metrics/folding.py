@@ -8,7 +8,7 @@ max() are never taken for constants. A division by a constant zero is unknown fo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import Final, Protocol
@@ -121,10 +121,10 @@ def _constant(value: float) -> _Operand:
 def _joined(expression: MetricExpression, kind: str, operands: Sequence[_Operand]) -> _Operand:
     if kind == "if":
         return _chosen(*operands)
-    decided = _DECIDED.get(kind, _undecided)(operands)
+    values = [operand.value for operand in operands]
+    decided = _decided(kind, values)
     if decided is not None:
         return decided
-    values = [operand.value for operand in operands]
     if kind == "%" and values[1] == 0.0:
         raise MetricError(f"The metric expression {expression.text!r} divides by zero for a remainder.")
     if kind not in _NEVER_CONSTANT and None not in values:
@@ -163,28 +163,10 @@ def _chosen(value: _Operand, condition: _Operand, otherwise: _Operand) -> _Opera
     return _union("if", (value, condition, otherwise))
 
 
-def _undecided(operands: Sequence[_Operand]) -> _Operand | None:
-    del operands
-    return None
-
-
-def _decided_and(operands: Sequence[_Operand]) -> _Operand | None:
-    return _constant(0.0) if any(operand.value == 0.0 for operand in operands) else None
-
-
-def _decided_or(operands: Sequence[_Operand]) -> _Operand | None:
-    return _constant(1.0) if any(operand.value is not None and operand.value != 0.0 for operand in operands) else None
-
-
-def _decided_quotient(operands: Sequence[_Operand]) -> _Operand | None:
-    return _Operand(list(_UNKNOWN)) if operands[1].value == 0.0 else None
-
-
-def _decided_ratio(operands: Sequence[_Operand]) -> _Operand | None:
-    return _constant(0.0) if operands[1].value == 0.0 else None
-
-
-_DECIDED: Mapping[str, Callable[[Sequence[_Operand]], _Operand | None]] = MappingProxyType({
-    "&": _decided_and, "|": _decided_or, "/": _decided_quotient, RATIO: _decided_ratio,
-})
-"""Operators whose result a single constant operand decides."""
+def _decided(kind: str, values: Sequence[float | None]) -> _Operand | None:
+    """The result of an operator that a single constant operand decides; None if none does."""
+    if (kind == "&" and 0.0 in values) or (kind == RATIO and values[1] == 0.0):
+        return _constant(0.0)
+    if kind == "|" and any(values):
+        return _constant(1.0)
+    return _Operand(list(_UNKNOWN)) if kind == "/" and values[1] == 0.0 else None

@@ -22,12 +22,11 @@ from turbotui.events.metrics.expansion import core_of
 from turbotui.events.metrics.folding import MetricConstants
 from turbotui.events.metrics.names import event_text, name_on
 from turbotui.machine.calibration import tsc_hz
-from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.machine import Machine
 from turbotui.machine.memory import memory_tiers
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.pmus import DEVICES, list_pmus
-from turbotui.machine.small_files import line_of
+from turbotui.machine.small_files import cpus_in, line_of
 from turbotui.machine.topology import Topology, read_topology
 from turbotui.quantities.plain_numbers import integer_of_c, whole_number
 from turbotui.quantities.scope import Scope
@@ -94,14 +93,12 @@ class MachineConstants:
 
     def encoded(self, event: str) -> tuple[EncodedEvent, ...] | UsageError:
         """Return the counters of an event, or the error that says why there are none."""
-        events = self._encoded.get(event)
-        if events is None:
+        if event not in self._encoded:
             try:
-                events = self._engine.encode(event)
+                self._encoded[event] = self._engine.encode(event)
             except UsageError as error:
-                events = error
-            self._encoded[event] = events
-        return events
+                self._encoded[event] = error
+        return self._encoded[event]
 
     def sources(self, event: str) -> int:
         """Return how many PMUs count an event: source_count() in perf's expressions."""
@@ -159,16 +156,10 @@ class MachineConstants:
         return float(len(self._all.instances(scope)))
 
     def _online(self) -> float:
-        return float(len(self._listed("online")) or len(self._all.cpus))
-
-    def _listed(self, name: str) -> frozenset[int]:
-        try:
-            return parse_cpulist(line_of(self._machine.host, f"{_CPUS}/{name}"))
-        except ValueError:
-            return frozenset()
+        return float(len(cpus_in(self._machine.host, f"{_CPUS}/online")) or len(self._all.cpus))
 
     def _cpus(self) -> float:
-        return float(max(self._listed("present"), default=max(self._all.cpus)) + 1)
+        return float(max(cpus_in(self._machine.host, f"{_CPUS}/present"), default=max(self._all.cpus)) + 1)
 
     def _smt_on(self) -> float:
         active = line_of(self._machine.host, f"{_CPUS}/smt/active")
@@ -183,9 +174,6 @@ class MachineConstants:
         watched = self._machine.topology.places.keys()
         cores = (frozenset(core.cpus) for core in self._all.instances(Scope.CORE))
         return float(all(core <= watched or core.isdisjoint(watched) for core in cores))
-
-    def _target_cpu(self) -> float:
-        return float(self._whole)
 
     def _tsc(self) -> float:
         machine = self._machine
@@ -214,9 +202,6 @@ class MachineConstants:
             return float(integer_of_c(text))
         except ValueError:
             return 0.0
-
-    def _has_pmem(self) -> float:
-        return float("pmem" in memory_tiers(self._machine.host))
 
 
 class KindConstants:
@@ -264,8 +249,8 @@ _LITERALS: Mapping[str, Callable[[MachineConstants], float]] = MappingProxyType(
     "#num_cpus_online": MachineConstants._online,  # noqa: SLF001
     "#smt_on": MachineConstants._smt_on,  # noqa: SLF001
     "#core_wide": MachineConstants._core_wide,  # noqa: SLF001
-    "#target_cpu": MachineConstants._target_cpu,  # noqa: SLF001
+    "#target_cpu": lambda of: float(of._whole),  # noqa: SLF001
     "#system_tsc_freq": MachineConstants._tsc,  # noqa: SLF001
     "#slots": MachineConstants._slots,  # noqa: SLF001
-    "#has_pmem": MachineConstants._has_pmem,  # noqa: SLF001
+    "#has_pmem": lambda of: float("pmem" in memory_tiers(of._machine.host)),  # noqa: SLF001
 })

@@ -6,6 +6,7 @@ from turbotui.dataclass import dataclass
 from turbotui.events.event_tables.model import VendorMetric, VendorTables
 from turbotui.events.metrics.errors import MetricError
 from turbotui.events.metrics.syntax import NAMES, parse_metric
+from turbotui.quantities.by_key import lists_by_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,6 @@ def _events(text: str) -> frozenset[str]:
 
 
 def _users(tables: VendorTables) -> dict[str, list[VendorMetric]]:
-    users: dict[str, list[VendorMetric]] = {}
-    for metric in tables.metrics():
-        for name in dict.fromkeys(_names(metric.expression)):
-            if any(user.name == name for user in tables.metric(name)):
-                users.setdefault(name, []).append(metric)
-    return users
+    return lists_by_key((name, metric) for metric in tables.metrics()
+                        for name in dict.fromkeys(_names(metric.expression))
+                        if any(user.name == name for user in tables.metric(name)))

@@ -13,11 +13,10 @@ from collections.abc import Iterator
 from turbotui.dataclass import dataclass
 from turbotui.events.devices import Devices
 from turbotui.events.uncore.stacks import MAPPED, mapping_of
-from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import DEVICES, Pmu
-from turbotui.machine.small_files import line_of
+from turbotui.machine.small_files import cpus_in, line_of
 from turbotui.quantities.plain_numbers import hexadecimal, integer, whole_number
 from turbotui.quantities.uncore.names import GRACE_PCIE, UNNAMED_FABRIC
 
@@ -175,10 +174,7 @@ def reader_of(machine: Machine, unit: UncoreUnit, mask: tuple[int, ...]) -> int 
 
 def mask_now(host: Host, name: str) -> tuple[int, ...]:
     """Read a PMU's cpumask again; empty if the PMU is gone."""
-    try:
-        return tuple(sorted(parse_cpulist(line_of(host, f"{DEVICES}/{name}/cpumask"))))
-    except ValueError:
-        return ()
+    return tuple(sorted(cpus_in(host, f"{DEVICES}/{name}/cpumask")))
 
 
 def _number(host: Host, path: str) -> int:

@@ -135,5 +135,4 @@ def check_target_group(members: Sequence[Mapping[str, int]]) -> None:
             raise AddressNotEnabledError("dst_addr_base and dst_addr_mask do nothing without dst_addr_en=1: add it.")
     if len(ranges) > _ADDRESS_SLOTS:
         raise AddressSlotsError(
-            f"One PCIE-TGT PMU has {_ADDRESS_SLOTS} address ranges; {len(ranges)} different ones are asked for."
-        )
+            f"One PCIE-TGT PMU has {_ADDRESS_SLOTS} address ranges; {len(ranges)} different ones are asked for.")

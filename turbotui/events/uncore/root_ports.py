@@ -104,8 +104,5 @@ def _root_port(host: Host, name: str, devices: tuple[str, ...]) -> RootPort:
 
 def below(host: Host, path: str) -> tuple[str, ...]:
     """Return the addresses of the devices below a device, from its directory in sysfs."""
-    devices: list[str] = []
-    for name in names_in(host, path):
-        if _ADDRESS.fullmatch(name):
-            devices += [name, *below(host, f"{path}/{name}")]
-    return tuple(devices)
+    return tuple(device for name in names_in(host, path) if _ADDRESS.fullmatch(name)
+                 for device in (name, *below(host, f"{path}/{name}")))
