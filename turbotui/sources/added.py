@@ -328,8 +328,7 @@ class AddedEvent(PerfSource):
     def _elsewhere(self, event: EncodedEvent) -> Unavailable:
         return Unavailable(
             Reason.NO_HARDWARE,
-            f"{self._place}: the PMU {event.pmu} counts for CPUs {format_cpulist(event.covers)} only",
-        )
+            f"{self._place}: the PMU {event.pmu} counts for CPUs {format_cpulist(event.covers)} only")
 
     def _absent(self, machine: Machine, facts: Circumstances) -> Unavailable:
         near = difflib.get_close_matches(self._place.device, list_pmus(machine.host), n=_ALIAS_LENGTH)

@@ -106,17 +106,12 @@ class Cpufreq(PerCpuSource):
 
 def _chosen(host: Host, directory: str, fact: _Fact) -> tuple[str, Decode]:
     """The first existing file of a fact; the first of all if none exists."""
-    for name, decode in fact.files:
-        if host.exists(f"{directory}/{name}"):
-            return name, decode
-    return fact.files[0]
+    return next((file for file in fact.files if host.exists(f"{directory}/{file[0]}")), fact.files[0])
 
 
 def _cpu_with_policy(machine: Machine) -> int | None:
-    for cpu in machine.topology.cpus:
-        if machine.host.exists(f"{CPU_DIR.format(cpu=cpu)}/cpufreq/scaling_driver"):
-            return cpu
-    return None
+    return next((cpu for cpu in machine.topology.cpus
+                 if machine.host.exists(f"{CPU_DIR.format(cpu=cpu)}/cpufreq/scaling_driver")), None)
 
 
 def _probed(host: Host, cpus: Sequence[int], fact: _Fact, doubtful: set[SignalId]) -> Signal | Unavailable:
@@ -174,7 +169,6 @@ def _absent(machine: Machine) -> Unavailable:
     directory = "/sys/devices/system/cpu/cpu*/cpufreq"
     if machine.model.hypervisor:
         return Unavailable(
-            Reason.VIRTUALISED, f"{directory} is not there: the hypervisor sets frequencies and shows guests no policy"
-        )
+            Reason.VIRTUALISED, f"{directory} is not there: the hypervisor sets frequencies and shows guests no policy")
     return Unavailable(Reason.NO_DRIVER, f"{directory} is not there: no frequency driver is bound to these CPUs",
         "modprobe acpi-cpufreq (or amd-pstate, cppc_cpufreq), or enable P-states in the firmware setup")

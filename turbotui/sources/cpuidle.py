@@ -130,11 +130,9 @@ class Cpuidle(PerCpuSource):
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
         """Open the wanted counters of one CPU; a counter that this CPU's list of states lacks reads None."""
-        files = []
-        for signal in sorted(wanted):
-            match = _SIGNAL.fullmatch(signal)
-            if match is not None:
-                files.append(ValueFile(signal, (f"{CPU_DIR.format(cpu=cpu)}/cpuidle/state{match[1]}/{match[2]}",)))
+        matches = filter(None, map(_SIGNAL.fullmatch, sorted(wanted)))
+        files = [ValueFile(match[0], (f"{CPU_DIR.format(cpu=cpu)}/cpuidle/state{match[1]}/{match[2]}",))
+                 for match in matches]
         return FileReader(machine.host, cpu, files, inside_cpu=True)
 
 

@@ -18,6 +18,7 @@ from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.host import Host, PerfAttr
 from turbotui.machine.pmus import Pmu
 from turbotui.machine.topology import Topology
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -74,9 +75,7 @@ def families(topology: Topology, bundles: Iterable[Bundle], whole: Topology | No
         topology: the watched CPUs, which have the rows.
         whole: all CPUs, if not all are watched, because a PMU is opened on its own CPU in any case.
     """
-    alike: dict[tuple[str, ...], list[Bundle]] = {}
-    for bundle in bundles:
-        alike.setdefault(bundle.events, []).append(bundle)
+    alike = lists_by_key((bundle.events, bundle) for bundle in bundles)
     return tuple(_family(topology, whole or topology, events, members) for events, members in alike.items())
 
 
@@ -84,10 +83,7 @@ def _family(topology: Topology, whole: Topology, events: tuple[str, ...], bundle
     scope = _scope(whole, bundles)
     named: list[dict[RowId, list[int]]] = []
     for bundle in bundles:
-        at: dict[RowId, list[int]] = {}
-        for cpu in bundle.first.cpus:
-            if cpu in whole.places:
-                at.setdefault(whole.row(scope, cpu), []).append(cpu)
+        at = lists_by_key((whole.row(scope, cpu), cpu) for cpu in bundle.first.cpus if cpu in whole.places)
         named.append(at)
     rows: dict[int, tuple[Placed, ...]] = {}
     absent: dict[int, Unavailable] = {}
@@ -178,11 +174,8 @@ def check_together(filters: Iterable[Filters]) -> None:
     Raises:
         EventError: two filters on one PMU exclude each other.
     """
-    on: dict[str, list[Mapping[str, int]]] = {}
-    for placed in filters:
-        for name, events in placed.items():
-            on.setdefault(name, []).extend(events)
-    for together in on.values():
+    by_pmu = lists_by_key((pmu, event) for placed in filters for pmu, events in placed.items() for event in events)
+    for together in by_pmu.values():
         for term, rule in _RULES.items():
             if any(term in terms for terms in together):
                 rule(together)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
@@ -14,14 +13,15 @@ from turbotui.events.errors import TracepointError, UnknownPmuError, UnknownTerm
 from turbotui.events.leaders import leader_first
 from turbotui.events.libpfm.errors import LibpfmAbsentError, PfmError
 from turbotui.events.uncore.corrections import corrected
-from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances
 from turbotui.machine.pmus import EventError
+from turbotui.machine.small_files import cpus_in
 from turbotui.machine.topology import Topology, read_topology
 from turbotui.quantities.added import AddError
+from turbotui.quantities.by_key import sums_by_key
 from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.event_columns import EventRequest
 from turbotui.quantities.event_traits import EventTraits, known_unit
@@ -56,10 +56,8 @@ class _Found:
     @cached_property
     def descriptors(self) -> int:
         sizes = {bundle: sum(map(len, groups)) for bundle, groups in self.groups.items()}
-        rows: Counter[int] = Counter()
-        for family in self.families:
-            for cpu, placed in family.rows.items():
-                rows[cpu] += sum(sizes[id(part.bundle)] for part in placed)
+        rows = sums_by_key((cpu, sizes[id(part.bundle)]) for family in self.families
+                           for cpu, placed in family.rows.items() for part in placed)
         return max(rows.values(), default=0)
 
     def holds(self, machine: Machine) -> bool:
@@ -257,19 +255,14 @@ class EventSource(PerCpuSource):
                  for column in self.request.columns if column.formula is not None)
         if not any(mixed):
             return None
-        try:
-            online = parse_cpulist(machine.host.read_text(_ONLINE))
-        except (HostError, ValueError):
-            return None
-        left_out = online - frozenset(machine.topology.cpus)
+        left_out = cpus_in(machine.host, _ONLINE).difference(machine.topology.cpus)
         if not left_out:
             return None
         return Unavailable(
             Reason.OUT_OF_RANGE,
             f"{self.request.text}: it divides what a whole package counts and what its CPUs count, and "
             f"{len(left_out)} CPUs are not watched",
-            "watch every CPU (without --cpu)",
-        )
+            "watch every CPU (without --cpu)")
 
     def _mixed(self, scopes: Collection[Scope]) -> bool:
         """Whether a formula combines counts of CPUs with those of something coarser."""

@@ -75,8 +75,7 @@ def _stays_zero(event: EncodedEvent) -> Unavailable | None:
         return Unavailable(
             Reason.OUT_OF_RANGE,
             f"{perf_name(event)}: the kernel itself does this, so without kernel mode the count stays 0",
-            "write it without the modifier",
-        )
+            "write it without the modifier")
     return None
 
 
@@ -86,8 +85,7 @@ def _why_alone(error: HostError, event: EncodedEvent, facts: Circumstances) -> U
         return Unavailable(
             Reason.NO_HARDWARE,
             f"{perf_name(event)}: {event.pmu} cannot tell user from kernel mode, nor guest from host",
-            "write it without modifiers",
-        )
+            "write it without modifiers")
     return explain_perf(error, f"{perf_name(event)}", facts, event.attr.type)
 
 
@@ -100,8 +98,7 @@ def _why_beside(error: HostError, bundle: Bundle, text: str, before: int, facts:
         Reason.IN_USE,
         f"{{{','.join(bundle.events)}}}: {text} finds no counter beside the {before} before it on "
         f"{event.pmu or 'the core'}",
-        "make the group smaller, or end it with :W to let it be taken apart",
-    )
+        "make the group smaller, or end it with :W to let it be taken apart")
 
 
 def _why_its_leader(bundle: Bundle, event: EncodedEvent, refused: Mapping[str, Unavailable]) -> Unavailable | None:

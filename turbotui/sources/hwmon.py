@@ -23,6 +23,7 @@ from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
 from turbotui.machine.small_files import names_in, text_of
 from turbotui.machine.topology import Instance, Topology
+from turbotui.quantities.by_key import lists_by_key, sets_by_key
 from turbotui.quantities.facts import FactFile
 from turbotui.quantities.plain_numbers import hexadecimal, integer
 from turbotui.quantities.scope import RowId, Scope
@@ -105,7 +106,6 @@ def find_sensors(host: Host, topology: Topology) -> tuple[tuple[Sensor, ...], st
     """All sensors of measured instances, and a line about sensors that could not be assigned."""
     chips = _chips(host)
     ids = _ids(host, topology) if chips else _Ids((), {})
-    sensors: list[Sensor] = []
     notes: list[str] = []
     intel = [chip for chip in chips if chip.name == _CORETEMP]
     numbers = _coretemp_numbers(host, intel)
@@ -113,15 +113,10 @@ def find_sensors(host: Host, topology: Topology) -> tuple[tuple[Sensor, ...], st
         alike = [entry for entry in numbers if numbers[entry] == number]
         if len(alike) > 1:
             notes.append(f"{' and '.join(alike)} (coretemp) are both of package {number}: the hotter one counts")
-    for chip in intel:
-        package_sensors, note = _coretemp(chip, numbers, topology, ids)
-        sensors += package_sensors
-        notes += [note] if note else []
-    for finder in (partial(_amd, host), _others):
-        package_sensors, note = finder(chips, topology, ids)
-        sensors += package_sensors
-        notes += [note] if note else []
-    return tuple(sensors), "; ".join(notes)
+    parts = [*(_coretemp(chip, numbers, topology, ids) for chip in intel), _amd(host, chips, topology, ids),
+             _others(chips, topology, ids)]
+    notes += [note for _sensors, note in parts if note]
+    return tuple(sensor for sensors, _note in parts for sensor in sensors), "; ".join(notes)
 
 
 def _chips(host: Host) -> list[_Chip]:
@@ -142,12 +137,9 @@ def _rows(name: str) -> list[ChipRow]:
 
 
 def _sensors(host: Host, directory: str) -> tuple[tuple[str, str], ...]:
-    sensors = []
-    for name in names_in(host, directory):
-        match = re.fullmatch(_INPUT, name)
-        if match is not None:
-            sensors.append((read_line(host, f"{directory}/temp{match[1]}_label") or "", f"{directory}/{name}"))
-    return tuple(sensors)
+    matches = (re.fullmatch(_INPUT, name) for name in names_in(host, directory))
+    return tuple((read_line(host, f"{directory}/temp{match[1]}_label") or "", f"{directory}/{match[0]}")
+                 for match in matches if match is not None)
 
 
 def _others(chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> tuple[list[Sensor], str]:
@@ -185,9 +177,7 @@ def _owner(row: ChipRow, label: str, path: str, topology: Topology, ids: _Ids) -
 
 
 def _ids(host: Host, topology: Topology) -> _Ids:
-    l3: dict[int, set[int]] = {}
-    for place in topology.places.values():
-        l3.setdefault(place.package, set()).add(place.l3)
+    l3 = sets_by_key((place.package, place.l3) for place in topology.places.values())
     for cpu in set(topology.present) - set(topology.offline) - set(topology.cpus):
         directory = CPU_DIR.format(cpu=cpu)
         package = read_number(host, f"{directory}/topology/physical_package_id")
@@ -199,12 +189,8 @@ def _ids(host: Host, topology: Topology) -> _Ids:
 
 def _coretemp_numbers(host: Host, chips: Sequence[_Chip]) -> dict[str, int]:
     """The P of each coretemp chip: by its package label, else by the platform device it hangs on."""
-    numbers: dict[str, int] = {}
-    for chip in chips:
-        for label, _ in chip.sensors:
-            match = re.fullmatch(_PACKAGE_LABEL, label)
-            if match is not None:
-                numbers[chip.entry] = integer(match[1])
+    numbers = {chip.entry: integer(match[1]) for chip in chips for label, _ in chip.sensors
+               if (match := re.fullmatch(_PACKAGE_LABEL, label)) is not None}
     if len(numbers) < len(chips):
         for device in names_in(host, _PLATFORM):
             match = re.fullmatch(_CORETEMP_DEVICE, device)
@@ -238,9 +224,7 @@ def _coretemp(chip: _Chip, numbers: Mapping[str, int], topology: Topology, ids: 
     owned = _owned_cores(numbers.get(chip.entry), set(numbers.values()), topology, ids)
     if not owned:
         return [], f"{chip.directory} (coretemp) belongs to no measured package"
-    by_core_id: dict[int, list[RowId]] = {}
-    for core in owned:
-        by_core_id.setdefault(core.label, []).append(core.row)
+    by_core_id = lists_by_key((core.label, core.row) for core in owned)
     package = topology.row(Scope.PACKAGE, owned[0].cpus[0])
     sensors = []
     for label, path in chip.sensors:

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import dropwhile
 from operator import add, sub
 
 from turbotui.quantities.plain_numbers import whole_number
@@ -57,11 +58,7 @@ def leading_numbers(rest: str, columns: int) -> list[int] | None:
 
 def trailing_text(rest: str) -> str:
     """The text of a row after its counts."""
-    words = rest.split()
-    for position, word in enumerate(words):
-        if not word.isdecimal():
-            return " ".join(words[position:])
-    return ""
+    return " ".join(dropwhile(str.isdecimal, rest.split()))
 
 
 def growth_of(before: Sequence[int], cells: Sequence[int]) -> tuple[list[int], list[int]]:

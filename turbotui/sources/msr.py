@@ -203,8 +203,7 @@ class Msr(PerCpuSource):
                 Reason.NO_HARDWARE,
                 f"{register.title}: the firmware allows package C-states down to {scales.limit.value}"
                 f" ({scales.limit_origin})",
-                "" if scales.limit is PackageLimit.UNKNOWN else "raise the package C-state limit in the firmware setup",
-            )
+                "" if scales.limit is PackageLimit.UNKNOWN else "raise the package C-state limit in the firmware setup")
         try:
             raw = decode(machine.host.read_at(descriptor, 8, register.address))
         except HostError as error:
@@ -292,7 +291,6 @@ def _scope(register: Register, scales: _Scales) -> Scope:
 def _not_on_this_model(machine: Machine, register: Register, facts: Circumstances) -> Unavailable:
     if not machine.platform.known:
         return Unavailable(
-            Reason.UNKNOWN_MODEL, f"{register.title} ({register.name}): not known to exist on this model"
-        )
+            Reason.UNKNOWN_MODEL, f"{register.title} ({register.name}): not known to exist on this model")
     reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
     return Unavailable(reason, f"{register.title} ({register.name}): this model does not have or announce it")

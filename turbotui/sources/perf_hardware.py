@@ -69,8 +69,7 @@ def _cache_rows(model: CpuModel) -> tuple[Mapping[SignalId, _Row], Mapping[Signa
         why = Unavailable(
             Reason.NO_HARDWARE,
             "perf cache-references: AMD's cores count the level 2 under this name, and no level 3",
-            "see L2MRPS; the level 3 has a PMU of its own: turbotui uncore, or --add set:caches",
-        )
+            "see L2MRPS; the level 3 has a PMU of its own: turbotui uncore, or --add set:caches")
         return _SECOND, dict.fromkeys(_LAST, why)
     no_second = Unavailable(Reason.NO_HARDWARE, "perf cache-misses: of the level 2 they are on AMD only")
     absent: dict[SignalId, Unavailable] = {"cache.l2.misses": no_second}
@@ -81,8 +80,7 @@ def _cache_rows(model: CpuModel) -> tuple[Mapping[SignalId, _Row], Mapping[Signa
     why = Unavailable(
         Reason.NO_HARDWARE,
         f"perf cache-references: which cache it counts on {model.architecture} is not known",
-        "name the event of your cache with --add",
-    )
+        "name the event of your cache with --add")
     return {}, absent | dict.fromkeys(_LAST, why)
 
 

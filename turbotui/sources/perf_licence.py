@@ -40,8 +40,7 @@ class PerfLicence(PerfSource):
             why = Unavailable(
                 Reason.UNKNOWN_MODEL if row is None else Reason.NO_HARDWARE,
                 "events of power licences (CORE_POWER, 0x28) are known of Intel's servers from Skylake to Ice Lake "
-                "and of clients from Ice Lake to Rocket Lake",
-            )
+                "and of clients from Ice Lake to Rocket Lake")
             return Findings((), dict.fromkeys(_IDS, why))
         pmu = read_pmu(machine.host, _PMU)
         if pmu is None:

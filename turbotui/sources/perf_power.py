@@ -12,6 +12,7 @@ from typing import ClassVar
 from turbotui.machine.cpumodel import AMD_VENDORS
 from turbotui.machine.machine import Machine
 from turbotui.machine.pmus import Pmu
+from turbotui.quantities.by_key import sets_by_key
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -46,8 +47,7 @@ class PerfPower(NamedEvents):
         if described.unit != _JOULES or not (math.isfinite(described.scale) and described.scale > 0):
             return Unavailable(
                 Reason.FAILED,
-                f"{event.title}: its unit is {described.unit!r} and its scale {described.scale}, not a share of joules",
-            )
+                f"{event.title}: its unit is {described.unit!r} and its scale {described.scale}, not a share of joules")
         scope = Scope.CORE if pmu.name == "power_core" else domain_scope(machine, pmu.cpumask)
         readers = mask_readers(machine, pmu.cpumask, scope)
         if event.signal == _SYSTEM:  # the platform has one counter, whichever package reads it
@@ -63,8 +63,6 @@ def domain_scope(machine: Machine, cpumask: tuple[int, ...]) -> Scope:
     if machine.model.vendor in AMD_VENDORS:
         return Scope.PACKAGE
     topology = machine.topology
-    dies: dict[int, set[int]] = {}
-    for cpu in cpumask:
-        if cpu in topology.places:
-            dies.setdefault(topology.index(Scope.PACKAGE, cpu), set()).add(topology.index(Scope.DIE, cpu))
+    dies = sets_by_key((topology.index(Scope.PACKAGE, cpu), topology.index(Scope.DIE, cpu))
+                       for cpu in cpumask if cpu in topology.places)
     return Scope.DIE if any(len(dies_of) > 1 for dies_of in dies.values()) else Scope.PACKAGE

@@ -7,6 +7,7 @@ Files: kernel Documentation/ABI/testing/sysfs-class-intel_pmt. /sys/class/intel_
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 
 from turbotui.dataclass import dataclass
@@ -90,10 +91,8 @@ def find_regions(host: Host) -> tuple[Region, ...]:
     regions = []
     for directory in numbered_in(host, CLASS, "telem"):
         guid, size = read_line(host, f"{directory}/guid") or "", read_number(host, f"{directory}/size")
-        try:
+        with contextlib.suppress(ValueError):  # a region without a layout is unreadable for anybody
             regions.append(Region(directory, hexadecimal(guid), max(0, size or 0)))
-        except ValueError:  # a region without a layout is unreadable for anybody
-            continue
     return tuple(regions)
 
 
@@ -180,13 +179,12 @@ def _place(machine: Machine, counter: _Counter, regions: Sequence[Region], cpu: 
 def _probed(machine: Machine, counter: _Counter, regions: Sequence[Region]) -> Signal | Unavailable:
     if not regions:
         return _absent(machine, counter)
-    cpus = (instance.cpus[0] for instance in machine.topology.instances(counter.scope))
-    place = next((register_place for cpu in cpus
-                  if (register_place := _place(machine, counter, regions, cpu)) is not None), None)
+    places = (_place(machine, counter, regions, instance.cpus[0])
+              for instance in machine.topology.instances(counter.scope))
+    place = next(filter(None, places), None)
     if place is None:
         return Unavailable(
-            Reason.NO_HARDWARE, f"{CLASS}: no region with guid {counter.guid:#x} holds the {counter.what}"
-        )
+            Reason.NO_HARDWARE, f"{CLASS}: no region with guid {counter.guid:#x} holds the {counter.what}")
     clock = counter.hertz
     if clock is None:
         crystal = crystal_hz(machine, circumstances(machine))

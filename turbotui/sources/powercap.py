@@ -153,10 +153,8 @@ def _file(machine: Machine, signal: SignalId, zones: Sequence[_Zone], cpu: int) 
 
 
 def _zone_of(zones: Sequence[_Zone], signal: SignalId, topology: Topology, cpu: int) -> _Zone | None:
-    for zone in zones:
-        if zone.signal == signal and (zone.row == SYSTEM_ROW or topology.row(zone.row.scope, cpu) == zone.row):
-            return zone
-    return None
+    return next((zone for zone in zones if zone.signal == signal and (
+        zone.row == SYSTEM_ROW or topology.row(zone.row.scope, cpu) == zone.row)), None)
 
 
 def _zones(machine: Machine) -> tuple[tuple[_Zone, ...], str]:
@@ -285,8 +283,7 @@ def _one_core(zones: Sequence[_Zone]) -> Unavailable:
     return Unavailable(
         Reason.NO_HARDWARE,
         f"{path}: on AMD the zone core counts one core, that of the package's lead CPU, and not all of them"
-        " (each core's energy is in the perf PMU power_core and in the MSR device)",
-    )
+        " (each core's energy is in the perf PMU power_core and in the MSR device)")
 
 
 def _correction(zone: _Zone) -> float:

@@ -16,6 +16,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.facts import FactFile
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
@@ -164,11 +165,7 @@ class ProcInterrupts(SharedSource):
 
 def _labels(text: str, classify: Callable[[str, str], tuple[SignalId, ...]]) -> dict[SignalId, str]:
     """Labels of the rows behind each signal, for its origin; none for the sum of all rows."""
-    sums: dict[SignalId, list[str]] = {}
-    for label, rest in table_rows(text)[1]:
-        if label.isalnum():
-            for signal in classify(label, trailing_text(rest)):
-                sums.setdefault(signal, []).append(label)
-    sums.pop(_TOTAL, None)
+    rows = lists_by_key((signal, label) for label, rest in table_rows(text)[1] if label.isalnum()
+                        for signal in classify(label, trailing_text(rest)))
     return {signal: f", row {', '.join(labels[:_MOST_LABELS])}{' ...' if len(labels) > _MOST_LABELS else ''}"
-        for signal, labels in sums.items()}
+            for signal, labels in rows.items() if signal != _TOTAL}

@@ -67,8 +67,7 @@ class ProcPressure(SystemFiles):
         if path == _IRQ and _can_read(host, f"{FOLDER}/cpu"):
             return Unavailable(
                 Reason.NO_DRIVER, f"{error}: this kernel does not account the time of interrupts exactly",
-                "use Linux 6.1 or later with CONFIG_IRQ_TIME_ACCOUNTING=y",
-            )
+                "use Linux 6.1 or later with CONFIG_IRQ_TIME_ACCOUNTING=y")
         return why_no_pressure(host, str(error))
 
 
@@ -89,15 +88,13 @@ def why_no_pressure(host: Host, what: str) -> Unavailable:
     if build_option(host, "PSI") == "n":
         return Unavailable(
             Reason.NO_DRIVER, f"{what}: the kernel was built without pressure stall information (no CONFIG_PSI)",
-            "use a kernel with CONFIG_PSI=y",
-        )
+            "use a kernel with CONFIG_PSI=y")
     word = boot_word(host, r"psi=(?:0|n|no|off|false)")
     if word:
         return Unavailable(Reason.NO_DRIVER, f"{what}: the kernel was booted with {word}", f"boot without {word}")
     if build_option(host, "PSI_DEFAULT_DISABLED") == "y":
         return Unavailable(
             Reason.NO_DRIVER, f"{what}: the kernel accounts pressure only when it is told to "
-            "(CONFIG_PSI_DEFAULT_DISABLED=y)", "boot with psi=1",
-        )
+            "(CONFIG_PSI_DEFAULT_DISABLED=y)", "boot with psi=1")
     return Unavailable(Reason.NO_DRIVER, f"{what}: the kernel does not account pressure",
         "use Linux 4.20 or later with CONFIG_PSI=y; where it has that, boot with psi=1")

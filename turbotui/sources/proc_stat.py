@@ -70,17 +70,13 @@ def parse_stat(text: str) -> StatText:
     tail = "" if end < 0 else text[end:]
     cpus: dict[int, Sequence[str]] = {}
     rows: dict[str, str] = {}
-    for line in head.split("\n"):
+    for line in f"{head}{tail}".split("\n"):
         word, _, rest = line.partition(" ")
         if word.startswith("cpu"):
             cpu = whole_number(word[3:])
             if cpu is not None:
                 cpus[cpu] = rest.split()
-        elif rest:
-            rows[word] = rest.split(None, 1)[0]
-    for line in tail.split("\n"):
-        word, _, rest = line.partition(" ")
-        if rest and word != "softirq":
+        elif rest and word != "softirq":
             rows[word] = rest.split(None, 1)[0]
     return StatText(cpus, rows)
 

@@ -14,6 +14,7 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
 from turbotui.machine.pmus import EventError
 from turbotui.machine.topology import Topology
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.spies import SpyPlan, Target
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -186,8 +187,6 @@ class _Arranger:
 
 def _by_pmu(events: Sequence[EncodedEvent]) -> SpySet:
     """Split events into groups of one PMU each, because a group over several PMUs counts nothing (Linux 6.18)."""
-    groups: dict[str | int, list[EncodedEvent]] = {}
-    for event in events:
-        groups.setdefault(event.pmu or event.attr.type, []).append(event)
+    groups = lists_by_key((event.pmu or event.attr.type, event) for event in events)
     return tuple(leader_first(group) for group in groups.values())
 

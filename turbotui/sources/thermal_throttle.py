@@ -7,9 +7,9 @@ its core and for its package. The time grows when an episode ends, not while it 
 from __future__ import annotations
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.host import HostError
 from turbotui.machine.kernel_build import boot_word, build_option
 from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import names_in
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -53,13 +53,9 @@ class ThermalThrottle(PerCpuSource):
         """List the directory of the first measured CPU that has one with files."""
         for cpu in machine.topology.cpus:
             directory = f"{CPU_DIR.format(cpu=cpu)}/thermal_throttle"
-            try:
-                files = machine.host.list_dir(directory)
-            except HostError:
-                continue
-            if not files:  # a mask over the folder of this CPU
-                continue
-            return Probe({fact.signal: _probed(directory, frozenset(files), fact) for fact in _FACTS})
+            files = frozenset(names_in(machine.host, directory))
+            if files:  # without any it is a mask over the folder of this CPU
+                return Probe({fact.signal: _probed(directory, files, fact) for fact in _FACTS})
         return Probe(dict.fromkeys((fact.signal for fact in _FACTS), _absent(machine)))
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
@@ -71,21 +67,19 @@ class ThermalThrottle(PerCpuSource):
         files = []
         for fact in _FACTS:
             if fact.signal in wanted:
-                present = [name for name in fact.files if machine.host.exists(f"{directory}/{name}")]
-                name = present[0] if present else fact.files[0]
-                files.append(ValueFile(fact.signal, (f"{directory}/{name}",)))
+                paths = [f"{directory}/{name}" for name in fact.files]
+                files.append(ValueFile(fact.signal, (next(filter(machine.host.exists, paths), paths[0]),)))
         return FileReader(machine.host, cpu, files, inside_cpu=True)
 
 
 def _probed(directory: str, files: frozenset[str], fact: _Fact) -> Signal | Unavailable:
-    for name in fact.files:
-        if name in files:
-            return Signal(fact.signal, fact.scope, fact.unit, Behavior.COUNTER, Reduce.SUM,
-                origin=f"{CPU_DIR}/thermal_throttle/{name}", document=_DOCUMENT, scale=fact.scale)
+    name = next((name for name in fact.files if name in files), None)
+    if name is not None:
+        return Signal(fact.signal, fact.scope, fact.unit, Behavior.COUNTER, Reduce.SUM,
+            origin=f"{CPU_DIR}/thermal_throttle/{name}", document=_DOCUMENT, scale=fact.scale)
     if fact.scope is Scope.PACKAGE and "core_throttle_count" in files and "package_throttle_count" not in files:
         return Unavailable(
-            Reason.NO_HARDWARE, f"{directory}/{fact.files[0]}: this processor has no package thermal status"
-        )
+            Reason.NO_HARDWARE, f"{directory}/{fact.files[0]}: this processor has no package thermal status")
     return Unavailable(Reason.NO_DRIVER, f"{directory}/{fact.files[0]}: this kernel does not have the file",
         f"use Linux {fact.since} or later")
 
@@ -101,8 +95,7 @@ def _absent(machine: Machine) -> Unavailable:
         return Unavailable(
             Reason.NO_DRIVER,
             f"{where}: the kernel was built without thermal interrupts (CONFIG_X86_THERMAL_VECTOR is not set)",
-            "use a kernel with CONFIG_X86_THERMAL_VECTOR=y",
-        )
+            "use a kernel with CONFIG_X86_THERMAL_VECTOR=y")
     # arch/x86/kernel/cpu/mce/core.c before Linux 5.11, and apic.c: no machine checks or no APIC, no thermal interrupts
     word = boot_word(machine.host, "nomce", "mce=off", "nolapic", "disableapic")
     if word:
@@ -112,10 +105,8 @@ def _absent(machine: Machine) -> Unavailable:
             Reason.NO_HARDWARE,
             f"{where}, although the kernel has CONFIG_X86_THERMAL_VECTOR: the firmware keeps the thermal interrupt to "
             "itself, or the processor has none (drivers/thermal/intel/therm_throt.c)",
-            "dmesg | grep -i 'thermal monitoring'",
-        )
+            "dmesg | grep -i 'thermal monitoring'")
     return Unavailable(
         Reason.NO_DRIVER,
         f"{where}: the kernel was built without thermal interrupts, or the firmware keeps them to itself",
-        "use a kernel with CONFIG_X86_THERMAL_VECTOR=y, and see: dmesg | grep -i 'thermal monitoring'",
-    )
+        "use a kernel with CONFIG_X86_THERMAL_VECTOR=y, and see: dmesg | grep -i 'thermal monitoring'")

@@ -65,8 +65,7 @@ def unpinned(machine: Machine, what: str) -> Unavailable:
         return of_container(what)
     return Unavailable(
         Reason.NOT_PERMITTED, f"{what}: sched_setaffinity is refused, so that no thread can choose its CPU",
-        "allow sched_setaffinity in the service's SystemCallFilter= (@resources) or in the container's seccomp profile",
-    )
+        "allow sched_setaffinity in the service's SystemCallFilter= (@resources) or in the container's seccomp profile")
 
 
 def refused(error: HostError) -> Unavailable:

@@ -87,8 +87,7 @@ def _believed(machine: Machine, signal: Signal, paths: Sequence[str]) -> Signal 
     if not readings or any(value != 0 for value in readings.values()):
         return signal
     return Unavailable(
-        Reason.NO_HARDWARE, f"{next(iter(readings))}: reads 0, so the driver cannot read the register behind it"
-    )
+        Reason.NO_HARDWARE, f"{next(iter(readings))}: reads 0, so the driver cannot read the register behind it")
 
 
 def _clusters(host: Host) -> list[_Cluster]:
