@@ -205,12 +205,7 @@ def _check(titled: TitledMetric, constants: MachineConstants) -> None:
         event = event_text(needed, titled.modifiers)
         encoded = constants.encoded(event)
         if isinstance(encoded, UsageError):
-            raise MetricError(f"The metric {metric.name} needs {event}: {_clause(encoded)}.") from encoded
-
-
-def _clause(error: UsageError) -> str:
-    """A sentence without its final punctuation, for use inside another sentence."""
-    return str(error).rstrip("?.")
+            raise MetricError(f"The metric {metric.name} needs {event}: {str(encoded).rstrip('?.')}.") from encoded
 
 
 def _refused(metric: VendorMetric, title: str, text: str, why: str) -> MetricRequest:

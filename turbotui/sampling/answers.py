@@ -21,10 +21,6 @@ SHARED = -1
 """Stands for a CPU number if a reading covers all CPUs."""
 
 
-def _no_words() -> array[int]:
-    return array("Q")
-
-
 class AnsweringWorker(Protocol):
     """A worker that answers requests; compared by identity."""
 
@@ -46,7 +42,7 @@ class Readings:
     # started_ns, ended_ns: host monotonic time around the read
     started_ns: list[int] = field(default_factory=list)
     ended_ns: list[int] = field(default_factory=list)
-    middles_ns: array[int] = field(default_factory=_no_words)  # the middle of that time
+    middles_ns: array[int] = field(default_factory=lambda: array("Q"))  # the middle of that time
     # one raw value per signal, in an array if all are words; None if the read failed
     raws: list[Sequence[Raw] | None] = field(default_factory=list)
 

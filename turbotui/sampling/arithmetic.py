@@ -11,7 +11,8 @@ import math
 import sys
 from array import array
 from collections.abc import Callable, Sequence
-from operator import le, sub, truediv
+from functools import reduce
+from operator import le, or_, sub, truediv
 from typing import Final, TypeAlias, TypeVar, cast
 
 from turbotui.quantities.signals import STEP_BACK, Raw, Reduce
@@ -134,19 +135,12 @@ def _same(values: Sequence[float]) -> float | None:
     return values[0] if all(value == values[0] for value in values) else None
 
 
-def _union(values: Sequence[float]) -> float:
-    bits = 0
-    for value in values:
-        bits |= int(value)
-    return float(bits)
-
-
 REDUCERS: dict[Reduce, Callable[[Sequence[float]], float | None]] = {
     Reduce.SUM: math.fsum,  # `sum` rounds otherwise from Python 3.12 on
     Reduce.MEAN: lambda values: math.fsum(values) / len(values),
     Reduce.MAX: max,
     Reduce.MIN: min,
-    Reduce.UNION: _union,
+    Reduce.UNION: lambda values: float(reduce(or_, map(int, values), 0)),
     Reduce.SAME: _same,
     Reduce.NONE: lambda _values: None,
 }

@@ -45,8 +45,7 @@ def _platform_energy_alone(machine: Machine, probes: Mapping[str, Probe]) -> Map
     return {_PSYS: Unavailable(
         Reason.VIRTUALISED,
         f"{offered[0].origin}: the only energy that this guest is offered, and the one that the kernel offers without"
-        " having looked whether it counts (rapl.c); no hypervisor passes it on alone",
-    )}
+        " having looked whether it counts (rapl.c); no hypervisor passes it on alone")}
 
 
 RULES: tuple[Rule, ...] = (_platform_energy_alone,)
@@ -54,10 +53,7 @@ RULES: tuple[Rule, ...] = (_platform_energy_alone,)
 
 def disbelieved(machine: Machine, probes: Mapping[str, Probe]) -> dict[SignalId, Unavailable]:
     """The signals that a source offers and a rule does not believe."""
-    refused: dict[SignalId, Unavailable] = {}
-    for rule in RULES:
-        refused |= rule(machine, probes)
-    return refused
+    return {name: why for rule in RULES for name, why in rule(machine, probes).items()}
 
 
 def believed(probes: Mapping[str, Probe], refused: Mapping[SignalId, Unavailable]) -> dict[str, Probe]:

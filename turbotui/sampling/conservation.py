@@ -115,19 +115,16 @@ def _why_not(interval: Differences, at: int, time: float | None, span: float | N
         return Unavailable(
             Reason.WENT_BACK,
             f"{' and '.join(lost)} of cpu {cpu} went down or is unknown (resume, hot-plug, a migrated guest), and the"
-            " other states without it are no share of anything",
-        )
+            " other states without it are no share of anything")
     if not time:
         return Unavailable(
             Reason.STANDS_STILL,
             f"/proc/stat booked no time on cpu {cpu} in {span:.3g} s: the kernel does so in ticks of 10 ms, with"
-            " nohz_full each second; some sandboxes (gVisor) and a copy of files do not count at all",
-        )
+            " nohz_full each second; some sandboxes (gVisor) and a copy of files do not count at all")
     return Unavailable(
         Reason.CONTRADICTED,
         f"/proc/stat booked {time:,.2f} s on cpu {cpu} in {span:.3g} s: a state was set or holds the time before, as"
-        " after a resume, when iowait is booked again as idle, or with nohz_full, which books each second",
-    )
+        " after a resume, when iowait is booked again as idle, or with nohz_full, which books each second")
 
 
 def unbooked(interval: Differences) -> dict[SignalId, dict[int, str]]:
@@ -166,6 +163,5 @@ def times_of_idle_states(interval: Differences) -> Mapping[SignalId, Mapping[int
             unavailables[at] = Unavailable(
                 Reason.CONTRADICTED,
                 f"cpuidle booked {total:.3g} s of idle states on cpu {interval.topology.cpus[at]} in {span:.3g} s: it"
-                " books a sleep when it ends, and this holds time before the interval, or a counter was set",
-            )
+                " books a sleep when it ends, and this holds time before the interval, or a counter was set")
     return dict.fromkeys(names, unavailables) if unavailables else {}

@@ -169,12 +169,9 @@ def _evidence(frame: Frame, column: CounterColumn, signal: Signal, row: RowId, m
     ask(signal.id)
     label = next((reading.label for reading in traced.numbers), f"Δ{signal.id}" if counter else signal.id)
     chosen = frame.capabilities.provider[signal.id]
-    others = []
-    for source in frame.capabilities.sources:
-        probe = frame.capabilities.probes.get(source.id)
-        entry = None if probe is None else probe.signals.get(signal.id)
-        if source is not chosen and isinstance(entry, Signal):
-            others.append((source.title, entry.origin))
+    probes = [(source, frame.capabilities.probes.get(source.id)) for source in frame.capabilities.sources]
+    others = [(source.title, entry.origin) for source, probe in probes if source is not chosen and probe is not None
+              and isinstance(entry := probe.signals.get(signal.id), Signal)]
     return Evidence(signal=signal, label=label, source=chosen.title, others=tuple(others),
         value=inputs.delta(signal.id) if counter else inputs.value(signal.id), count=len(places),
         parts=tuple(_parts(frame, signal, places[:most])))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
+from turbotui.quantities.by_key import sets_by_key
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -41,11 +42,8 @@ class Plan:
 
     def signals(self) -> frozenset[SignalId]:
         """Every signal that is read."""
-        signals = {name for _source, wanted in self.shared for name in wanted}
-        for tasks in self.tasks.values():
-            for task in tasks:
-                signals |= task.wanted
-        return frozenset(signals)
+        return frozenset().union(*(wanted for _source, wanted in self.shared),
+                                 *(task.wanted for tasks in self.tasks.values() for task in tasks))
 
 
 def reading_cpus(signal: Signal, topology: Topology) -> tuple[int, ...]:
@@ -68,10 +66,8 @@ def make_plan(machine: Machine, capabilities: Capabilities, wanted: frozenset[Si
     dropped: dict[SignalId, Unavailable] = {}
     used = 0
     alike: dict[frozenset[SignalId], frozenset[SignalId]] = {}  # a thousand CPUs want the same: one set for all
-    by_source: dict[str, set[SignalId]] = {}
-    for name in wanted:
-        if name in capabilities.signals and capabilities.signals[name].behavior is not Behavior.CONSTANT:
-            by_source.setdefault(capabilities.provider[name].id, set()).add(name)
+    by_source = sets_by_key((capabilities.provider[name].id, name) for name in wanted if name in capabilities.signals
+                            and capabilities.signals[name].behavior is not Behavior.CONSTANT)
     for source in capabilities.sources:
         signals = frozenset(by_source.get(source.id, ()))
         if not signals:
@@ -80,11 +76,9 @@ def make_plan(machine: Machine, capabilities: Capabilities, wanted: frozenset[Si
             shared.append((source, signals))
             used += source.descriptors(signals, 1)
             continue
-        by_cpu: dict[int, set[SignalId]] = {}
-        for name in signals:
-            for cpu in reading_cpus(capabilities.signals[name], topology):
-                if cpu not in capabilities.signals[name].absent:
-                    by_cpu.setdefault(cpu, set()).add(name)
+        by_cpu = sets_by_key((cpu, name) for name in signals
+                             for cpu in reading_cpus(capabilities.signals[name], topology)
+                             if cpu not in capabilities.signals[name].absent)
         need = sum(source.descriptors(frozenset(names), 1) for names in by_cpu.values())
         if used + need > budget:
             dropped.update(dict.fromkeys(signals, _too_many(source, need, used, budget)))
@@ -109,5 +103,4 @@ def _too_many(source: Source, need: int, used: int, budget: int) -> Unavailable:
     return Unavailable(
         Reason.NO_DESCRIPTORS,
         f"{source.title} needs {need} file descriptors, {max(0, budget - used)} of {budget} are left",
-        "raise the limit (ulimit -n), hide other columns, or watch fewer CPUs (--cpu)",
-    )
+        "raise the limit (ulimit -n), hide other columns, or watch fewer CPUs (--cpu)")

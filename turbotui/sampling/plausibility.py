@@ -118,8 +118,7 @@ def _stands(interval: Differences, name: SignalId, at: int, seconds: float) -> U
     return Unavailable(
         Reason.STANDS_STILL,
         f"{origin} has not moved for {seconds:.1f} s, and {MUST_MOVE[name]}: it does not count; it is read on, and"
-        " shown when it moves",
-    )
+        " shown when it moves")
 
 
 def _package_c0(interval: Differences) -> Unbelieved:
@@ -214,8 +213,7 @@ def _core_states(interval: Differences) -> Unbelieved:
         why = Unavailable(
             Reason.CONTRADICTED,
             f"every C-state counter of the core stood at 0, but {counted_by} counted it idle for {100 * idle:.0f} % of"
-            " the interval",
-        )
+            " the interval")
         for name in deep:
             whys[name][at] = why
         for name in shallow:
@@ -247,8 +245,7 @@ def _spread_to_packages(interval: Differences, whys: dict[SignalId, dict[int, Un
         why = Unavailable(
             Reason.CONTRADICTED,
             f"{interval.capabilities.signals[name].origin} stood at 0, as did the C-state"
-            " counters of all cores of the package, which were idle for a part of the interval",
-        )
+            " counters of all cores of the package, which were idle for a part of the interval")
         whys[name] = {at: why for at, (instance,
                                        grown) in enumerate(zip(instances, interval.measured(name), strict=True))
             if grown == 0 and cpus.issuperset(instance.cpus)}

@@ -71,8 +71,7 @@ def increases_beyond(interval: Differences, signal: Signal) -> dict[int, Unavail
         at: Unavailable(
             Reason.OUT_OF_RANGE,
             f"{signal.origin.format(cpu=cpus[at])} rose by {in_words(step * factor, signal)} in {span:.3g} s, at most"
-            f" {in_words(bounds.most, signal)} a second is possible: {bounds.because}",
-        )
+            f" {in_words(bounds.most, signal)} a second is possible: {bounds.because}")
         for at, (step, span) in enumerate(zip(grown, spans, strict=True))
         if step is not None and span is not None and step * factor > bounds.most * (span + READ_SECONDS)
     }
@@ -129,8 +128,7 @@ def time_stamp_counter(interval: Differences) -> Mapping[SignalId, Mapping[int, 
         at: Unavailable(
             Reason.OUT_OF_RANGE,
             f"{signal.origin.format(cpu=cpus[at])} rose by {grown:,.0f} in {span:.3g} s, and its clock is"
-            f" {clock / 1e6:,.0f} MHz: it was set, or the machine stood still meanwhile",
-        )
+            f" {clock / 1e6:,.0f} MHz: it was set, or the machine stood still meanwhile")
         for at, (grown, span) in enumerate(zip(ticks, spans, strict=True))
         if grown is not None and span is not None
         and abs(grown - clock * span) > clock * (_TSC_SHARE * span + READ_SECONDS)

@@ -47,8 +47,7 @@ def _why_no_level(interval: Interval, signal: Signal, positions: set[int]) -> Un
         return Unavailable(
             Reason.OUT_OF_RANGE,
             f"{signal.origin.format(cpu=interval.topology.cpus[0])} has all bits set: the sensor's readout is"
-            " saturated",
-        )
+            " saturated")
     return reason
 
 
@@ -61,8 +60,7 @@ def _why_no_difference(interval: Interval, signal: Signal, origin: str, position
         return Unavailable(
             Reason.OUT_OF_RANGE,
             f"{origin} may have wrapped more than once, or been set: it was not looked at for longer than the"
-            f" {signal.wrap_seconds:.0f} s in which it can wrap, or moved by more than it can have counted",
-        )
+            f" {signal.wrap_seconds:.0f} s in which it can wrap, or moved by more than it can have counted")
     if signal.running:
         return Unavailable(Reason.NEVER_RAN, f"{origin} never got a hardware counter in this interval")
     return Unavailable(Reason.WENT_BACK, f"{origin} went down: reset, suspend or hot-plug")

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.feature_list import FEATURES, parts_of
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.columns import Column, ColumnId, Value
 from turbotui.quantities.row_kinds import Cost, KindId, Quantity, QuantityId
 from turbotui.quantities.signals import Behavior
@@ -244,9 +245,7 @@ def row_table(definition: KindDefinition, differences: RowDifferences | None, *,
 
 def _tree(rows: Sequence[KindRow]) -> list[KindRow]:
     """Each row followed by those inside it, in their order."""
-    inside: dict[str, list[KindRow]] = {}
-    for row in rows:
-        inside.setdefault(row.row.parent, []).append(row)
+    inside = lists_by_key((row.row.parent, row) for row in rows)
     tree: list[KindRow] = []
     left = inside.get("", [])[::-1]
     while left:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import HostKind
@@ -54,6 +55,18 @@ _CHECK_NS = 200_000_000  # seconds between two searches for CPUs that came or we
 _ONLINE = "/sys/devices/system/cpu/online"
 
 
+@dataclass(frozen=True, slots=True)
+class _Requests:
+    """What other threads ask for from the next tick on."""
+
+    wanted: frozenset[SignalId]
+    tcc: int | None  # °C from which temperatures count down; None for the machine's own value
+    added: tuple[Source, ...] = ()  # sources since the last tick
+    beside: tuple[Source, ...] = ()  # sources that are read beside the capabilities' own
+    rows: Mapping[KindId, RowSource] = field(default_factory=dict)
+    retold: bool = False  # whether the capabilities are to be described again
+
+
 class Sampler:
     """Samples one machine until stopped. `run` does all the work; any thread may call the other methods.
 
@@ -78,14 +91,9 @@ class Sampler:
         self._offered = capabilities
         self._asked_cpus = cpus
         self._wanted = wanted
-        self._next_wanted = wanted
-        self._next_sources: tuple[Source, ...] = ()
-        self._next_tcc = machine.tcc
-        self._next_retold = False
         self._beside: tuple[Source, ...] = ()
-        self._next_beside: tuple[Source, ...] = ()
         self._rows: Mapping[KindId, RowSource] = {}
-        self._next_rows: Mapping[KindId, RowSource] = {}
+        self._next = _Requests(wanted, machine.tcc)
         self._latest_rows = LatestRows()
         self._changed = False
         self._begun = False
@@ -111,7 +119,7 @@ class Sampler:
         self._cpus_seen = self._cpus_now()
         self._wraps_checked = 0.0
         self._checked = -_CHECK_NS
-        self._handover = threading.Lock()
+        self._handover = threading.RLock()
 
     def give_up(self, give_up: Callable[[], None]) -> None:
         """Call this once every counter is open; afterwards no counter that needs privileges can be opened."""
@@ -119,41 +127,32 @@ class Sampler:
 
     def want(self, wanted: frozenset[SignalId]) -> None:
         """Read these signals from the next tick on."""
-        with self._handover:
-            self._next_wanted = wanted
-        self._say_changed()
+        self._request(wanted=wanted)
 
     def add(self, source: Source) -> None:
         """Add a source from the next tick on."""
         with self._handover:
-            self._next_sources = (*self._next_sources, source)
-        self._say_changed()
+            self._request(added=(*self._next.added, source))
 
     def describe_again(self) -> None:
         """Describe the capabilities again from the next tick on, because the same readings now make other columns."""
-        with self._handover:
-            self._next_retold = True
-        self._say_changed()
+        self._request(retold=True)
 
     def set_tcc(self, degrees: int | None) -> None:
         """Count temperatures down from this value in °C from the next tick on; None for the machine's own value."""
-        with self._handover:
-            self._next_tcc = degrees
-        self._say_changed()
+        self._request(tcc=degrees)
 
     def beside(self, sources: Sequence[Source]) -> None:
         """Read exactly these sources beside the capabilities' own from the next tick on."""
-        with self._handover:
-            self._next_beside = tuple(sources)
-        self._say_changed()
+        self._request(beside=tuple(sources))
 
     def read_rows(self, sources: Mapping[KindId, RowSource]) -> None:
         """Read the rows of exactly these kinds from the next tick on."""
-        with self._handover:
-            self._next_rows = dict(sources)
-        self._say_changed()
+        self._request(rows=dict(sources))
 
-    def _say_changed(self) -> None:
+    def _request(self, **changes: Any) -> None:
+        with self._handover:
+            self._next = replace(self._next, **changes)
         self._changed = True  # set after the change itself: a thread that sees this flag sees the change
         self._pool.wake_up.request()  # cancels pending ticks: the next one reads what is wanted now
 
@@ -359,36 +358,32 @@ class Sampler:
     def _follow_changes(self) -> None:
         """Apply the changes requested since the last tick, and CPUs that came or went."""
         with self._handover:
-            wanted, added, tcc = self._next_wanted, self._next_sources, self._next_tcc
-            beside = self._next_beside
-            rows = self._next_rows
-            retold, self._next_retold = self._next_retold, False
-            self._next_sources = ()
+            asked, self._next = self._next, replace(self._next, added=(), retold=False)
             self._changed = False
-        if rows != self._rows:
-            self._rows = rows
-            self._latest_rows.keep(rows)
-            self._pool.follow_rows(rows)
+        if asked.rows != self._rows:
+            self._rows = asked.rows
+            self._latest_rows.keep(asked.rows)
+            self._pool.follow_rows(asked.rows)
         topology, self._found = self._found, None
-        same = wanted == self._wanted and tcc == self._machine.tcc and beside == self._beside and not retold
-        if same and topology is None and not added:
+        same = asked == _Requests(self._wanted, self._machine.tcc, beside=self._beside, rows=self._rows)
+        if same and topology is None:
             return
-        self._wanted = wanted
+        self._wanted = asked.wanted
         if topology is not None:
             self._machine = self._machine.with_topology(topology)
-        if topology is not None or tcc != self._machine.tcc:
-            self._machine = replace(self._machine, tcc=tcc)
+        if topology is not None or asked.tcc != self._machine.tcc:
+            self._machine = replace(self._machine, tcc=asked.tcc)
             # with other CPUs, other CPUs may read a PMU's counters; thermal readouts count down from another target
             self._offered = probe_sources(self._machine, self._offered.sources)
-        if retold:
+        if asked.retold:
             self._offered = replace(self._offered)
-        for source in added:
+        for source in asked.added:
             self._offered = self._offered.plus(self._machine, source)
-        if beside != self._beside:
-            gone = [source for source in self._beside if source not in beside]
-            come = [source for source in beside if source not in self._beside]
+        if asked.beside != self._beside:
+            gone = [source for source in self._beside if source not in asked.beside]
+            come = [source for source in asked.beside if source not in self._beside]
             self._offered = self._offered.exchange(self._machine, gone, come)
-            self._beside = beside
+            self._beside = asked.beside
         if self._relinquished is not None:
             self._offered = self._relinquished.offered(self._offered)
         self._replan()

@@ -17,7 +17,7 @@ from turbotui.quantities.columns import ColumnId, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.sampling.arithmetic import Numbers, common
-from turbotui.sampling.interval import Interval
+from turbotui.sampling.interval import Interval, TimedInputs
 
 _MANY = 6
 """Number of rows from which it pays to try a formula on all rows at once."""
@@ -182,7 +182,8 @@ class Sweep:
         known = self._deltas.get(signal)
         if known is None:
             frame = self._frame
-            known = self._deltas[signal] = self._spread(signal, frame.deltas, frame.deltas_at, self._row_delta)
+            known = self._deltas[signal] = self._spread(
+                signal, frame.deltas, frame.deltas_at, lambda row: row.delta(signal))
         return known
 
     def every_rate(self, signal: SignalId) -> Numbers:
@@ -190,7 +191,8 @@ class Sweep:
         known = self._rates.get(signal)
         if known is None:
             frame = self._frame
-            known = self._rates[signal] = self._spread(signal, frame.rates, frame.rates_at, self._row_rate)
+            known = self._rates[signal] = self._spread(
+                signal, frame.rates, frame.rates_at, lambda row: row.rate(signal))
         return known
 
     def every_value(self, signal: SignalId) -> Numbers:
@@ -198,7 +200,8 @@ class Sweep:
         known = self._values.get(signal)
         if known is None:
             frame = self._frame
-            known = self._values[signal] = self._spread(signal, frame.levels, frame.levels_at, self._row_value)
+            known = self._values[signal] = self._spread(
+                signal, frame.levels, frame.levels_at, lambda row: row.value(signal))
         return known
 
     def constant(self, signal: SignalId) -> bool:
@@ -246,7 +249,7 @@ class Sweep:
 
     def _spread(self, name: SignalId, numbers: Callable[[SignalId], Numbers],
                 at: Callable[[SignalId, Sequence[int]], Numbers],
-                reduced: Callable[[Instance, SignalId], float | None]) -> Numbers:
+                reduced: Callable[[TimedInputs], float | None]) -> Numbers:
         """The values of a signal in row order: in its own order, from the instances around the rows, or reduced."""
         signal, owners = self._frame.capabilities.signals.get(name), self._owners
         if signal is None:
@@ -259,7 +262,7 @@ class Sweep:
                 index, scope = self._frame.topology.index, signal.scope
                 around = owners.around[scope] = [index(scope, instance.cpus[0]) for instance in owners.instances]
             return at(name, around)
-        return [reduced(instance, name) for instance in owners.instances]
+        return [reduced(self._frame.inputs(instance.row)) for instance in owners.instances]
 
     def _compared(self, signals: tuple[SignalId, ...]) -> Sequence[bool]:
         """Whether each instance's counters were read together."""
@@ -276,20 +279,9 @@ class Sweep:
         windows = self._owners.windows.get(name)
         if windows is None:
             frame = self._frame
-            windows = self._owners.windows[name] = self._spread(name, frame.spans, frame.spans_at, self._row_window)
+            windows = self._owners.windows[name] = self._spread(
+                name, frame.spans, frame.spans_at, lambda row: row.window(name))
         return windows
-
-    def _row_window(self, instance: Instance, name: SignalId) -> float | None:
-        return self._frame.inputs(instance.row).window(name)
-
-    def _row_delta(self, instance: Instance, name: SignalId) -> float | None:
-        return self._frame.inputs(instance.row).delta(name)
-
-    def _row_rate(self, instance: Instance, name: SignalId) -> float | None:
-        return self._frame.inputs(instance.row).rate(name)
-
-    def _row_value(self, instance: Instance, name: SignalId) -> float | None:
-        return self._frame.inputs(instance.row).value(name)
 
 
 class BulkInputs:
