@@ -12,6 +12,7 @@ from turbotui.dataclass import dataclass
 from turbotui.machine import suspend_clock
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.topology import Topology
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.recording.stream_writer import Event, Gap
@@ -166,10 +167,9 @@ def _governors(before: Snapshot, now: Snapshot) -> Iterator[str]:
     older, newer = before.values.get(_GOVERNOR), now.values.get(_GOVERNOR)
     if older is None or newer is None or older == newer:
         return
-    changed: dict[tuple[Raw, Raw], list[int]] = {}
-    for cpu, pair in zip(now.topology.cpus, zip(older, newer, strict=True), strict=True):
-        if None not in pair and pair[0] != pair[1]:
-            changed.setdefault(pair, []).append(cpu)
+    cells = zip(now.topology.cpus, older, newer, strict=True)
+    changed = lists_by_key(((was, is_now), cpu) for cpu, was, is_now in cells
+                           if was is not None and is_now is not None and was != is_now)
     for (was, is_now), cpus in changed.items():
         yield f"governor {was} became {is_now}: CPUs {format_cpulist(cpus)}"
 

@@ -11,9 +11,10 @@ from typing import Final
 from turbotui import __version__
 from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.host import NAMESPACES, Host, HostError, HostKind, Privileges
+from turbotui.machine.host import NAMESPACES, HostKind, Privileges
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
+from turbotui.machine.small_files import text_of
 from turbotui.machine.topology import Topology
 from turbotui.recording.framing import DamagedError, LaterFormatError
 from turbotui.recording.json_values import JsonValue
@@ -77,7 +78,7 @@ def header_of(machine: Machine, command: Sequence[str] = (), recording: str = ""
     host = machine.host
     session = f"{time.time_ns():x}-{os.getpid():x}"
     return Header(version=__version__, name=host.name, was=host.kind, model=machine.model,
-        privileges=machine.privileges, tcc=machine.tcc, boot_id=_boot_id(host), wall_ns=host.wall_ns(),
+        privileges=machine.privileges, tcc=machine.tcc, boot_id=text_of(host, _BOOT_ID).strip(), wall_ns=host.wall_ns(),
         now_ns=host.now_ns(), session=session, command=tuple(command), recording=recording or session)
 
 
@@ -98,8 +99,7 @@ def header_from(stored: JsonValue) -> Header:
     if stored["format"].integer() > FORMAT:
         raise LaterFormatError(
             f"the recording was made by turbotui {stored['version'].text()} in version {stored['format'].integer()} of "
-            f"the format; this turbotui, {__version__}, reads versions up to {FORMAT}"
-        )
+            f"the format; this turbotui, {__version__}, reads versions up to {FORMAT}")
     tcc, command, recording = stored.get("tcc"), stored.get("command"), stored.get("recording")
     return Header(
         version=stored["version"].text(), name=stored["name"].text(), was=stored["was"].one_of(HostKind),
@@ -149,10 +149,3 @@ def _model_from(stored: JsonValue) -> CpuModel:
         flags=frozenset(stored["flags"].texts()), hypervisor=stored["hypervisor"].flag(), implementer=implementer,
         part=part, mhz=None if mhz is None else mhz.number(),
     )
-
-
-def _boot_id(host: Host) -> str:
-    try:
-        return host.read_text(_BOOT_ID).strip()
-    except HostError:
-        return ""

@@ -104,8 +104,7 @@ class RecordingPart:
     def _look(self) -> None:
         """Scan new records for the times of ticks and the offsets of rows of other tables."""
         with self._looking:
-            changed = self._look_on()
-            for stream in changed:
+            for stream in self._look_on():
                 self._rows[stream].sort()
 
     def _look_on(self) -> set[int]:
@@ -214,11 +213,9 @@ class RecordingPart:
                 reader.begin(layout)
             offset = begin.key
         for record in self.file.records(offset, end, grow=self._grow if following else None):
-            for item in reader.take(record):
-                yield self._noted(item)
+            yield from map(self._noted, reader.take(record))
         if following or self._grow is None:  # else the end of the bytes is not that of the recording
-            for item in reader.rest():
-                yield self._noted(item)
+            yield from map(self._noted, reader.rest())
 
     def before(self, wall_ns: int, *, all_of_them: bool = True) -> KeyEntry | int:
         """Return a key tick before a time; 0, the beginning, if there is none.
@@ -253,9 +250,7 @@ class RecordingPart:
         reader = StreamReader()
         for record in self._listed(offset for entry in index for offset in entry.noted):
             if record.kind == _NOTED[kind]:
-                for item in reader.items_of(record):
-                    if isinstance(item, kind):
-                        yield item
+                yield from (item for item in reader.items_of(record) if isinstance(item, kind))
 
     def definitions(self) -> Iterator[Definition]:
         """Return the definitions in the file's layouts that were counted beside the catalog."""
@@ -272,9 +267,8 @@ class RecordingPart:
         index = self.file.index()
         first, last = (index[0].key, index[-1].key) if index else (0, 0)
         within = self.file.records_at(sorted({offset for offset in offsets if first <= offset < last}))
-        for record in chain(self.file.records(0, first) if index else (), within, self.file.records(last)):
-            if isinstance(record, Record):
-                yield record
+        records = chain(self.file.records(0, first) if index else (), within, self.file.records(last))
+        yield from (record for record in records if isinstance(record, Record))
 
     def _layout(self, entry: KeyEntry) -> Record | None:
         """Return a key tick's layout: the copy in its index, the copy beside it, or an earlier intact layout.

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
 
 from turbotui.dataclass import dataclass
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.row_kinds import Form, KindId, QuantityId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.codec import HEAD, MOST_CELLS, Cell, TableTick, TickEncoder
@@ -135,9 +136,7 @@ class RowEncoder:
 
     def _absent_facts(self, absent: Mapping[RowSlot, Unavailable]) -> list[tuple[int, list[list[int]]]]:
         """Convert what a quantity lacks to runs of slots by the number of the reason."""
-        slots: dict[int, list[int]] = {}
-        for slot, why in absent.items():
-            slots.setdefault(self._reasons[why], []).append(slot)
+        slots = lists_by_key((self._reasons[why], slot) for slot, why in absent.items())
         return [(number, runs_of(of_reason)) for number, of_reason in slots.items()]
 
 
