@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.simulated import basis as b
@@ -110,9 +111,7 @@ class CpuFiles:
         total = len(model.layout.places)
         everyone = fixed(format_cpulist(range(total)))
         visits = FolderCache(_REMEMBERED)
-        children: dict[str, Node] = {
-            f"cpu{cpu}": visits.folder(lambda cpu=cpu: self._cpu(cpu)) for cpu in range(total)  # type: ignore[misc]
-        }
+        children: dict[str, Node] = {f"cpu{cpu}": visits.folder(partial(self._cpu, cpu)) for cpu in range(total)}
         children["present"] = children["possible"] = everyone
         children["online"] = File(lambda _now: f"{format_cpulist(self._up(range(total)))}\n")
         children["offline"] = File(
@@ -122,26 +121,15 @@ class CpuFiles:
         children["isolated"] = fixed("")
         children["smt"] = folder({"active": fixed(int(any(kind.threads > 1 for kind in shape.core_types))),
             "control": fixed("on")})
-        children["cpuidle"] = folder(
-            {
-                **(low_power_idle(model) if shape.client else {}),
-                "current_driver": fixed(shape.idle_driver),
-                "current_governor": fixed(shape.idle_governor),
-                "current_governor_ro": fixed(shape.idle_governor),
-                "available_governors": fixed("ladder menu teo haltpoll"),
-            }
-        )
+        children["cpuidle"] = folder({
+            **(low_power_idle(model) if shape.client else {}), "current_driver": fixed(shape.idle_driver),
+            "current_governor": fixed(shape.idle_governor), "current_governor_ro": fixed(shape.idle_governor),
+            "available_governors": fixed("ladder menu teo haltpoll")})
         if shape.driver:
-            policies = {
-                f"policy{cpus[0]}": visits.folder(lambda cpu=cpus[0]: self._cpufreq(cpu))  # type: ignore[misc]
-                for cpus in model.layout.core_cpus
-                if shape.isa is Isa.ARM
-            } or {
-                f"policy{cpu}": visits.folder(lambda cpu=cpu: self._cpufreq(cpu))  # type: ignore[misc]
-                for cpu in range(total)
-            }
+            firsts = [cpus[0] for cpus in model.layout.core_cpus] if shape.isa is Isa.ARM else range(total)
+            policies: dict[str, Node] = {f"policy{cpu}": visits.folder(partial(self._cpufreq, cpu)) for cpu in firsts}
             if shape.isa is not Isa.INTEL:
-                policies["boost"] = fixed(1)  # type: ignore[assignment]
+                policies["boost"] = fixed(1)
             children["cpufreq"] = folder(policies)
         if shape.driver == "intel_pstate":
             children["intel_pstate"] = folder({"no_turbo": fixed(0), "status": fixed("active"),
@@ -170,24 +158,15 @@ class CpuFiles:
         children["topology"] = Folder(lambda: self._topology(place))
         children["cache"] = Folder(lambda: self._caches(place, kind))
         if kind.idle:
-            children["cpuidle"] = Folder(
-                lambda: {
-                    f"state{n}": Folder(lambda n=n, state=state: self._idle(cpu, kind, n, state))  # type: ignore[misc]
-                    for n, state in enumerate(kind.idle)
-                }
-            )
+            children["cpuidle"] = Folder(lambda: {
+                f"state{n}": Folder(partial(self._idle, cpu, kind, n, state)) for n, state in enumerate(kind.idle)})
         children[f"node{place.node}"] = folder({"cpulist": self._list(self._model.layout.node_cpus[place.node])})
         if shape.driver:
             children["cpufreq"] = Folder(lambda: self._cpufreq(cpu))
         if shape.isa is Isa.ARM:
             children["cpu_capacity"] = fixed(kind.capacity)
-            children["regs"] = folder(
-                {
-                    "identification": folder(
-                        {"midr_el1": fixed(f"0x{shape.family << 24 | 0xF0000 | shape.model << 4:016x}")}
-                    )
-                }
-            )
+            midr = f"0x{shape.family << 24 | 0xF0000 | shape.model << 4:016x}"
+            children["regs"] = folder({"identification": folder({"midr_el1": fixed(midr)})})
         if shape.driver in ("cppc_cpufreq", "amd-pstate-epp"):
             children["acpi_cppc"] = Folder(lambda: cppc_files(model, place))
         if shape.isa is Isa.INTEL:
@@ -215,10 +194,13 @@ class CpuFiles:
         known = tuple(cpus)
         return File(lambda _now: self._text(known, mask=False))
 
+    def _mask(self, cpus: Iterable[int]) -> File:
+        known = tuple(cpus)
+        return File(lambda _now: self._text(known, mask=True))
+
     def _both(self, name: str, cpus: Iterable[int]) -> dict[str, Node]:
         """The files of a set of CPUs: as a mask, and as a list."""
-        known = tuple(cpus)
-        return {name: File(lambda _now: self._text(known, mask=True)), f"{name}_list": self._list(known)}
+        return {name: self._mask(cpus), f"{name}_list": self._list(cpus)}
 
     def _topology(self, place: SimulatedCpu) -> dict[str, Node]:
         """Kernel Documentation/ABI/stable/sysfs-devices-system-cpu."""
@@ -262,20 +244,10 @@ class CpuFiles:
         if place.l3 >= 0 and shape.l3_kib:
             rows.append((3, "Unified", shape.l3_kib, layout.l3_cpus[place.l3], place.l3))
         return {
-            f"index{index}": folder(
-                {
-                    "level": fixed(level),
-                    "type": fixed(what),
-                    "size": fixed(f"{size}K"),
-                    "id": fixed(identity),
-                    "coherency_line_size": fixed(64),
-                    "ways_of_associativity": fixed(16 if level == 3 else 8),
-                    **{
-                        name.replace("shared_cpu_map_list", "shared_cpu_list"): node
-                        for name, node in self._both("shared_cpu_map", cpus).items()
-                    },
-                }
-            )
+            f"index{index}": folder({
+                "level": fixed(level), "type": fixed(what), "size": fixed(f"{size}K"), "id": fixed(identity),
+                "coherency_line_size": fixed(64), "ways_of_associativity": fixed(16 if level == 3 else 8),
+                "shared_cpu_map": self._mask(cpus), "shared_cpu_list": self._list(cpus)})
             for index, (level, what, size, cpus, identity) in enumerate(rows)
         }
 
@@ -335,6 +307,5 @@ class CpuFiles:
         if shape.epp:
             children["energy_performance_preference"] = fixed(shape.epp)
             children["energy_performance_available_preferences"] = fixed(
-                "default performance balance_performance balance_power power"
-            )
+                "default performance balance_performance balance_power power")
         return children

@@ -108,12 +108,10 @@ def _folder(model: Model, pmu: SimulatedPmu) -> Folder:
 
 def pmu_folders(model: Model, pmus: Iterable[SimulatedPmu]) -> Mapping[str, Folder]:
     """One folder for each PMU that sysfs shows, by name."""
-    result: dict[str, Folder] = {}
-    for pmu in pmus:
-        result[pmu.name] = Folder(lambda pmu=pmu: _folder(model, pmu).children)  # type: ignore[misc]
-    result["tracepoint"] = folder({"type": fixed(2)})
-    result["breakpoint"] = folder({"type": fixed(5)})
-    return result
+    return {
+        **{pmu.name: Folder(lambda pmu=pmu: _folder(model, pmu).children) for pmu in pmus},  # type: ignore[misc]
+        "tracepoint": folder({"type": fixed(2)}), "breakpoint": folder({"type": fixed(5)}),
+    }
 
 
 def devices(model: Model, pmus: Iterable[SimulatedPmu]) -> tuple[Mapping[str, Folder], Mapping[str, Folder]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
@@ -157,20 +158,14 @@ def _passing(kind: NvidiaPmuKind, attr: PerfAttr) -> float | int:
             return 0.5 * _share(kind.parts[1], words)
         if attr.config1 >> 8 and not attr.config1 & _PORT_MASK:
             return 0.0  # a device without its enable bit selects no port
-    passing = 1.0
-    for part in kind.parts:
-        passing *= _share(part, words)
-    if kind.width == 3 and attr.config & _ADDRESS_ENABLE:
-        passing *= 0.25
-    return passing
+    passing = math.prod((_share(part, words) for part in kind.parts), start=1.0)  # a whole number would be an errno
+    return 0.25 * passing if kind.width == 3 and attr.config & _ADDRESS_ENABLE else passing
 
 
 def _share(part: tuple[int, int, tuple[float, ...]], words: tuple[int, int, int]) -> float:
     word, first, shares = part
     mask = words[word] >> first & ((1 << len(shares)) - 1)
-    if not mask:
-        return sum(shares)
-    return sum(share for bit, share in enumerate(shares) if mask >> bit & 1)
+    return sum(share for bit, share in enumerate(shares) if not mask or mask >> bit & 1)
 
 
 def _resolver(

@@ -99,16 +99,14 @@ def root_ports(shape: MachineShape) -> Mapping[str, Node]:
             space = configuration_space(port)
             below, files = _endpoint(port)
             ports[below] = folder(files)
-            ports[f"{port.segment:04x}:{port.bus:02x}:00.0"] = folder(
-                {
-                    "config": File(lambda _now, space=space: space, public=_PUBLIC),  # type: ignore[misc]
-                    "vendor": fixed(f"{VENDOR:#06x}"),
-                    "device": fixed(f"{_DEVICE:#06x}"),
-                    "class": fixed("0x060400"),
-                    "numa_node": fixed(port.socket),
-                    "current_link_speed": fixed("32.0 GT/s PCIe"),
-                    "current_link_width": fixed(16),
-                    below: folder(files),
-                }
-            )
+            ports[f"{port.segment:04x}:{port.bus:02x}:00.0"] = folder({
+                "config": File(lambda _now, space=space: space, public=_PUBLIC),  # type: ignore[misc]
+                "vendor": fixed(f"{VENDOR:#06x}"),
+                "device": fixed(f"{_DEVICE:#06x}"),
+                "class": fixed("0x060400"),
+                "numa_node": fixed(port.socket),
+                "current_link_speed": fixed("32.0 GT/s PCIe"),
+                "current_link_width": fixed(16),
+                below: folder(files),
+            })
     return ports

@@ -126,6 +126,14 @@ def _refuse(number: int, what: str) -> None:
         raise HostError(number, what)
 
 
+def _resolved(pmu: SimulatedPmu, attr: PerfAttr, cpu: int, what: str) -> SimulatedCounter:
+    """Return an event's counter on a CPU; raise the PMU's error if it has none."""
+    counter = pmu.resolve(attr, cpu)
+    if isinstance(counter, int):
+        raise HostError(counter, what)
+    return counter
+
+
 class PerfEvents:
     """All perf descriptors of one simulated machine; the caller holds the model's lock."""
 
@@ -160,15 +168,10 @@ class PerfEvents:
         if cpu < 0:
             raise HostError(errno.EINVAL, what)
         pmu = self._pmu_for(attr, cpu, what)
-        _refuse(refused_by_pmu(pmu, attr, x86=self._model.shape.isa is not Isa.ARM), what)
-        members = [] if leader is None else leader.group.members
-        before = [(member.pmu, member.attr) for member in members]
-        _refuse(refused_below(pmu, attr, before) or refused_loads(pmu, attr, before), what)
+        self._check_attr(pmu, attr, leader, what)
         if cgroup and pmu.context is Context.UNCORE:
             raise HostError(errno.EINVAL, what)  # perf_event_alloc: its context has no tasks, and so no groups
-        opened = pmu.resolve(attr, cpu)
-        if isinstance(opened, int):
-            raise HostError(opened, what)
+        opened = _resolved(pmu, attr, cpu, what)
         _refuse(refused_cpu(rights), what)
         if not self._model.online[cpu]:
             raise HostError(errno.ENODEV, what)
@@ -209,13 +212,9 @@ class PerfEvents:
         pmu = self._pmu_of(attr, 0, what)
         if pmu.context is Context.UNCORE:
             raise HostError(errno.EINVAL, what)
-        _refuse(refused_by_pmu(pmu, attr, x86=self._model.shape.isa is not Isa.ARM), what)
-        before = [] if leader is None else [(member.pmu, member.attr) for member in leader.group.members]
-        _refuse(refused_below(pmu, attr, before) or refused_loads(pmu, attr, before), what)
+        self._check_attr(pmu, attr, leader, what)
         cpus = pmu.cpus if pmu.cpus is not None else frozenset(range(len(self._model.online)))
-        opened = pmu.resolve(attr, min(cpus))
-        if isinstance(opened, int):
-            raise HostError(opened, what)
+        opened = _resolved(pmu, attr, min(cpus), what)
         if not opened.form and opened.value(now):
             raise HostError(errno.EOPNOTSUPP, what)  # the model does not know which thread causes them
         kind, owner = thread
@@ -245,10 +244,13 @@ class PerfEvents:
             HostError: the CPU has no such event.
         """
         what = f"perf_event_open(type={attr.type}, config={attr.config:#x}, cpu={cpu})"
-        counter = self._pmu_for(attr, cpu, what).resolve(attr, cpu)
-        if isinstance(counter, int):
-            raise HostError(counter, what)
-        return counter.form
+        return _resolved(self._pmu_for(attr, cpu, what), attr, cpu, what).form
+
+    def _check_attr(self, pmu: SimulatedPmu, attr: PerfAttr, leader: OpenEvent | None, what: str) -> None:
+        """Raise the error with which the PMU refuses an attribute, alone or below a leader."""
+        _refuse(refused_by_pmu(pmu, attr, x86=self._model.shape.isa is not Isa.ARM), what)
+        before = [] if leader is None else [(member.pmu, member.attr) for member in leader.group.members]
+        _refuse(refused_below(pmu, attr, before) or refused_loads(pmu, attr, before), what)
 
     def _pmu_for(self, attr: PerfAttr, cpu: int, what: str) -> SimulatedPmu:
         pmu = self._pmu_of(attr, cpu, what)
@@ -257,16 +259,12 @@ class PerfEvents:
         return pmu
 
     def _pmu_of(self, attr: PerfAttr, cpu: int, what: str) -> SimulatedPmu:
+        pmu = self._by_type.get(attr.type)
         if attr.type in CORE_TYPES:
             wanted = attr.config >> _PMU_TYPE_SHIFT if attr.type != RAW else 0
             pmu = self._by_type.get(wanted) if wanted else self._unnamed_core(attr, cpu)
-            if pmu is None or pmu.context is not Context.CORE:
-                raise HostError(errno.ENOENT, what)
-        else:
-            known_pmu = self._by_type.get(attr.type)
-            if known_pmu is None:
-                raise HostError(errno.ENOENT, what)
-            pmu = known_pmu
+        if pmu is None or (attr.type in CORE_TYPES and pmu.context is not Context.CORE):
+            raise HostError(errno.ENOENT, what)
         return pmu
 
     def _unnamed_core(self, attr: PerfAttr, cpu: int) -> SimulatedPmu | None:
@@ -319,19 +317,12 @@ class PerfEvents:
         if event.group.cpu < 0:
             self._threads.look(now)
         enabled, running, events, values = event.group.read(event, now)
-        head = []
-        if form & _GROUP:
-            head.append(len(events))
+        head = [len(events)] if form & _GROUP else []
         times = ([enabled] if form & _ENABLED_TIME else []) + ([running] if form & _RUNNING_TIME else [])
         body: list[int] = []
         for member, value in zip(events, values, strict=True):
-            body.append(value & 0xFFFF_FFFF_FFFF_FFFF)
-            if not form & _GROUP:
-                body.extend(times)
-            if form & _ID:
-                body.append(member.identity)
-            if form & _LOST:
-                body.append(0)
+            body += [value & 0xFFFF_FFFF_FFFF_FFFF, *(() if form & _GROUP else times),
+                     *((member.identity,) if form & _ID else ()), *((0,) if form & _LOST else ())]
         words = head + times + body if form & _GROUP else body
         if size < 8 * len(words):
             raise HostError(errno.ENOSPC, "read of a perf counter")

@@ -73,7 +73,7 @@ def _below(above: Mapping[str, Form], width: int, memory: Form) -> Mapping[str, 
     latency, core = scaled(front, _LATENCY), _less(back, scaled(memory, width))
     cycle = 1.0 / width
     ports = scaled(core, (1.0 - _DIVIDER) * cycle)
-    counts = {
+    return {
         "slots-stalled": sum_of(front, back),
         "slots-dispatched": sum_of(retiring, bad),
         "slots-issued": sum_of(retiring, scaled(bad, _FLUSHED)),
@@ -94,10 +94,9 @@ def _below(above: Mapping[str, Form], width: int, memory: Form) -> Mapping[str, 
         "divider-cycles": scaled(core, _DIVIDER * cycle),
         **{f"port-{number}-cycles": scaled(ports, share) for number, share in enumerate(_PORTS)},
         "serial-cycles": scaled(core, _SERIAL * cycle),
+        **{f"{name}-cycles": scaled(latency, share * cycle) for name, share in _FETCH.items()},
+        **{f"slots-{name}": scaled(latency, share) for name, share in _FETCH.items()},
     }
-    for name, share in _FETCH.items():
-        counts |= {f"{name}-cycles": scaled(latency, share * cycle), f"slots-{name}": scaled(latency, share)}
-    return counts
 
 
 def _memory(kind: CoreType, *, contended: bool) -> Mapping[str, Form]:

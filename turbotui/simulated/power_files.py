@@ -34,16 +34,14 @@ def powercap(model: Model) -> Mapping[str, Node]:
         # the driver multiplies counts of the dram register by 15.3 uJ where they are of 2^-16 J (intel_rapl_common.c)
         rounded = 15.3e-6 if name == "dram" and shape.ram_unit == 2.0**-16 else unit
         top = int(rounded * (2**32 - 1) * 1e6) if rounded != unit else int(unit * 2**32 * 1e6)
-        return folder(
-            {
-                "name": fixed(name),
-                "enabled": fixed(1),
-                # 0400 since the power side channel of 2020 (CVE-2020-8694)
-                "energy_uj": whole(lambda now: int(joules(now) / unit * rounded * 1e6) % top, mode=0o400),
-                "max_energy_range_uj": fixed(top),
-                **more,
-            }
-        )
+        return folder({
+            "name": fixed(name),
+            "enabled": fixed(1),
+            # 0400 since the power side channel of 2020 (CVE-2020-8694)
+            "energy_uj": whole(lambda now: int(joules(now) / unit * rounded * 1e6) % top, mode=0o400),
+            "max_energy_range_uj": fixed(top),
+            **more,
+        })
 
     def reader(package: int, index: int) -> Callable[[float], float]:
         basis = model.package[package]
@@ -135,12 +133,10 @@ def _k10temp(model: Model, package: int) -> dict[str, Node]:
     children: dict[str, Node] = {
         "name": fixed("k10temp"),
         # Device 18h is the first package's northbridge, 19h the second's (AMD PPR, "Device 18h Function 3").
-        "device": folder(
-            {
-                "uevent": fixed(f"DRIVER=k10temp\nPCI_SLOT_NAME=0000:00:{0x18 + package:02x}.3"),
-                "local_cpulist": fixed(format_cpulist(model.layout.package_cpus[package])),
-            }
-        ),
+        "device": folder({
+            "uevent": fixed(f"DRIVER=k10temp\nPCI_SLOT_NAME=0000:00:{0x18 + package:02x}.3"),
+            "local_cpulist": fixed(format_cpulist(model.layout.package_cpus[package])),
+        }),
         "temp1_label": fixed("Tctl"),
         "temp1_input": whole(lambda now: int(model.package_celsius(package, now) * 8) * 125),
     }
@@ -202,17 +198,15 @@ def nodes(model: Model) -> Mapping[str, Node]:
 
         # a memory that is a cache of another one's (kernel admin-guide/mm/numaperf.rst)
         cache = {"memory_side_cache": folder({"index1": folder({"line_size": fixed(64), "size": fixed(64 << 30)})})}
-        children[f"node{node}"] = folder(
-            {
-                **(cache if shape.tiers in ("2lm", "hbm") else {}),
-                "cpulist": File(local),
-                "distance": fixed(" ".join("10" if other == node else "21" for other in range(count))),
-                "numastat": File(numastat(model, node)),
-                "vmstat": fixed("nr_free_pages 9\npgpromote_success 0\npgpromote_candidate 0\npgdemote_kswapd 0\n"
-                                "pgdemote_direct 0\npgdemote_khugepaged 0\npgdemote_proactive 0"),
-                "meminfo": fixed(f"Node {node} MemTotal:       {kib} kB\nNode {node} MemFree:        {kib // 2} kB"),
-            }
-        )
+        children[f"node{node}"] = folder({
+            **(cache if shape.tiers in ("2lm", "hbm") else {}),
+            "cpulist": File(local),
+            "distance": fixed(" ".join("10" if other == node else "21" for other in range(count))),
+            "numastat": File(numastat(model, node)),
+            "vmstat": fixed("nr_free_pages 9\npgpromote_success 0\npgpromote_candidate 0\npgdemote_kswapd 0\n"
+                            "pgdemote_direct 0\npgdemote_khugepaged 0\npgdemote_proactive 0"),
+            "meminfo": fixed(f"Node {node} MemTotal:       {kib} kB\nNode {node} MemFree:        {kib // 2} kB"),
+        })
     return children
 
 
@@ -227,14 +221,12 @@ def graphics(model: Model) -> Mapping[str, Node]:
         return 300 + round(busy * 39) * 50
 
     def gt(factor: float) -> Folder:
-        return folder(
-            {
-                "rc6_residency_ms": whole(lambda now: int(basis.at(b.PKG_GPU_RC6, now) * 1000 * factor)),
-                "rps_cur_freq_mhz": whole(megahertz),
-                "rps_act_freq_mhz": whole(lambda now: megahertz(now) if basis.rate[b.PKG_GPU_BUSY] > 0.06 else 0),
-                "rps_min_freq_mhz": fixed(300),
-                "rps_max_freq_mhz": fixed(2250),
-            }
-        )
+        return folder({
+            "rc6_residency_ms": whole(lambda now: int(basis.at(b.PKG_GPU_RC6, now) * 1000 * factor)),
+            "rps_cur_freq_mhz": whole(megahertz),
+            "rps_act_freq_mhz": whole(lambda now: megahertz(now) if basis.rate[b.PKG_GPU_BUSY] > 0.06 else 0),
+            "rps_min_freq_mhz": fixed(300),
+            "rps_max_freq_mhz": fixed(2250),
+        })
 
     return {"card0": folder({"gt": folder({"gt0": gt(1.0), "gt1": gt(0.995)})})}

@@ -57,21 +57,17 @@ class ProcFiles:
             "uptime": File(self._uptime),
             "version": fixed(f"Linux version {shape.kernel} (turbotui@simulated) #1 SMP PREEMPT_DYNAMIC"),
             "cmdline": fixed("BOOT_IMAGE=/vmlinuz root=/dev/nvme0n1p2 ro quiet"),
-            "sys": folder(
-                {
-                    "kernel": folder(
-                        {
-                            "hostname": fixed(shape.name),
-                            "osrelease": fixed(shape.kernel),
-                            "perf_event_paranoid": File(lambda _now: f"{self._paranoid['level']}\n"),
-                            "perf_event_mlock_kb": fixed(516),
-                            "perf_event_max_sample_rate": fixed(100000),
-                            "nmi_watchdog": fixed(0),
-                            "kptr_restrict": fixed(0),
-                        }
-                    )
-                }
-            ),
+            "sys": folder({
+                "kernel": folder({
+                    "hostname": fixed(shape.name),
+                    "osrelease": fixed(shape.kernel),
+                    "perf_event_paranoid": File(lambda _now: f"{self._paranoid['level']}\n"),
+                    "perf_event_mlock_kb": fixed(516),
+                    "perf_event_max_sample_rate": fixed(100000),
+                    "nmi_watchdog": fixed(0),
+                    "kptr_restrict": fixed(0),
+                })
+            }),
         }
 
     def _up(self) -> list[int]:
