@@ -11,8 +11,7 @@ FEATURE = Feature(
                 ("turbotui collect --socket /tmp/turbotui.sock", "readings for turbotui --connect /tmp/turbotui.sock"),
                 ("ssh node turbotui collect | turbotui view -", "the dashboard of another machine"),
             )),
-        Command("view", "turbotui.features.collect.view_verb", "the dashboard for readings that turbotui collect "
-                "sends",
+        Command("view", "turbotui.features.collect.view_verb", "the dashboard for readings that turbotui collect sends",
             group="many", examples=(
                 ("ssh node turbotui collect | turbotui view -", "the dashboard of another machine"),
                 ("turbotui collect | turbotui view -", "of this machine, by way of a pipe"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from turbotui.cell_widths import cell_count, flush_left
 from turbotui.features.doctor.model import Diagnosis, SignalReport, SourceReport, State
 from turbotui.machine.perf_errors import OR
+from turbotui.quantities.by_key import lists_by_key
 
 MARKS = {State.READY: "✓", State.PARTIAL: "◐", State.ABSENT: "✗"}
 TO_HAVE_MORE = "To have more (nothing of this was run):"
@@ -49,11 +50,7 @@ def signal_text(signal: SignalReport) -> str:
 
 def remedies(diagnosis: Diagnosis) -> Mapping[str, Sequence[str]]:
     """Return the sources that each remedy helps, by the remedy."""
-    helped: dict[str, list[str]] = {}
-    for source in diagnosis.sources:
-        if source.remedy:
-            helped.setdefault(source.remedy, []).append(source.title)
-    return helped
+    return lists_by_key((source.remedy, source.title) for source in diagnosis.sources if source.remedy)
 
 
 def advice(source: SourceReport) -> str:

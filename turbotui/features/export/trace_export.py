@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from turbotui import __version__
@@ -158,9 +159,8 @@ class TraceExport:
         for key, series in self._series.items():
             if key not in seen:
                 self._note(series, start_ns, _GONE)
-        for added in self._rows:
-            for piece in added.slices(frame, self._limits.slices):
-                self._events.slice(piece)
+        for piece in chain.from_iterable(added.slices(frame, self._limits.slices) for added in self._rows):
+            self._events.slice(piece)
         self._diagnose(frame)
         self._end_ns = end_ns
         return iter(self._events.take())
@@ -254,11 +254,8 @@ class TraceExport:
         }
 
 
-_TITLES: Final = {Scope.SYSTEM: "machine"}
-
-
 def _group(level: Scope) -> str:
-    return _TITLES.get(level, f"{scope_word(level)}s")
+    return "machine" if level is Scope.SYSTEM else f"{scope_word(level)}s"
 
 
 def _is_reading(frame: Frame, column: CounterColumn) -> bool:

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.features.fleet.model import FleetNode, Oddity
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import RowTable
 
@@ -63,9 +64,7 @@ GROUP_COLUMNS: Final[tuple[GroupColumn, ...]] = (
 
 def by_label(nodes: Iterable[FleetNode], label: str) -> list[NodeGroup]:
     """Group nodes by the value of a label, the group with the oddest node first."""
-    by_label: dict[str, list[FleetNode]] = {}
-    for node in nodes:
-        by_label.setdefault(node.labels.get(label, ""), []).append(node)
+    by_label = lists_by_key((node.labels.get(label, ""), node) for node in nodes)
     groups = [NodeGroup(name, members) for name, members in by_label.items()]
     return sorted(groups, key=lambda group: (-max(node.odd for node in group.nodes), group.name))
 

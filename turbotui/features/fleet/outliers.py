@@ -16,6 +16,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.fleet.model import FleetNode, Oddity
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.sentences import several
 
 FEWEST: Final = 3
@@ -93,9 +94,7 @@ def judged(nodes: Iterable[FleetNode], alike: Callable[[FleetNode], str], rules:
     Args:
         alike: the labels of a model, whose nodes are compared with each other.
     """
-    models: dict[str, list[FleetNode]] = {}
-    for node in nodes:
-        models.setdefault(alike(node), []).append(node)
+    models = lists_by_key((alike(node), node) for node in nodes)
     judged_nodes: list[FleetNode] = []
     for model, members in models.items():
         peers, living = _all_peers(members, model, rules), sum(not member.gone for member in members)
@@ -125,10 +124,8 @@ def _all_peers(members: Sequence[FleetNode], model: str, rules: Sequence[PeerRul
     living = [node for node in members if not node.gone]
     for rule in rules:
         able = [node for node in living if rule.column in node.values and (not rule.working or _works(node))]
-        groups: dict[str, list[float]] = {}
-        for node in able:
-            for load in {"", _load(node)} if rule.column != BUSY else {""}:
-                groups.setdefault(load, []).append(node.values[rule.column])
+        groups = lists_by_key((load, node.values[rule.column]) for node in able
+                              for load in ({"", _load(node)} if rule.column != BUSY else {""}))
         for load, values in groups.items():
             if len(values) >= FEWEST:
                 peers[rule.column, load] = _peers(rule, values, load)

@@ -23,6 +23,7 @@ from turbotui.features.fleet.screen_rows import FleetPainter, fitted, fleet_cont
 from turbotui.features.fleet.session import PastRequest, WatchedFleet
 from turbotui.features.fleet.trends import Trends
 from turbotui.machine.host import HostKind
+from turbotui.quantities.by_key import sets_by_key
 from turbotui.quantities.columns import Column
 from turbotui.quantities.moments import NS
 from turbotui.quantities.sentences import several
@@ -220,10 +221,7 @@ class FleetScreen(RowTableScreen[FleetNode]):
     def _labels(self) -> list[str]:
         """Return the labels whose values several nodes share, the usual ones first."""
         nodes = () if self._shown is None else self._shown.nodes
-        values: dict[str, set[str]] = {}
-        for node in nodes:
-            for name, value in node.labels.items():
-                values.setdefault(name, set()).add(value)
+        values = sets_by_key((name, value) for node in nodes for name, value in node.labels.items())
         most = max(2, len(nodes) // 2)
         labels = [name for name, those in values.items() if name not in _NO_GROUPS and 2 <= len(those) <= most]
         return sorted(labels, key=lambda name: (name not in _USUAL_LABELS, name))

@@ -22,6 +22,7 @@ from turbotui.features.gather.engine import GatheredArchive, gather, received
 from turbotui.machine.gathered.archive import GZIP, LARGEST, GatheredError
 from turbotui.machine.host import Host
 from turbotui.machine.own_files import create_bytes
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.columns import Column
 from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.sentences import several
@@ -62,9 +63,7 @@ def part_table(archive: GatheredArchive) -> RowTable[GatheredPart]:
 
 def _grouped(entries: Iterable[tuple[str, int, int | None, int]]) -> list[GatheredPart]:
     """Group parts by path; numbers that are the same everywhere stay."""
-    groups: dict[str, list[tuple[str, int, int | None, int]]] = {}
-    for entry in entries:
-        groups.setdefault(_NUMBERS.sub("*", entry[0]), []).append(entry)
+    groups = lists_by_key((_NUMBERS.sub("*", entry[0]), entry) for entry in entries)
     return [GatheredPart(pattern if len(group) > 1 else group[0][0], sum(part[1] for part in group),
         None if group[0][2] is None else sum(part[2] or 0 for part in group), sum(part[3] for part in group))
         for pattern, group in sorted(groups.items())]
@@ -206,9 +205,8 @@ def _summary(archive: GatheredArchive) -> Iterator[str]:
     taken = sum(archive.scrubbed.changed.values())
     yield (f"{several(len(machine.files), 'file')}, {sum(map(len, machine.words.values()))} words of devices, "
            f"{several(len(machine.counters), 'counter')} tried; {len(archive.packed):,} bytes packed")
-    yield (f"scrubbed {several(taken, 'time')}: names of host and users, serial numbers and identifiers, "
-           "IP and MAC addresses, "
-           "the kernel's command line but for words that decide what can be counted")
+    yield (f"scrubbed {several(taken, 'time')}: names of host and users, serial numbers and identifiers, IP and MAC "
+           "addresses, the kernel's command line but for words that decide what can be counted")
     if machine.left_out:
         yield f"left out: {', '.join(sorted(machine.left_out))}"
 

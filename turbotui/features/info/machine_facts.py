@@ -12,6 +12,7 @@ from turbotui.machine.platform_features import SILVERMONT_MHZ
 from turbotui.machine.reading import Leaf, cpuid_of
 from turbotui.machine.registers import invents_zeros, read_once
 from turbotui.machine.small_files import names_in
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.scope import Scope
 from turbotui.untrusted import one_line
@@ -141,9 +142,8 @@ class MachineFacts:
 
     def unreadable(self) -> Iterator[HeaderLine]:
         """Lines about files that should hold a whole number and hold something else; CPUs that agree share a line."""
-        alike: dict[tuple[str, str], list[str]] = {}
-        for path, text in self._unreadable.items():
-            alike.setdefault((re.sub(_ANY_CPU, "/cpu*/", path), one_line(text)[:_SHOWN]), []).append(path)
+        alike = lists_by_key(((re.sub(_ANY_CPU, "/cpu*/", path), one_line(text)[:_SHOWN]), path)
+                             for path, text in self._unreadable.items())
         for (path, text), paths in alike.items():
             where = path if len(paths) > 1 else paths[0]
             yield HeaderLine(f'unknown: {where} holds "{text}", which is no whole number', where)

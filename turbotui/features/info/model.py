@@ -61,8 +61,7 @@ def _places(facts: MachineFacts) -> Iterable[HeaderLine]:
         yield HeaderLine(
             f"cpu {cpu} pkg {place.package} die {place.die} l3 {place.l3} node {place.node} module {place.module} "
             f"core {place.core} ht_id {place.smt} siblings {siblings}",
-            f"/sys/devices/system/cpu/cpu{cpu}/topology",
-        )
+            f"/sys/devices/system/cpu/cpu{cpu}/topology")
 
 
 def _kinds(facts: MachineFacts) -> Iterable[HeaderLine]:

@@ -16,6 +16,7 @@ from turbotui.machine.caches import parse_size
 from turbotui.machine.cpulist import format_cpulist, parse_cpulist, parse_cpumask
 from turbotui.machine.memory import Module, read_memory
 from turbotui.machine.topology_kinds import type_rank
+from turbotui.quantities.by_key import sums_by_key
 from turbotui.quantities.plain_numbers import integer, numbers_by_name
 from turbotui.quantities.scope import Scope
 from turbotui.untrusted import one_line
@@ -213,9 +214,7 @@ def _memory(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _modules(modules: Sequence[Module]) -> Iterator[str]:
-    alike: dict[tuple[int | None, int | None], int] = {}
-    for module in modules:
-        alike[module.bits, module.mts] = alike.get((module.bits, module.mts), 0) + 1
+    alike = sums_by_key(((module.bits, module.mts), 1) for module in modules)
     for (bits, mts), count in alike.items():
         width = f" of {bits} bits" if bits else ""
         yield f"{count}{width}{f' at {mts} MT/s' if mts else ''}"

@@ -10,6 +10,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.power.consumers import BalanceRole, Consumer, consumers_of
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.meters import KINDS, PLATFORM_RANK
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -106,10 +107,7 @@ def _exceeds(counted: float | None, whole: float | None) -> bool:
 
 
 def _platforms(consumers: Sequence[Consumer]) -> Iterator[PlatformFigure]:
-    by_kind: dict[str, list[Consumer]] = {}
-    for consumer in consumers:
-        if consumer.role is BalanceRole.PLATFORM:
-            by_kind.setdefault(consumer.kind, []).append(consumer)
+    by_kind = lists_by_key((consumer.kind, consumer) for consumer in consumers if consumer.role is BalanceRole.PLATFORM)
     for kind in PLATFORM_RANK:
         members = tuple(by_kind.get(kind, ()))
         if not members:
@@ -210,10 +208,7 @@ def sentence(balance: Balance) -> str:
 
 def by_word(balance: Balance) -> Mapping[str, float]:
     """Describe the counted watts by kind."""
-    watts: dict[str, list[float]] = {}
-    for part in balance.parts:
-        if part.watts is not None:
-            watts.setdefault(part.kind, []).append(part.watts)
+    watts = lists_by_key((part.kind, part.watts) for part in balance.parts if part.watts is not None)
     return {_word(kind, len(each)): math.fsum(each) for kind, each in watts.items()}
 
 

@@ -14,6 +14,7 @@ from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.limit_sentences import mark, name_of, sentence, short
 from turbotui.diagnosis.limits import AT_CLOCK, WORDS, LimitState
 from turbotui.features.power.domains import LEFT, NUMBER, WORD, PowerSource, amount, domain_lines, socket_columns
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.sentences import as_sentence
@@ -125,9 +126,7 @@ def _bar_lines(scale: _Scale, width: int, share: float | None) -> list[Line]:
 
 def _together(marks: Sequence[_Named]) -> tuple[tuple[BarMark, Target | None], ...]:
     """Join the labels of marks at one value: "TDP PL1 350"."""
-    together: dict[float, list[tuple[str, Target | None]]] = {}
-    for word, value, target in marks:
-        together.setdefault(round(value), []).append((word, target))
+    together = lists_by_key((round(value), (word, target)) for word, value, target in marks)
     return tuple((BarMark(value, f"{' '.join(word for word, _ in words)} {value:,.0f}"), words[-1][1])
         for value, words in together.items())
 

@@ -6,6 +6,7 @@ import errno
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Final
 
 from turbotui.counting.commands import CommandCounters
@@ -70,10 +71,7 @@ class _Plan:
     @property
     def firsts(self) -> tuple[int, ...]:
         """The group of each core type's first set, if sets are multiplexed."""
-        firsts = [1]
-        for sets in self.sets[:-1]:
-            firsts.append(firsts[-1] + len(sets))
-        return tuple(firsts)
+        return tuple(accumulate(map(len, self.sets[:-1]), initial=1))
 
     @property
     def later(self) -> frozenset[int]:
@@ -84,20 +82,15 @@ class _Plan:
                          for at in range(1, len(sets)))
 
     def attrs(self) -> list[list[PerfAttr]]:
+        multiplexed = self.most > 1
         plan_attrs: list[list[PerfAttr]] = [[_TASK_CLOCK]]
-        if self.most > 1:
-            for core_type, sets in zip(self.core_types, self.sets, strict=True):
-                plan_attrs += [[core_type.attr(event) for event in (_reference(core_type), *events)] for events in sets]
-            return plan_attrs
         for core_type, sets in zip(self.core_types, self.sets, strict=True):
-            if len(self.core_types) > 1:
+            if not multiplexed and len(self.core_types) > 1:
                 plan_attrs.append([PerfAttr(0, _INSTRUCTIONS | core_type.pmu.type << _HYBRID_SHIFT)])
-            plan_attrs += [[core_type.attr(event) for event in events] for events in sets]
+            reference = MetricEvent("instructions", core_type.definition.instructions, "retired instructions")
+            plan_attrs += [[core_type.attr(event) for event in ((reference, *events) if multiplexed else events)]
+                           for events in sets]
         return plan_attrs
-
-
-def _reference(core_type: CountedCoreType) -> MetricEvent:
-    return MetricEvent("instructions", core_type.definition.instructions, "retired instructions")
 
 
 def follow(

@@ -52,10 +52,6 @@ def _judge_point(column: Column[_Point], row: _Point, value: Value) -> Cell:
     return Cell(value, disputed=(_DISTURBED,) if row.part.disturbed and column.id == "GB/s" else ())
 
 
-def _judge_flat(_column: Column[_Flat], _row: _Flat, value: Value) -> Cell:
-    return Cell(value)
-
-
 def curve_tables(curves: Sequence[BandwidthCurve]) -> tuple[AnyTable, ...]:
     """Return the tables of points and plateaus."""
     points = [_Point(curve, point) for curve in curves for point in curve.points]
@@ -65,7 +61,7 @@ def curve_tables(curves: Sequence[BandwidthCurve]) -> tuple[AnyTable, ...]:
 def plateau_table(curves: Sequence[BandwidthCurve]) -> AnyTable:
     """Make the table of each curve's plateaus."""
     rows = [_Flat(curve, number, plateau) for curve in curves for number, plateau in enumerate(curve.plateaus, 1)]
-    return RowTable("plateaus", "plateau", _PLATEAUS, rows, _judge_flat)
+    return RowTable("plateaus", "plateau", _PLATEAUS, rows)
 
 
 def curve_lines(envelope: Envelope, curves: Sequence[BandwidthCurve], width: int) -> Iterator[str]:

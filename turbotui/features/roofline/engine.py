@@ -99,8 +99,7 @@ def count_command(machine: Machine, words: Sequence[str], interval: float = 1.0,
     if followed.sets > 1:
         notes.append(
             f"~ more events than counters: {followed.sets} sets, multiplexed every {1e3 * TIME_SLICE:.0f} ms; what a "
-            "set did not count is joined from its neighbouring time slices by instructions"
-        )
+            "set did not count is joined from its neighbouring time slices by instructions")
     if uncounted is not None:
         notes.append(f"operations and bytes are not known: {uncounted.sentence()}")
     elif not followed.points:

@@ -9,6 +9,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.roofline.phases import Moment
 from turbotui.features.roofline.sharing import WorkingCores, WorkingShare, mean_working
+from turbotui.quantities.by_key import sums_by_key
 from turbotui.quantities.metric_definitions import MetricDefinition
 from turbotui.quantities.roofline import Sizing, WidthModel, half_together, levels_together, single_together
 from turbotui.quantities.scope import RowId, Scope
@@ -120,9 +121,7 @@ def total_of(points: Sequence[RooflinePoint]) -> RooflinePoint | None:
     sized = [point for point in points if point.gbytes is not None]
     size = math.fsum((point.gbytes or 0.0) * point.length for point in sized)
     sized_flops = math.fsum((point.intensity or 0.0) * (point.gbytes or 0.0) * point.length for point in sized)
-    work: dict[str, float] = {}
-    for point in points:
-        work[point.dominant] = work.get(point.dominant, 0.0) + point.gflops * point.length
+    work = sums_by_key((point.dominant, point.gflops * point.length) for point in points)
     widths = {point.width for point in sized}
     last = points[-1]
     return RooflinePoint(

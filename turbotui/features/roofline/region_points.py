@@ -21,6 +21,7 @@ from turbotui.machine.observing import Observation
 from turbotui.machine.region_pipes import MarkPipe
 from turbotui.machine.regions import OTHERS, SHARED_BY_TIME, RegionShare, RegionTimes, by_rows, region_notes
 from turbotui.machine.topology import Topology
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.joined_sets import SetInterval, join_rotation
 from turbotui.quantities.metric_definitions import MetricDefinition
 from turbotui.quantities.metric_table import known_definition
@@ -107,14 +108,11 @@ class RegionWatch:
     def slices(self, taken: Sequence[tuple[int, SetInterval]]) -> Mapping[str, Sequence[tuple[int, SetInterval]]]:
         """Return each region's share of the time slices, as slices of one interval, by the names of rows."""
         rows = self._times.rows
-        by_region: dict[str, list[tuple[int, SetInterval]]] = {}
-        for shares, (_number, interval) in zip(self._shares, taken, strict=True):
-            for name, share in shares.items():
-                if share > 0:
-                    by_region.setdefault(rows.get(name, OTHERS), []).append(
-                        (0, SetInterval(interval.seconds * share, interval.instructions * share,
-                                        {key: count * share for key, count in interval.counts.items()})))
-        return by_region
+        return lists_by_key(
+            (rows.get(name, OTHERS), (0, SetInterval(interval.seconds * share, interval.instructions * share,
+                                                     {key: count * share for key, count in interval.counts.items()})))
+            for shares, (_number, interval) in zip(self._shares, taken, strict=True)
+            for name, share in shares.items() if share > 0)
 
     def counted(self, points: Mapping[str, RooflinePoint] | None = None) -> Regions:
         """Return all regions at the end."""

@@ -16,6 +16,7 @@ from turbotui.features.roofline.region_points import RegionPoint, Regions
 from turbotui.features.roofline.roofs import RoofSet, RoofVerdict, verdict
 from turbotui.features.roofline.verdicts import NO_HALF, LevelRoofs, flat_roof, lacks_roof
 from turbotui.machine.host import HostKind
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _NO_WORK: Final = Unavailable(Reason.OUT_OF_RANGE, "there was no floating-point work")
@@ -96,10 +97,7 @@ class Result:
     @property
     def rows(self) -> dict[str, list[RooflinePoint]]:
         """Points of the intervals, by the row's name."""
-        by_row: dict[str, list[RooflinePoint]] = {}
-        for point in self.points:
-            by_row.setdefault(point.name, []).append(point)
-        return by_row
+        return lists_by_key((point.name, point) for point in self.points)
 
     @property
     def main(self) -> list[RooflinePoint]:

@@ -167,13 +167,11 @@ class RoofPlot(Widget):
         for y in range(rows):
             label = labels.get(y, "")
             edge = "┤" if label else "│"
-            lines.append(
-                [
-                    (f"{flush_right(label, margin - 1)}"[-(margin - 1) :], StyleRole.DIM),
-                    (edge, StyleRole.RULE),
-                    *canvas.segments(y),
-                ]
-            )
+            lines.append([
+                (f"{flush_right(label, margin - 1)}"[-(margin - 1) :], StyleRole.DIM),
+                (edge, StyleRole.RULE),
+                *canvas.segments(y),
+            ])
         return [*lines, *_lower_axis(plot.x, plot.y.title, canvas, margin)]
 
     def _drawn_ground(self, plot: Plot, width: int, rows: int) -> Canvas:

@@ -8,6 +8,7 @@ from typing import Final, Generic, TypeVar
 from turbotui.dataclass import dataclass
 from turbotui.features.roofline.roofs import Bandwidth, CoreGroup, Origin, Peak, RoofEvidence, RoofSet, ridges, roof
 from turbotui.machine.cpulist import format_cpulist
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import AnyTable, Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -214,10 +215,7 @@ def roof_tables(sets: Sequence[RoofSet]) -> tuple[AnyTable, ...]:
 
 def roof_notes(sets: Sequence[RoofSet]) -> tuple[str, ...]:
     """Return notes for readers, each once, with its sets unless it applies to all."""
-    by_text: dict[str, list[str]] = {}
-    for roofs in sets:
-        for note in roofs.notes:
-            by_text.setdefault(note, []).append(roofs.threads)
+    by_text = lists_by_key((note, roofs.threads) for roofs in sets for note in roofs.notes)
     return tuple(note if len(of) == len(sets) else f"{' and '.join(of)}: {note}" for note, of in by_text.items())
 
 

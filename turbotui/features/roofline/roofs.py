@@ -10,6 +10,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.machine.code.shapes import Mix, Operation
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.precision import Precision
 
 
@@ -140,15 +141,9 @@ class RoofSet:
 
     def best_bandwidths(self) -> tuple[Bandwidth, ...]:
         """Return the steepest roof of each level from the core outwards."""
-        best: dict[str, Bandwidth] = {}
-        for bandwidth in self.bandwidths:
-            # loads, and stores through caches, reach less
-            if bandwidth.mix is Mix.STREAMING:
-                continue
-            held = best.get(bandwidth.level)
-            if held is None or bandwidth.rate > held.rate:
-                best[bandwidth.level] = bandwidth
-        return tuple(best.values())
+        slants = lists_by_key((bandwidth.level, bandwidth) for bandwidth in self.bandwidths
+                              if bandwidth.mix is not Mix.STREAMING)  # loads, and stores through caches, reach less
+        return tuple(max(of_level, key=lambda slant: slant.rate) for of_level in slants.values())
 
 
 ALIKE = 0.15
@@ -281,9 +276,7 @@ def verdict(roofs: RoofSet, intensity: float, flops: float, peak: Peak | None = 
 
 def _counted_height(height: float, flops: float, used: float | None, peak: float) -> float:
     """Return the flop/s at which memory would be full, by its controllers' bytes instead of the cores'."""
-    if used is None:
-        return height
-    return max(height, min(peak, flops / used if used > 0 else peak))
+    return height if used is None else max(height, min(peak, flops / used if used > 0 else peak))
 
 
 def _height(pair: tuple[float, Bandwidth]) -> float:

@@ -42,8 +42,7 @@ def report_lines(envelope: Envelope, result: Result, *, plot: bool, width: int, 
         yield ""
         yield from text_lines(envelope, total_table(result))
         if any(total.verdict is not None and total.verdict.bound is Bound.NONE for total in result.totals()):
-            yield (f"{NOTHING_BINDS}: less than {100 * BINDING:.0f} % of the nearest roof, which is named, is "
-                   "reached")
+            yield (f"{NOTHING_BINDS}: less than {100 * BINDING:.0f} % of the nearest roof, which is named, is reached")
         yield ""
         yield from text_lines(envelope, working_table(result))
         yield ""

@@ -20,6 +20,7 @@ from turbotui.machine.cpumodel import AMD_VENDORS, CpuModel
 from turbotui.machine.host import ChainHost, Host, HostError, HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import processor_of
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.facts import FactFile
 from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.precision import Precision
@@ -164,9 +165,7 @@ def _place(machine: Machine, kind: str | None) -> int:
 def _cores(machine: Machine, kind: str, core: Core, cpus: tuple[int, ...], *, highest: bool) -> Iterator[_Cores]:
     """Group cores of one type by their clocks, which differ for favoured cores and low-power islands."""
     firsts = tuple({machine.topology.row(Scope.CORE, cpu): cpu for cpu in reversed(cpus)}.values())[::-1]
-    clocks: dict[tuple[float, str], list[int]] = {}
-    for cpu in firsts:
-        clocks.setdefault(_clock(machine, cpu, highest=highest), []).append(cpu)
+    clocks = lists_by_key((_clock(machine, cpu, highest=highest), cpu) for cpu in firsts)
     for (hertz, where), group in sorted(clocks.items(), reverse=True):
         yield _Cores(kind, core, tuple(group), hertz, where, _second_level(machine.host, core, group))
 
@@ -244,27 +243,15 @@ def _roofs(groups: Sequence[_Cores], title: str, threads: str, dram: Dram, share
 
 def _added_peaks(each: Sequence[tuple[Peak, ...]]) -> tuple[Peak, ...]:
     """Add up the streams that all core types can execute."""
-    peaks = [[peak for peak in (_same_peak(first_peak, others) for others in each) if peak is not None]
-             for first_peak in each[0]]
+    streams = lists_by_key(((peak.isa, peak.precision, peak.operation), peak) for peaks in each for peak in peaks)
     return tuple(replace(same[0], flops=math.fsum(peak.flops for peak in same))
-                 for same in peaks if len(same) == len(each))
-
-
-def _same_peak(first: Peak, others: Sequence[Peak]) -> Peak | None:
-    wanted = (first.isa, first.precision, first.operation)
-    return next((peak for peak in others if (peak.isa, peak.precision, peak.operation) == wanted), None)
+                 for same in streams.values() if len(same) == len(each))
 
 
 def _added_bandwidths(each: Sequence[tuple[Bandwidth, ...]]) -> tuple[Bandwidth, ...]:
-    slants = [[slant for slant in (_same_slant(bandwidth, others) for others in each) if slant is not None]
-              for bandwidth in each[0]]
+    accesses = lists_by_key(((slant.level, slant.mix, slant.isa), slant) for slants in each for slant in slants)
     return tuple(replace(same[0], rate=math.fsum(slant.rate for slant in same))
-                 for same in slants if len(same) == len(each))
-
-
-def _same_slant(first: Bandwidth, others: Sequence[Bandwidth]) -> Bandwidth | None:
-    wanted = (first.level, first.mix, first.isa)
-    return next((slant for slant in others if (slant.level, slant.mix, slant.isa) == wanted), None)
+                 for same in accesses.values() if len(same) == len(each))
 
 
 def _peaks(cores: _Cores) -> Iterator[Peak]:

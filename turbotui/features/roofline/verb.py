@@ -78,8 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-plot", action="store_true", help="only the tables")
     parser.add_argument("command", nargs="*", metavar="-- command",
                         help="the command to run, which is counted with everything that it starts; with --machine the "
-                             "name of a "
-                             "simulated application (turbotui machines)")
+                             "name of a simulated application (turbotui machines)")
 
 
 @to_output

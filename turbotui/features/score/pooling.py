@@ -21,6 +21,7 @@ from turbotui.features.score.model import (
     unlike_loads,
 )
 from turbotui.features.score.tables import scored
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.columns import Column
 from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import AnyTable, RowTable
@@ -157,9 +158,7 @@ def _other_hardware(newest: KeptRun, runs: Sequence[KeptRun]) -> str:
 
 def _nodes(runs: Sequence[KeptRun]) -> tuple[NodeRuns, ...]:
     """The runs by node; all of them have a score and a ratio, which are above 0."""
-    by_node: dict[str, list[KeptRun]] = {}
-    for run in runs:
-        by_node.setdefault(run.node, []).append(run)
+    by_node = lists_by_key((run.node, run) for run in runs)
     medians = {node: {"score": statistics.median(run.measured for run in own if run.measured is not None),
                       "ratio": statistics.median(run.ratio for run in own if run.ratio is not None)}
                for node, own in by_node.items()}

@@ -15,6 +15,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.score.history import KeptRun
 from turbotui.features.score.model import BOUND, differing, percent, unlike_loads
+from turbotui.quantities.by_key import lists_by_key
 
 DAYS: Final = 7.0
 _CENTURY: Final = 36_500.0  # days, longer ago than any run, but still a valid date
@@ -81,9 +82,7 @@ def trends(runs: Iterable[KeptRun], days: float = DAYS) -> list[Trend]:
     Args:
         days: the number of days before a load's newest run that count as now.
     """
-    loads: dict[tuple[str, str], list[KeptRun]] = {}
-    for run in runs:
-        loads.setdefault((run.baseline, run.load), []).append(run)
+    loads = lists_by_key(((run.baseline, run.load), run) for run in runs)
     return [_trend(same, days) for same in loads.values()]
 
 

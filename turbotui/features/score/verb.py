@@ -159,9 +159,8 @@ _STATUS = {"slower": SLOWER, "doubtful": DOUBTFUL}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verbs and their options."""
-    parser.epilog = (f"Exit status of a check (--slower): 0 not slower, {SLOWER} slower, {DOUBTFUL} no sure answer; "
-                     "3 where the machine has no APERF and MPERF,"
-                     " and no clock at moments.")
+    parser.epilog = (f"Exit status of a check (--slower): 0 not slower, {SLOWER} slower, {DOUBTFUL} no sure answer; 3 "
+                     "where the machine has no APERF and MPERF, and no clock at moments.")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="baseline|run|measured|history|list")
     store = verbs.add_parser("baseline", help="store a score that was measured, for this hardware configuration")
     add_machine_arguments(store)

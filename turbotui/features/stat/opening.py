@@ -11,11 +11,12 @@ from turbotui.errors import UsageError
 from turbotui.features.stat.options import StatError, StatOptions, StatTask
 from turbotui.features.stat.printing import chosen_layout, is_absent
 from turbotui.features.stat.streams import warn
-from turbotui.machine.cpulist import format_cpulist, parse_cpulist
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.host import Host
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.restricted_host import RestrictedHost
+from turbotui.machine.small_files import cpus_in
 from turbotui.quantities.added import EventAt, RegisterAt, is_turbostats, parse_added
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.event_columns import SET, joined_metrics, usual_prefix
@@ -79,9 +80,8 @@ def open_stat(options: StatOptions, given: Host | None = None) -> OpenedSession:
 
 def _effective(host: Host, asked: frozenset[int]) -> frozenset[int]:
     """Return the CPUs of a --cpu set that can be measured (docs/specs/turbostat.md 1.5)."""
-    try:
-        online = parse_cpulist(host.read_text(_ONLINE))
-    except (HostError, ValueError):
+    online = cpus_in(host, _ONLINE)
+    if not online:
         return asked  # the topology decides, and reports what is missing
     for cpu in sorted(asked - online):
         raise StatError(f"cpu{cpu} not present: the online CPUs are {format_cpulist(online)}", 1)

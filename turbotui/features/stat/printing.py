@@ -10,10 +10,11 @@ from turbotui.features.stat.options import Rows, StatOptions
 from turbotui.features.stat.streams import Streams, warn
 from turbotui.machine.host import Host
 from turbotui.machine.topology import Topology
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
-from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import why_absent
@@ -72,11 +73,8 @@ class FramePrinter:
 
     def _tell_lost_parts(self, frame: Frame) -> None:
         """Warn once of numbers of the whole machine that are unknown or marked for lack of a part, and why."""
-        lost: dict[Unavailable, list[str]] = {}
-        for column in self._layout.columns:
-            why = frame.lacking(column, SYSTEM_ROW)
-            if why is not None:
-                lost.setdefault(why, []).append(column.id)
+        lost = lists_by_key((why, column.id) for column in self._layout.columns
+                            if (why := frame.lacking(column, SYSTEM_ROW)) is not None)
         for why, names in lost.items():
             cause = why.reason, tuple(names)
             if cause not in self._told:

@@ -15,6 +15,7 @@ from turbotui.features.stat.printing import FramePrinter
 from turbotui.features.stat.streams import Streams, warn
 from turbotui.machine.signal_guard import ending_signals
 from turbotui.machine.view import CONTAINER_NOTE
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason
@@ -145,11 +146,9 @@ def _watch(opened: OpenedSession, options: StatOptions, streams: Streams) -> int
 
 def _warn_of_dropped(frame: Frame, opened: OpenedSession) -> None:
     """Warn once about columns whose counters could not be opened, and why."""
-    dropped: dict[str, list[str]] = {}
-    for column in opened.layout.columns:
-        why = frame.why(column, SYSTEM_ROW)
-        if why is not None and why.reason is Reason.NO_DESCRIPTORS:
-            dropped.setdefault(why.sentence(), []).append(column.id)
+    dropped = lists_by_key((why.sentence(), column.id) for column in opened.layout.columns
+                           if (why := frame.why(column, SYSTEM_ROW)) is not None
+                           and why.reason is Reason.NO_DESCRIPTORS)
     for sentence, names in dropped.items():
         warn(f"{', '.join(names)} cannot be read: {sentence}")
 

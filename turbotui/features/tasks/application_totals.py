@@ -17,6 +17,7 @@ from turbotui.features.tasks.tables import Grouping, TaskRow, active_tasks, task
 from turbotui.features.tasks.thread_totals import Mark, Thread
 from turbotui.features.tasks.totals_table import IN_NO_ROW
 from turbotui.machine.tasks.sets import TaskSampling
+from turbotui.quantities.by_key import lists_by_key, sums_by_key
 
 Marks = tuple[Mapping[int, Mark], ...]
 """What the entries of each aggregator had at one instant."""
@@ -212,12 +213,8 @@ def joined(parts: Sequence[Sequence[TaskRow]], names: Sequence[str], always: fro
     return sorted(together, key=lambda row: (-row.run_seconds, row.pid or 0, row.tid or 0))
 
 
-def _by_task(parts: Sequence[Sequence[TaskRow]]) -> dict[object, list[TaskRow]]:
-    by_task: dict[object, list[TaskRow]] = {}
-    for rows in parts:
-        for row in rows:
-            by_task.setdefault(row.name if row.pid is None else (row.pid, row.tid), []).append(row)
-    return by_task
+def _by_task(parts: Sequence[Sequence[TaskRow]]) -> dict[str | tuple[int, int | None], list[TaskRow]]:
+    return lists_by_key((row.name if row.pid is None else (row.pid, row.tid), row) for rows in parts for row in rows)
 
 
 def _estimate(name: str, everything: int, *spans: Sequence[TaskRow]) -> int | None:
@@ -238,10 +235,7 @@ def _brought(name: str, everything: int, sets: Sequence[Mapping[str, int]]) -> i
 def _together(rows: Sequence[TaskRow], names: Sequence[str], always: frozenset[str],
               longer: Sequence[TaskRow]) -> TaskRow:
     most = max(rows, key=lambda row: row.run_seconds)
-    loads: dict[int, int] = {}
-    for row in rows:
-        for cpu, load in row.loads.items():
-            loads[cpu] = loads.get(cpu, 0) + load
+    loads = sums_by_key((cpu, load) for row in rows for cpu, load in row.loads.items())
     everything = sum(row.counts[REFERENCE] for row in rows)
     counts: dict[str, int] = {}
     for name in names:

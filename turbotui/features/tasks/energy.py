@@ -10,12 +10,12 @@ anything.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final
 
 from turbotui.features.tasks.report import Report
 from turbotui.machine.topology import Topology
+from turbotui.quantities.by_key import sums_by_key
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.energy import Energy
@@ -52,18 +52,15 @@ def share_out(report: Report, energy: Energy, topology: Topology) -> dict[str, f
     package = {cpu: topology.index(Scope.PACKAGE, cpu) for cpu in topology.cpus}
     loads: dict[str, Mapping[int, int]] = {
         **{row.key: row.loads for row in report.rows}, **{what: part.loads for what, part in report.apart.items()}}
-    shares, total = defaultdict[int, float](float), defaultdict[int, float](float)
-    for load in loads.values():
-        for cpu, used in load.items():
-            if cpu in package:
-                shares[package[cpu]] += used
+    shares = sums_by_key((package[cpu], used) for load in loads.values()
+                         for cpu, used in load.items() if cpu in package)
+    total: Mapping[int, float] = {}
     if not any(part.loads for part in report.apart.values()):  # rows are not all that the CPUs did
         every = energy.cycles if _by_cycles(report) else dict.fromkeys(topology.cpus, 1e9 * report.seconds)
-        for cpu, counted in every.items():
-            total[package[cpu]] += counted
+        total = sums_by_key((package[cpu], counted) for cpu, counted in every.items())
     # Two readers never stop at the same instant: the parts must not exceed the whole.
     price = {number: joules / most for number, joules in energy.joules.items()
-             if (most := max(total[number], shares[number])) > 0}
+             if (most := max(total.get(number, 0), shares.get(number, 0))) > 0}
     return {key: math.fsum(used * price[package[cpu]] for cpu, used in load.items() if package.get(cpu) in price)
             for key, load in loads.items() if all(package[cpu] in price for cpu in load if cpu in package)}
 

@@ -246,10 +246,9 @@ class TaskWatcher:
                                                                                               str]) -> TaskSnapshot:
         reports = [watching.report(application, request.by, again=request.again) for application in watching.watched]
         reports += self._refusal(refused).reports
-        lanes: list[Lane] = []
-        if request.window > 0 and request.places > 0:
-            for application in watching.watched:
-                lanes += _lanes(application, request, application.opened_ns - (application.gap_ns or 0))
+        drawn = watching.watched if request.window > 0 and request.places > 0 else ()
+        lanes = [lane for application in drawn
+                 for lane in _lanes(application, request, application.opened_ns - (application.gap_ns or 0))]
         record = None if request.clocks is None or request.again else _record(watching, request, reports)
         ancestry = ancestry_of(watching, reports) if request.tree else Ancestry()
         return TaskSnapshot(request, tuple(reports), tuple(lanes[:_MOST_LINES]), record, ancestry)

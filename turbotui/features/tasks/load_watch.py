@@ -207,6 +207,4 @@ class LoadWatch:
         counted = self._everything if whole else self._interval
         return [replace(row, sampled=SampledLoads(loads_of_all(
             counted[threads[serial].tid] for serial in row.serials
-                                                               if serial in threads
-                                                               and threads[serial].tid in counted)))
-                for row in counted_rows]
+            if serial in threads and threads[serial].tid in counted))) for row in counted_rows]

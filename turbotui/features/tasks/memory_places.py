@@ -9,6 +9,7 @@ from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.tasks.numa_balancing import MOST_THREADS, MovedPages
 from turbotui.machine.tasks.numa_maps import NodeMemory
+from turbotui.quantities.by_key import sums_by_key
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 MAPS: Final = "numa_maps"
@@ -33,10 +34,8 @@ def nodes_where_it_ran(loads: Mapping[int, int], last_cpu: int, node_of: Mapping
         last_cpu: counts where no CPU has a load; -1 for none.
         node_of: the node of each CPU.
     """
-    by_node: dict[int, int] = {}
-    for cpu, load in (loads or {last_cpu: 1}).items():
-        if cpu in node_of:
-            by_node[node_of[cpu]] = by_node.get(node_of[cpu], 0) + max(0, load)
+    by_node = sums_by_key((node_of[cpu], max(0, load))
+                          for cpu, load in (loads or {last_cpu: 1}).items() if cpu in node_of)
     least = _STRAY * sum(by_node.values())
     return frozenset(node for node, load in by_node.items() if load >= least and load)
 

@@ -12,6 +12,7 @@ from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.waits import waits_of_all
 from turbotui.machine.tasks.group_names import GroupName
 from turbotui.machine.tasks.proc_facts import ProcFacts, Stat
+from turbotui.quantities.by_key import lists_by_key, sums_by_key
 
 _DEEPEST: Final = 64
 """Parents that are followed upwards."""
@@ -22,10 +23,7 @@ def merged(rows: Sequence[TaskRow], first: TaskRow | None = None) -> TaskRow:
     """The sum of rows, at least one, named as `first`; a count that is unknown in one row is unknown in it."""
     first = first or rows[0]
     names = dict.fromkeys(name for row in rows for name in row.counts)
-    loads: dict[int, int] = {}
-    for row in rows:
-        for cpu, load in row.loads.items():
-            loads[cpu] = loads.get(cpu, 0) + load
+    loads = sums_by_key((cpu, load) for row in rows for cpu, load in row.loads.items())
     busiest = max(rows, key=lambda row: row.cpu_ns)
     return replace(
         first,
@@ -56,9 +54,7 @@ def by_group(rows: Iterable[TaskRow], group_of: Callable[[int], GroupName | None
         group_of: the control group of a process, None where nobody knows it.
         unknown: what the row of those is called.
     """
-    by_group: dict[GroupName | None, list[TaskRow]] = {}
-    for row in rows:
-        by_group.setdefault(None if row.pid is None else group_of(row.pid), []).append(row)
+    by_group = lists_by_key((None if row.pid is None else group_of(row.pid), row) for row in rows)
     sums = [replace(merged(members), pid=None, tid=None, name=unknown if group is None else group.text, group=group)
             for group, members in by_group.items()]
     return sorted(sums, key=lambda row: (-row.cpu_ns, row.name))

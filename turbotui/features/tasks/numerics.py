@@ -64,16 +64,14 @@ def definition_counters(machine: Machine) -> tuple[TaskCounter, ...] | Unavailab
     definition = task_metric_definition_of(machine.model)
     if definition is None:
         return Unavailable(
-            Reason.UNKNOWN_MODEL, f"no metric definition counts FLOPs on {machine.model.name or 'this processor'}"
-        )
+            Reason.UNKNOWN_MODEL, f"no metric definition counts FLOPs on {machine.model.name or 'this processor'}")
     pmu = next((name for name in definition.pmu if machine.host.exists(f"{_PMUS}/{name}")), None)
     if pmu is None:
         return Unavailable(
             Reason.VIRTUALISED if "hypervisor" in text_of(machine.host, "/proc/cpuinfo") else Reason.NO_HARDWARE,
             f"the kernel offers no core PMU here ({' or '.join(definition.pmu)} below {_PMUS}), and FLOPs "
             f"and bytes are counted by it ({definition.name})",
-            "ask the host of a virtual machine to pass the PMU through",
-        )
+            "ask the host of a virtual machine to pass the PMU through")
     if core_kinds(machine.host):
         return Unavailable(Reason.NO_HARDWARE, "this machine has several kinds of core, which count FLOPs by different "
                            "events: one set cannot hold a thread that moves between them")

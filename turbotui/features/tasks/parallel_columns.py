@@ -8,6 +8,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
 from turbotui.machine.tasks.parallelism import LAG_NS, ParallelTime, time_of_all
+from turbotui.quantities.by_key import sums_by_key
 from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -100,11 +101,7 @@ def times_of_all(parts: Sequence[ParallelTime | None]) -> ParallelTime | None:
 
 def alone_by_name(rows: Iterable[tuple[str, ParallelTime | None]]) -> dict[str, float]:
     """The ns in which threads of each name ran alone."""
-    alone: dict[str, float] = {}
-    for name, time in rows:
-        if time is not None:
-            alone[name] = alone.get(name, 0.0) + time.alone
-    return alone
+    return sums_by_key((name, time.alone) for name, time in rows if time is not None)
 
 
 def _share(time: ParallelTime, window: ParallelWindow) -> MeasuredCell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -140,7 +140,8 @@ class ParallelWatch:
     def rows(self, rows: Sequence[TaskRow], *, whole: bool) -> list[TaskRow]:
         """The rows with the times of their threads."""
         threads = (self._everything if whole else self._interval)[1]
-        return [replace(row, parallel=time_of_all(_times(threads, row.serials))) for row in rows]
+        return [replace(row, parallel=time_of_all(threads[serial] for serial in row.serials if serial in threads))
+                for row in rows]
 
     def _why(self, before: Mapping[str, int], span: ParallelSpan) -> Unavailable | None:
         if self.why is not None:
@@ -156,10 +157,6 @@ class ParallelWatch:
             return Unavailable(Reason.OUT_OF_RANGE,
                                f"more threads ran than there are CPUs for {span.crowded / 1e6:.3f} ms")
         return None
-
-
-def _times(threads: Mapping[int, ParallelTime], serials: Iterable[int]) -> Iterable[ParallelTime]:
-    return (threads[serial] for serial in serials if serial in threads)
 
 
 def _add(total: ParallelSpan, more: ParallelSpan) -> None:

@@ -95,9 +95,8 @@ def ancestry_from(stored: JsonValue) -> Ancestry:
 
 
 def _stats_facts(stats: list[Stat]) -> dict[str, object]:
-    return {"state": [stat.state for stat in stats], "parent": [stat.parent for stat in stats],
-            "priority": [stat.priority for stat in stats], "nice": [stat.nice for stat in stats],
-            "policy": [stat.policy for stat in stats], "threads": [stat.threads for stat in stats]}
+    return {name: [getattr(stat, name) for stat in stats]
+            for name in ("state", "parent", "priority", "nice", "policy", "threads")}
 
 
 def _stats_from(stored: JsonValue, names: list[str]) -> list[Stat]:

@@ -110,11 +110,9 @@ class RegionRecorder(RowRecorder):
 
 def marks_of(request: RecordingRequest) -> RegionRecorder | None:
     """The one recorder of a request that reads the marks of the command; None without a command."""
-    for recorder in request.made:
-        if isinstance(recorder, RegionRecorder):
-            return recorder
-    if request.pipe is None:
-        return None
+    known = next((recorder for recorder in request.made if isinstance(recorder, RegionRecorder)), None)
+    if known is not None or request.pipe is None:
+        return known
     made = RegionRecorder(request.session.machine, request.recorder, request.pipe, request.pid,
                           records=_REGIONS in request.tables)
     request.made.append(made)

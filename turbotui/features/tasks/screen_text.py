@@ -30,6 +30,7 @@ from turbotui.features.tasks.region_totals import RegionTotals
 from turbotui.features.tasks.report import Report, cpu_seconds
 from turbotui.features.tasks.tables import Grouping
 from turbotui.machine.tasks.numa_maps import NodeMemory
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.sentences import clauses, several
 from turbotui.quantities.tables import CellEvidence
@@ -173,12 +174,9 @@ def _in_short(snapshot: TaskSnapshot, energy: Unavailable | None, *, mode: bool)
 
 def _missing(live: Sequence[Report], energy: Unavailable | None) -> dict[str, list[str]]:
     """Columns that no application has, grouped by the sentence that explains why."""
-    missing: dict[str, list[str]] = {}
-    for column in _SHOWN:
-        why = [why_missing(column, report.names, report.numerics, energy) for report in live]
-        if not column.identity and DOUBLE_FLOP not in column.needs and all(why) and why[0] is not None:
-            missing.setdefault(why[0].sentence(), []).append(column.id)
-    return missing
+    whys = {column.id: [why_missing(column, report.names, report.numerics, energy) for report in live]
+            for column in _SHOWN if not column.identity and DOUBLE_FLOP not in column.needs}
+    return lists_by_key((why[0].sentence(), name) for name, why in whys.items() if all(why) and why[0] is not None)
 
 
 def no_tasks_words(first_ns: int | None, *, played: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Final
@@ -13,6 +13,7 @@ from turbotui.features.tasks.recorded_tasks import joined_reports
 from turbotui.features.tasks.screen_rows import PastTasks
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.machine.topology import Topology
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.moments import time_of_day
 
 
@@ -84,9 +85,7 @@ def _grouped(interval: PastTasks, by: Grouping) -> PastTasks | None:
 
 def _rows(threads: Sequence[TaskRow], by: Grouping) -> tuple[TaskRow, ...]:
     """Rows of processes or commands, made of those of threads."""
-    members: dict[Hashable, list[TaskRow]] = {}
-    for row in threads:
-        members.setdefault(row.name if by is Grouping.COMMAND or row.pid is None else row.pid, []).append(row)
+    members = lists_by_key((row.name if by is Grouping.COMMAND or row.pid is None else row.pid, row) for row in threads)
     span_rows = []
     for rows in members.values():
         first = next((row for row in rows if row.tid == row.pid), rows[0])

@@ -17,6 +17,7 @@ from turbotui.features.tasks.totals_table import IN_NO_ROW
 from turbotui.features.tasks.waits import Waits
 from turbotui.machine.tasks.group_names import GroupName
 from turbotui.machine.tasks.parallelism import ParallelTime
+from turbotui.quantities.by_key import lists_by_key
 
 
 class Grouping(Enum):
@@ -119,11 +120,10 @@ def task_rows(aggregator: SampleAggregator, by: Grouping, since: Mapping[int, Ma
     """
     if only is None and since is not None and not idle:
         only = active_tasks(aggregator, by, since)
-    groups: dict[object, list[ThreadTotals]] = {}
-    for entry in aggregator.entries():
-        if entry.tid not in IN_NO_ROW and (only is None or task_of(by, entry) in only):
-            # a thread's id may be used again: each of its entries is a row of its own
-            groups.setdefault(entry.serial if by is Grouping.THREAD else task_of(by, entry), []).append(entry)
+    # a thread's id may be used again: each of its entries is a row of its own
+    groups = lists_by_key((entry.serial if by is Grouping.THREAD else task_of(by, entry), entry)
+                          for entry in aggregator.entries()
+                          if entry.tid not in IN_NO_ROW and (only is None or task_of(by, entry) in only))
     rows = [_row(aggregator.names, group, by, since or {}, application) for group in groups.values()]
     if since is not None and not idle:
         rows = [row for row in rows if any(row.counts.values())]

@@ -30,6 +30,7 @@ from turbotui.machine.host import Host
 from turbotui.machine.tasks.numa_maps import NodeMemory
 from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.machine.tasks.sets import Mode, SamplingMoment
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.columns import Value
 from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import AnyTable, RowTable
@@ -305,9 +306,8 @@ def _serial_lines(table: TaskInterval, rows: Mapping[int, TaskRow]) -> Iterator[
     yield f"# the {len(longest)} longest stretches in which one thread ran alone, and what the others waited for"
     for stretch in longest:
         row = rows.get(stretch.thread)
-        waits: dict[str, list[str]] = {}
-        for serial, word in watch.waited(stretch).items():
-            waits.setdefault(word, []).append(_name(rows[serial]) if serial in rows else "?")
+        waits = lists_by_key((word, _name(rows[serial]) if serial in rows else "?")
+                             for serial, word in watch.waited(stretch).items())
         others = "; ".join(f"~{word}: {', '.join(names[:_OTHERS])}"
                            f"{f' and {len(names) - _OTHERS} more' if len(names) > _OTHERS else ''}"
                            for word, names in sorted(waits.items(), key=lambda item: -len(item[1])))

@@ -161,18 +161,12 @@ class TotalsTable:
         Left out are sets that another root's set counts already: of threads made between the open of one and the look
         for others. They saw the same counts again.
         """
-        everyone = (*self._together.values(), *self._finished, *self._entries.values())
-        if not self._twice:
-            return list(everyone)
-        return [entry for entry in everyone if entry.root not in self._twice]
+        everyone = [*self._together.values(), *self._finished, *self._entries.values()]
+        return [entry for entry in everyone if entry.root not in self._twice] if self._twice else everyone
 
     def sums(self) -> tuple[int, ...]:
         """Return the totals by name over all entries, including those without a row."""
-        totals = [0] * len(self.names)
-        for entry in self.entries():
-            for number, value in enumerate(entry.totals):
-                totals[number] += value
-        return tuple(totals)
+        return tuple(map(sum, zip([0] * len(self.names), *(entry.totals for entry in self.entries()), strict=True)))
 
     def sums_since(self, since: Mapping[int, Mark]) -> tuple[int, ...]:
         """Return the counts since marks over all entries with a row; for an entry without a mark, all of its counts."""

@@ -20,6 +20,7 @@ from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.text import TaskInterval
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.tasks.sets import Mode
+from turbotui.quantities.by_key import lists_by_key, sums_by_key
 from turbotui.quantities.marks import ESTIMATED, PARTIAL
 from turbotui.quantities.sentences import several
 from turbotui.sampling.frame import Frame
@@ -85,12 +86,8 @@ class _RecordedTrace:
         self._left_out += sum(record.left_out[Grouping.THREAD])
         shares = [share for report in record.reports[Grouping.THREAD] for row in report.rows
                   for share in self._shares(row)]
-        by_cpu: dict[int, list[_Share]] = {}
-        ran: dict[int, float] = {}
-        for share in heapq.nlargest(most, shares, key=lambda share: share.ns):
-            by_cpu.setdefault(share.cpu, []).append(share)
-        for share in shares:
-            ran[share.cpu] = ran.get(share.cpu, 0.0) + share.ns
+        by_cpu = lists_by_key((share.cpu, share) for share in heapq.nlargest(most, shares, key=lambda share: share.ns))
+        ran = sums_by_key((share.cpu, share.ns) for share in shares)
         self._joined += max(0, len(shares) - most)
         for cpu, whole in sorted(ran.items()):
             # a thread's clock and the ticks are read one after the other

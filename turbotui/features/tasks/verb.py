@@ -87,12 +87,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="what a row represents (default thread)")
     parser.add_argument("--waits", action="store_true",
                         help="also show what tasks waited for: a CPU, storage, sleep, their quota; this costs a record "
-                             "for "
-                             "each switch of the machine")
+                             "for each switch of the machine")
     parser.add_argument("--loads", action="store_true",
                         help="also sample loads: their latency and the memory level that served them, if a PMU "
-                             "measures "
-                             "that (AMD IBS, Intel PEBS); each sample is an interrupt")
+                             "measures that (AMD IBS, Intel PEBS); each sample is an interrupt")
     parser.add_argument("--nodes", action="store_true",
                         help="also show on which NUMA node the memory of each process is, and which share of it is not "
                              "where it ran; this walks the page tables of up to 8 processes in an interval, some 40 ms "

@@ -167,12 +167,11 @@ class WaitWatch:
 
     def _sleeping(self, threads: Collection[Thread]) -> str:
         """Return the most frequent reason of sleep among a row's threads, of those that are examined; "" if unknown."""
-        words: Counter[str] = Counter()
-        for thread in itertools.islice(threads, _OF_A_ROW):
+        asked = list(itertools.islice(threads, _OF_A_ROW))
+        for thread in asked:
             if thread not in self._slept and len(self._slept) < _MOST_ASKED:
                 self._slept[thread] = sleeps_in(self._host, thread.pid, thread.tid)
-            words[self._slept.get(thread, "")] += 1
-        del words[""]
+        words = Counter(filter(None, map(self._slept.get, asked)))
         return words.most_common(1)[0][0] if words else ""
 
     def _name(self, tid: int) -> str:
@@ -182,12 +181,9 @@ class WaitWatch:
         return known
 
     def _delay(self, thread: Thread, *, whole: bool) -> Delay | None:
-        if not whole:
-            return self._grown.get(thread)
-        now = self._delays.get(thread)
-        if now is None:
-            return None
-        first = self._first.get(thread, Delay(0, 0))
+        if not whole or thread not in self._delays:
+            return None if whole else self._grown.get(thread)
+        now, first = self._delays[thread], self._first.get(thread, Delay(0, 0))
         return Delay(now.waited - first.waited, now.slices - first.slices)
 
     def _read_delays(self, threads: Sequence[Thread]) -> None:
@@ -201,13 +197,8 @@ class WaitWatch:
 
     def _all_delays(self) -> dict[Thread, Delay]:
         """Read schedstat of every thread that this user may inspect."""
-        delays: dict[Thread, Delay] = {}
-        for pid in processes(self._host):
-            for tid in threads_of(self._host, pid):
-                read = run_delay(self._host, pid, tid)
-                if read is not None:
-                    delays[Thread(pid, tid)] = Delay(*read)
-        return delays
+        return {Thread(pid, tid): Delay(*read) for pid in processes(self._host) for tid in threads_of(self._host, pid)
+                if (read := run_delay(self._host, pid, tid)) is not None}
 
 
 def _behind(waited: WaitSums, name: Callable[[int], str]) -> tuple[tuple[str, int], ...]:

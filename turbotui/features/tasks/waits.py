@@ -10,6 +10,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
 from turbotui.machine.tasks.run_queue import WaitSums, all_of
+from turbotui.quantities.by_key import sums_by_key
 from turbotui.quantities.histograms import quantile
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -61,11 +62,7 @@ class Waits:
 
 def behind_of_all(parts: Iterable[tuple[tuple[str, int], ...]]) -> tuple[tuple[str, int], ...]:
     """Add up who ran while several rows waited; the longest first."""
-    total: Counter[str] = Counter()
-    for part in parts:
-        for name, ran in part:
-            total[name] += ran
-    return tuple(total.most_common(MOST_BEHIND))
+    return tuple(Counter(sums_by_key(pair for part in parts for pair in part)).most_common(MOST_BEHIND))
 
 
 def waits_of_all(parts: Sequence[Waits | None]) -> Waits | None:

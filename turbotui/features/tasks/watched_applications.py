@@ -23,9 +23,9 @@ from turbotui.features.tasks.totals_table import MEANWHILE_PART, OUTSIDE_PART, M
 from turbotui.features.tasks.wait_watch import WaitWatch
 from turbotui.features.tasks.waits import SIMULATED
 from turbotui.features.tasks.watched_application import IdleTimes, WatchedApplication, slice_for
-from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import cpus_in
 from turbotui.machine.tasks.containers import find_container
 from turbotui.machine.tasks.proc_facts import ProcFacts, Stat
 from turbotui.machine.tasks.processes import cgroup_folder, cpu_time, has_ended, name_of, processes, threads_of
@@ -378,11 +378,7 @@ class WatchedApplications:
                 self._stats.look(aggregator.of_threads(), aggregator.time, children, whole=whole)
 
     def _present(self) -> tuple[int, ...]:
-        try:
-            present = parse_cpulist(self._host.read_text(_PRESENT))
-        except (HostError, ValueError):
-            return self._cpus
-        return tuple(sorted({*present, *self._cpus}))
+        return tuple(sorted(cpus_in(self._host, _PRESENT) | set(self._cpus)))
 
     def _choose(self, application: Application, pids: Sequence[int]) -> ChosenSets:
         return choose_sets(self._machine, application, pids)

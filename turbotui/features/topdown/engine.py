@@ -332,8 +332,7 @@ def _why_none(machine: Machine) -> Unavailable:
             "there is no PMU of the cores, which counts slots",
             "let the hypervisor give the guest a virtual PMU (QEMU: -cpu host,pmu=on); run turbotui on the host; "
             "turbotui --machine sapphire-2s shows a simulated machine that has one"
-            if facts.hypervisor else "use a kernel with CONFIG_PERF_EVENTS and the driver of this core's PMU",
-        )
+            if facts.hypervisor else "use a kernel with CONFIG_PERF_EVENTS and the driver of this core's PMU")
     here = model_id(machine.model) or "a processor that does not say what it is"
     return Unavailable(Reason.UNKNOWN_MODEL, f"no top-down tree is known for {', '.join(core)} of {here}, and no "
                        "tables of its vendor with metrics of TopdownL1 were found",

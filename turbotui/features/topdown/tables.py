@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from turbotui.dataclass import dataclass
 from turbotui.features.topdown.bars import bar_text
 from turbotui.features.topdown.engine import EventGroup, GroupCounts, TopdownCounters
 from turbotui.features.topdown.model import UNSPLIT, TopdownRow, count_name
@@ -119,15 +120,9 @@ _IDS: Final[dict[str, TopdownColumn]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
 class _Share:
-    def __init__(self, node: str) -> None:
-        self.node = node
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Share) and other.node == self.node
-
-    def __hash__(self) -> int:
-        return hash(self.node)
+    node: str
 
     def __call__(self, row: TopdownRow) -> Value:
         return row.percent(self.node)
@@ -152,10 +147,6 @@ def _hottest(row: TopdownRow) -> Value:
     return None if node is None else node.words.title
 
 
-def _total(row: TopdownRow) -> Value:
-    return row.total()
-
-
 def _slots(row: TopdownRow) -> Value:
     slots = row.slots()
     return None if slots is None or row.refused is not None or row.unsplit else slots * 1e-9
@@ -173,7 +164,7 @@ def _ran_first(row: TopdownRow) -> Value:
 
 HOTTEST: Final[TopdownColumn] = Column("Hottest", "", -1, (), _hottest, width=15, priority=0, document=_METHOD,
                                        help="The category of level 1 with the largest share, without useful work.")
-TOTAL: Final[TopdownColumn] = Column("Sum%", "%", 1, (), _total, width=6, priority=4, document=_METHOD,
+TOTAL: Final[TopdownColumn] = Column("Sum%", "%", 1, (), TopdownRow.total, width=6, priority=4, document=_METHOD,
                                      help="The sum of the categories of level 1; if it is not about 100, the shares "
                                           "are doubtful.")
 SLOTS: Final[TopdownColumn] = Column("GSlots", "10^9", 2, (), _slots, width=8, priority=5, document=_METHOD,
@@ -231,12 +222,10 @@ def region_table(counters: TopdownCounters, rows: Sequence[TopdownRow], levels: 
 
 def columns_of(counters: TopdownCounters, levels: int) -> tuple[TopdownColumn, ...]:
     """Return the columns of all trees' nodes down to a level, level by level."""
+    nodes = [node for branch in counters.branches for node in branch.tree.nodes if node.level <= levels]
     columns: dict[str, TopdownColumn] = {}
-    for level in range(1, levels + 1):
-        for branch in counters.branches:
-            for node in branch.tree.nodes:
-                if node.level == level:
-                    columns.setdefault(node.id, node_column(node))
+    for node in sorted(nodes, key=lambda node: node.level):
+        columns.setdefault(node.id, node_column(node))
     return tuple({column.id: column for column in columns.values()}.values())
 
 

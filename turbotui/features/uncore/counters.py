@@ -21,6 +21,7 @@ from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.memory_peak import MemoryPeak
 from turbotui.machine.pmus import EventError
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.uncore import ALONE, CLOCKS, DRAM, ELAPSED, L3_UNIT, LINK, UNITS, Metric, filter_of
@@ -76,9 +77,7 @@ def _together(metric: Metric) -> Sequence[Sequence[str]]:
         return [(name,) for name in needs]
     if not metric.additive:
         return [needs] if needs else []
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for name in needs:
-        alike.setdefault(filter_of(name), []).append(name)
+    alike = lists_by_key((filter_of(name), name) for name in needs)
     return [names[at : at + _FEWEST] for names in alike.values() for at in range(0, len(names), _FEWEST)]
 
 
@@ -184,9 +183,7 @@ class UncoreCounters:
         sources: list[UncoreSource] = []
         for units in self.kinds:
             bundles = bundles_of((*self.shown(units), *self._beside.get(units.kind.id, ())))
-            by_pmu: dict[str, list[UncoreUnit]] = {}
-            for unit in units.units:
-                by_pmu.setdefault(unit.pmu.name, []).append(unit)
+            by_pmu = lists_by_key((unit.pmu.name, unit) for unit in units.units)
             if bundles:
                 sources += [self._source(tuple(same), bundles) for same in by_pmu.values()]
         return tuple(sources)

@@ -11,6 +11,7 @@ from turbotui.features.uncore.counters import Reading, UncoreCounters
 from turbotui.features.uncore.kinds import TRAFFIC, UncoreUnits, UnitRow
 from turbotui.features.uncore.ports import PORTS_UNKNOWN, PortMap
 from turbotui.machine.cpulist import format_cpulist
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.tables import CellEvidence
 from turbotui.quantities.uncore import ELAPSED, Metric, filter_of
 from turbotui.quantities.verification import held_against
@@ -58,11 +59,9 @@ def evidence_of(counters: UncoreCounters, kind: UncoreUnits, row: UnitRow, metri
 
 def unapplied_of(counters: UncoreCounters, row: UnitRow, metric: Metric) -> Iterator[str]:
     """Return sentences about the filters of a row that the kernel does not apply to a column's events."""
-    unapplied: dict[tuple[str, ...], list[str]] = {}
-    for event in metric.needs:
-        fields = () if metric.is_clock(event) else counters.unapplied(row.units[0], event)
-        if fields:
-            unapplied.setdefault(fields, []).append(metric.vendor.get(event, event))
+    unapplied = lists_by_key(
+        (fields, metric.vendor.get(event, event)) for event in metric.needs
+        if not metric.is_clock(event) and (fields := counters.unapplied(row.units[0], event)))
     for fields, events in unapplied.items():
         yield f"the kernel does not apply {', '.join(fields)} to {', '.join(events)}: everything is counted of that"
 

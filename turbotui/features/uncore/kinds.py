@@ -15,6 +15,7 @@ from turbotui.events.uncore.discovery import BY_ADDRESS, UNKNOWN, UncoreUnit, fi
 from turbotui.machine.machine import Machine
 from turbotui.machine.memory import memory_tiers
 from turbotui.machine.pmus import EventError, Pmu
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.columns import PERCENT
 from turbotui.quantities.uncore import (
     BYTES,
@@ -131,9 +132,7 @@ def label_of(unit: UncoreUnit, around: Sequence[UncoreUnit]) -> str:
 
 def find_kinds(machine: Machine) -> tuple[UncoreUnits, ...]:
     """Return the kinds of a machine, in the order of `kind_order`, then other kinds by name."""
-    by_kind: dict[str, list[UncoreUnit]] = {}
-    for unit in find_units(machine):
-        by_kind.setdefault(unit.kind, []).append(unit)
+    by_kind = lists_by_key((unit.kind, unit) for unit in find_units(machine))
     order = kind_order()
     names = sorted(by_kind, key=lambda name: (order.get(name, len(order)), name))
     model, tiers = machine.model, memory_tiers(machine.host)

@@ -11,6 +11,7 @@ from turbotui.events.uncore.pci_names import names_of
 from turbotui.events.uncore.root_ports import PortAddress, RootPort, read_root_ports
 from turbotui.machine.host import Host
 from turbotui.machine.pmus import list_pmus
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -62,10 +63,8 @@ class PortMap:
             return ""
         if self.lacks_positions:
             return PORTS_UNKNOWN
-        groups: dict[tuple[str, str], list[str]] = {}
-        for address in self.addresses(unit):
-            domain, bus, function = address.split(":")
-            groups.setdefault((domain, function), []).append(bus)
+        parts = (address.split(":") for address in self.addresses(unit))
+        groups = lists_by_key(((domain, function), bus) for domain, bus, function in parts)
         joined = {place: buses[0] if len(buses) == 1 else f"{{{','.join(buses)}}}" for place, buses in groups.items()}
         return " ".join(f"{domain}:{buses}:{function}" for (domain, function), buses in joined.items())
 

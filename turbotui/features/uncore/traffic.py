@@ -12,6 +12,7 @@ from turbotui.features.uncore.counters import Reading, UncoreCounters
 from turbotui.features.uncore.explaining import evidence_of
 from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
 from turbotui.machine.machine import Machine
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.columns import Column
 from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.tables import Cell, CellEvidence, Identity, RowTable
@@ -292,11 +293,9 @@ class TrafficTable(RowTable[Traffic]):
 
     def reasons(self) -> tuple[str, ...]:
         """Return a sentence for each reason of unknown values, with its edges."""
-        reasons: dict[str, list[str]] = {}
-        for row in self.rows:
-            for why in (self.cell(column, row).why for column in _NUMBERS[:4]):
-                if why is not None and why is not _TOGETHER:
-                    reasons.setdefault(why.sentence(), []).append(f"{row.edge.start}-{row.edge.end}")
+        reasons = lists_by_key((why.sentence(), f"{row.edge.start}-{row.edge.end}") for row in self.rows
+                               for column in _NUMBERS[:4]
+                               if (why := self.cell(column, row).why) is not None and why is not _TOGETHER)
         return tuple(f"{', '.join(dict.fromkeys(edges[:3]))}{', ...' if len(edges) > 3 else ''}: {why}"
                      for why, edges in reasons.items())
 

@@ -111,13 +111,11 @@ def dashboard_text() -> str:
         "title": "turbotui", "uid": "turbotui", "tags": ["turbotui", "cpu"], "schemaVersion": _SCHEMA, "version": 1,
         "editable": True, "graphTooltip": 1, "refresh": "30s", "timezone": "browser",
         "time": {"from": "now-1h", "to": "now"}, "annotations": {"list": []}, "links": [],
-        "templating": {"list": [_datasource(), _instances()]}, "panels": _panels(),
+        "templating": {"list": [
+            {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus", "current": {},
+             "hide": 0, "includeAll": False, "multi": False, "options": [], "refresh": 1, "regex": ""}, _instances()]},
+        "panels": _panels(),
     }, indent=2) + "\n"
-
-
-def _datasource() -> dict[str, Any]:
-    return {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus",
-            "current": {}, "hide": 0, "includeAll": False, "multi": False, "options": [], "refresh": 1, "regex": ""}
 
 
 def _instances() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Final
 
@@ -69,10 +70,7 @@ class LevelPlaces:
 
     def cpus(self, level: MetricLevel) -> Mapping[Hashable, int]:
         """Return the number of measured CPUs in each instance of a level."""
-        cpus: dict[Hashable, int] = {}
-        for key in self._keys[level.word].values():
-            cpus[key] = cpus.get(key, 0) + 1
-        return cpus
+        return Counter(self._keys[level.word].values())
 
 
 def _is_there(topology: Topology, level: MetricLevel) -> bool:

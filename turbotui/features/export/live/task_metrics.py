@@ -13,6 +13,7 @@ from turbotui.features.export.live.levels import MetricLevel
 from turbotui.machine.cgroups import find_groups, for_cpu_time, hierarchies
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
+from turbotui.machine.small_files import text_of
 from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, process_stat
 from turbotui.quantities.plain_numbers import numbers_among
 
@@ -50,7 +51,7 @@ class TaskMetrics:
         for directory in () if tree is None else find_groups(self._host, tree).directories:
             name = "" if tree is None else tree.name(directory)
             if name == self._within or name.startswith(f"{self._within.rstrip('/')}/"):
-                for pid in _numbers(self._text(f"{directory}/cgroup.procs")):
+                for pid in _numbers(text_of(self._host, f"{directory}/cgroup.procs")):
                     stat = process_stat(self._bytes(f"/proc/{pid}/stat"))
                     if stat is not None:
                         yield _Process(pid, name, stat)
@@ -60,12 +61,6 @@ class TaskMetrics:
             return read_bytes(self._host, path, _PIECE)
         except HostError:  # the process has ended
             return b""
-
-    def _text(self, path: str) -> str:
-        try:
-            return self._host.read_text(path)
-        except HostError:  # the process has ended, or the group is gone
-            return ""
 
     def _metrics(self, chosen: Sequence[_Process]) -> Sequence[ExposedMetric]:
         def family(stem: str, kind: str, text: str, values: Mapping[int, float]) -> ExposedMetric:
@@ -88,7 +83,7 @@ class TaskMetrics:
 
     def _delays(self, chosen: Sequence[_Process]) -> Iterator[tuple[int, float]]:
         for process in chosen:
-            words = _numbers(self._text(f"/proc/{process.pid}/schedstat"))
+            words = _numbers(text_of(self._host, f"/proc/{process.pid}/schedstat"))
             if len(words) > 1:
                 yield process.pid, words[1] * _NANO
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
@@ -10,7 +11,7 @@ from turbotui.features.export.live.exposition import ExposedMetric
 from turbotui.features.export.live.levels import MetricLevel
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.tasks.group_names import group_name, group_paths
-from turbotui.machine.tasks.run_queue import WaitSums
+from turbotui.machine.tasks.run_queue import WaitSums, all_of
 from turbotui.machine.tasks.wait_collector import WaitCollector
 from turbotui.quantities.histograms import cumulative
 from turbotui.quantities.unavailable import Unavailable
@@ -49,7 +50,7 @@ class WaitMetrics:
 
     def __init__(self, host: Host, source: WaitSource, most: int, *, per_cpu: bool) -> None:
         self._host, self._source, self._most, self._per_cpu = host, source, most, per_cpu
-        self._cpus: dict[int, WaitSums] = {}
+        self._cpus: defaultdict[int, WaitSums] = defaultdict(WaitSums)
         self._groups: dict[str, WaitSums] = {}
         self._left_out: set[str] = set()
 
@@ -63,9 +64,7 @@ class WaitMetrics:
         stem = "run_queue_wait" if self._source.why_no_wakeups is None else "preempted_wait"
         text = ("Time from when a thread could run to when it got a CPU" if self._source.why_no_wakeups is None else
                 "Time from when a thread lost its CPU, although it could run, to when it got one; wake-ups are unknown")
-        machine = WaitSums()
-        for waited in self._cpus.values():
-            machine.add(waited)
+        machine = all_of(self._cpus.values())
         metrics = [_histogram(f"turbotui_machine_{stem}_seconds", text, [({}, machine)])]
         if self._per_cpu:
             metrics.append(_histogram(f"turbotui_cpu_{stem}_seconds", f"{text}, by the CPU that it got", [
@@ -73,8 +72,7 @@ class WaitMetrics:
         metrics.append(_histogram(f"turbotui_group_{stem}_seconds", f"{text}, by its container, pod, job or unit", [
             ({"group": group}, waited) for group, waited in sorted(self._groups.items())]))
         metrics.append(ExposedMetric("turbotui_machine_switch_records_lost", "counter",
-                                     "Records of switches for which a "
-                                     f"ring had no room: waits lack them ({_DOCUMENT})",
+                                     f"Records of switches for which a ring had no room: waits lack them ({_DOCUMENT})",
                                      [({}, float(self._source.lost))],
                                      WAIT))
         return metrics, {"groups with waits": len(self._left_out)}
@@ -82,7 +80,7 @@ class WaitMetrics:
     def _take(self) -> None:
         threads, cpus = self._source.take()
         for cpu, waited in cpus.items():
-            self._cpus.setdefault(cpu, WaitSums()).add(waited)
+            self._cpus[cpu].add(waited)
         often = sorted(((tid, sums) for tid, sums in threads.items() if sums.times), key=lambda item: -item[1].times)
         for tid, waited in often[:_ASKED]:
             group = self._group(tid)
