@@ -57,6 +57,7 @@ class SignalledError(SystemExit):
     """
 
     def __init__(self, number: int) -> None:
+        self.number = number
         self.exit_status = signal_status(number)
         super().__init__(self.exit_status)
 

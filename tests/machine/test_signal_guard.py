@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+import time
+import weakref
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 import turbotui
 from turbotui.errors import SignalledError
-from turbotui.machine.signal_guard import ending_signals, guarded_signals
+from turbotui.machine.signal_guard import ended_by_signals, ending_signals, guarded_signals
 
 
 def test_signals_are_handed_on_and_put_back_whatever_happens() -> None:
@@ -38,6 +42,25 @@ def test_a_hangup_that_nohup_ignores_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_signal_whose_exception_python_drops_is_raised_again() -> None:
+    hook = sys.unraisablehook
+
+    def work() -> None:
+        thing = type("Thing", (), {})()
+        reference = weakref.ref(thing, lambda _gone: signal.raise_signal(signal.SIGUSR2))
+        with ended_by_signals():
+            del thing
+            assert reference() is None
+            end = time.monotonic() + PATIENCE
+            while time.monotonic() < end:
+                time.sleep(0.001)
+
+    with pytest.raises(SignalledError) as ended:
+        work()
+    assert ended.value.number == signal.SIGUSR2
+    assert sys.unraisablehook is hook
 
 
 def test_work_is_asked_once_to_end_and_its_status_is_the_first_signal_s() -> None:

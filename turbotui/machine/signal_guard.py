@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +24,7 @@ ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, s
 terminal restores it first. SIGUSR1 is not among them, because it ends an interval."""
 WORK_ENDING: Final = tuple(number for number in ENDING if number is not signal.SIGQUIT)
 """Those by which a verb without the terminal ends its work; SIGQUIT is for a core dump of what it does now."""
+_AGAIN: Final = 0.01  # seconds until a signal whose exception Python dropped is raised again, by SIGALRM
 SIGNAL_PATIENCE: Final = 1.0  # seconds; a signal is often sent twice at once, by the terminal and by sudo(8)
 
 
@@ -51,13 +53,35 @@ def guarded_signals(calls: Mapping[signal.Signals, Callable[[int], object]]) -> 
             signal.signal(number, was)
 
 
-def ended_by_signals() -> contextlib.AbstractContextManager[None]:
-    """End with `SignalledError` by a signal that nobody in the block handles; SIGINT remains `KeyboardInterrupt`."""
-    return guarded_signals(dict.fromkeys(set(WORK_ENDING) - {signal.SIGINT}, _raise))
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """End with `SignalledError` by a signal that nobody in the block handles; SIGINT remains `KeyboardInterrupt`.
 
+    Python drops what is raised where a weak reference or an object is cleared. That signal is raised again after it.
+    """
+    lost = 0
 
-def _raise(number: int) -> None:
-    raise SignalledError(number)
+    def end(number: int) -> None:
+        raise SignalledError(lost or number)
+
+    def note(dropped: sys.UnraisableHookArgs) -> None:
+        nonlocal lost
+        if isinstance(dropped.exc_value, SignalledError):
+            lost = dropped.exc_value.number
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN)  # a thread or a raise here could meet what is being cleared
+        else:
+            before(dropped)
+
+    before, sys.unraisablehook = sys.unraisablehook, note
+    try:
+        with guarded_signals(dict.fromkeys(set(WORK_ENDING) - {signal.SIGINT}, end)):
+            try:
+                yield
+            finally:
+                if lost:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        sys.unraisablehook = before
 
 
 class EndedWork:
