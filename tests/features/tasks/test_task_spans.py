@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_tasks_screen import laptop, tasks
 
-from turbotui.features.tasks.applications import EVERYTHING
+from turbotui.features.tasks.applications import EVERYTHING, Application
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
 from turbotui.features.tasks.report import Apart, Report
 from turbotui.features.tasks.screen_rows import PastTasks
+from turbotui.features.tasks.screen_text import note_lines
 from turbotui.features.tasks.spans import joined
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.totals_table import IDLE_PART
@@ -166,3 +167,10 @@ async def test_b_compares_with_the_minute_before_and_amounts_with_those_of_an_in
         assert isinstance(mean_share, float)
         assert isinstance(mean_seconds, float)
         assert mean_seconds == pytest.approx(mean_share / 100, rel=0.01), "of an interval of 1 s"
+
+
+def test_a_command_without_a_name_that_ended_is_called_the_command() -> None:
+    kept = interval((thread(1, 1, 10**9),), 1.0)
+    ended = replace(kept.snapshot, reports=tuple(replace(report, application=Application(""), ended=True)
+                                                 for report in kept.snapshot.reports))
+    assert "The command has ended" in [text for text, _role in note_lines(ended, None, 80, 24)]

@@ -125,7 +125,7 @@ def note_lines(
         if report.numerics.refused is not None:
             warnings += [(part, StyleRole.AMBER) for part in textwrap.wrap(report.numerics.refused.sentence(), room)]
         if report.ended:
-            warnings.append((f"{report.application.name} has ended", StyleRole.AMBER))
+            warnings.append((f"{report.application.name or 'The command'} has ended", StyleRole.AMBER))
     spare = max(0, max(2, min(_NOTES, height // 7)) - len(warnings))
     lines = _wrapped(_facts(snapshot, energy), room)
     if len(lines) > spare:  # all of it is a key away
