@@ -60,12 +60,17 @@ def test_watts_by_cycles_are_of_the_package_where_the_group_ran() -> None:
     rows = [counted("/", 8e9, 4e9), counted("/a", 2e9, 0), counted("/b", 4e9, 4e9), row("/c", 1e6)]
     found = group_table(rows, ENERGY, 2, 4)
     assert [cell(found, "Watt", at).value for at in range(3)] == pytest.approx([20.0, 3.75, 12.5])
-    assert cell(found, "Watt", 3).value == pytest.approx(2.5), "by CPU time: its cycles are not counted"
+    uncounted = cell(found, "Watt", 3)
+    assert uncounted.value is None, "by CPU time it would come on top of what the others share by cycles"
+    assert uncounted.why is not None
+    assert "this group's were not counted" in uncounted.why.detail
     column = next(column for column in found.columns if column.id == "Watt")
     said = [line for lines in found.evidence(column, rows[1]).readings for line in lines]
     assert any("shared by cycles" in line for line in said)
     assert "perf cycles of package 0: +2,000,000,000" in said
-    assert "Watt~ by cycles: 18.75 of" in sum_held_against_package(found, ENERGY, 2)
+    held = sum_held_against_package(found, ENERGY, 2)
+    assert "Watt~ by cycles: 16.25 of packages' 20.00 W in groups" in held
+    assert held.endswith("in groups whose part is unknown")
 
 
 def test_no_watts_without_every_package_s_energy() -> None:

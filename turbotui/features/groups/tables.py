@@ -21,6 +21,9 @@ GROUPS: Final = "groups"
 _WORK: Final = "cpu_usec"
 """The quantity by which energy is shared."""
 NO_ENERGY: Final = Unavailable(Reason.NOT_READ, "the packages' energy was not read beside the groups")
+_UNCOUNTED: Final = Unavailable(
+    Reason.NOT_READ, "the packages' energy is shared by cycles in this interval, and this group's were not counted",
+    "leave --add cycles out: all groups have an estimate by CPU time then")
 _ELSEWHERE: Final = Unavailable(
     Reason.NO_DRIVER, "the group is not in the tree of the controller that counts it (hybrid or version 1)")
 _NOT_YET: Final = Unavailable(Reason.NOT_READ, "nothing counted the event yet: its column was not shown")
@@ -49,8 +52,8 @@ def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int, cpus: i
     shared = None
     if joules is not None and cpus and energy.span > 0:
         shared = SharedEnergy(joules, cpus * 1e6, energy.span, energy.over(energy.span).joules, whole)
-    return GroupTable(GROUPS, CGROUP, tuple(columns), rows, lambda column, row, value: judged(column, row, value, why),
-                      basis, shared)
+    return GroupTable(GROUPS, CGROUP, tuple(columns), rows, lambda column, row, value: judged(
+        column, row, value, why if shared is None else shared.why(row)), basis, shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,17 @@ class SharedEnergy:
     seconds: float  # the length of the interval
     packages: Mapping[int, float]  # joules of each package
     whole: GroupRow | None  # the outermost group
+
+    @property
+    def is_by_cycles(self) -> bool:
+        """Whether cycles of all groups together were counted: what is shared by them is not shared by time as well."""
+        return self.whole is not None and self.by_cycles(self.whole) is not None
+
+    def why(self, row: GroupRow) -> Unavailable | None:
+        """Why a group's part is unknown, beyond its own readings; None if it is not."""
+        if not self.is_by_cycles or self.by_cycles(row) is not None:
+            return None
+        return next((why for package in self.packages if (why := row.why(cycles_in(package)))), _UNCOUNTED)
 
     def by_cycles(self, row: GroupRow) -> float | None:
         """Return a group's joules by its cycles in each package; None if its cycles are not counted."""
@@ -94,7 +108,7 @@ class GroupTable(RowTable[GroupRow]):
         if self.shared is None or ENERGY not in column.needs or JOULES in row.increases:
             return row
         shared, work, own = self.shared, row.rate(_WORK), self.shared.by_cycles(row)
-        if work is None:
+        if work is None or (own is None and self.shared.is_by_cycles):
             return row
         more = {JOULES: shared.joules, MINE: work, ALL: shared.work, **({} if own is None else {BY_CYCLES: own})}
         return replace(row, increases={**row.increases, **more}, spans={**row.spans, f"Δt {JOULES}": shared.seconds},
@@ -178,6 +192,6 @@ def sum_held_against_package(table: RowTable[GroupRow], energy: Energy, packages
     # the difference ran only in the outermost group: mostly threads of the kernel (docs/specs/groups.md 1.4)
     whole, inside = joules / energy.span, math.fsum(watts)
     shared = table.shared if isinstance(table, GroupTable) else None
-    by = "cycles" if shared is not None and any(shared.by_cycles(row) is not None for row in outer) else "CPU time"
-    return (f"Watt~ by {by}: {inside:.2f} of packages' {whole:.2f} W in groups, "
-            f"{max(0.0, whole - inside):.2f} idle or rest")
+    by = "cycles" if shared is not None and shared.is_by_cycles else "CPU time"
+    rest = "idle or rest" if len(watts) == len(outer) else "idle, rest or in groups whose part is unknown"
+    return f"Watt~ by {by}: {inside:.2f} of packages' {whole:.2f} W in groups, {max(0.0, whole - inside):.2f} {rest}"
