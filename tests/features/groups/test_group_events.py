@@ -151,7 +151,7 @@ def test_the_busiest_groups_are_counted_where_all_are_too_many() -> None:
         why = cell(found, "/init.scope", "instructions").why
         assert why is not None
         assert why.reason is Reason.NOT_READ
-        assert f"{one.events.room} of {len(found.rows)} groups" in found.said
+        assert f"{one.events.room} of {len(found.rows)} groups" in found.coverage
         assert one.events.room * cpus <= MOST_READS
 
 

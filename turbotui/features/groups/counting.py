@@ -93,7 +93,7 @@ class GroupEvents:
         return min(max(1, MOST_READS // reads), self._host.privileges().most_descriptors // _SHARE // counters)
 
     @property
-    def said(self) -> str:
+    def coverage(self) -> str:
         """Say for how many groups events are counted, and why not for more; "" if for all followed groups."""
         if not self.counters or self._asked <= self.room:
             return ""

@@ -67,7 +67,7 @@ class GroupInterval:
     resctrl: Sequence[GroupRow] = ()
     info: ResctrlInfo | None = None  # resctrl's own limits and events; None if resctrl is not mounted, or not read
     counted: tuple[CountedEvents, ...] = ()  # the events that are counted for control groups
-    said: str = ""  # a sentence on how many groups are counted; "" if all are
+    coverage: str = ""  # a sentence on how many groups are counted; "" if all are
     why: Unavailable | None = None  # why there are no control groups; None if there are some
     reads_resctrl: bool = True  # whether resctrl groups were asked for
     why_no_resctrl: Unavailable | None = None  # why there are none; None if there are some, or none were asked for
@@ -126,7 +126,7 @@ class GroupsReader:
             () if monitored is None else resctrl_rows(older[1], monitored),
             None if monitored is None else monitors.info,
             () if events is None else tuple(plan.counted for plan in events.plans),
-            "" if events is None else events.said, self._reader.why_none, asked,
+            "" if events is None else events.coverage, self._reader.why_none, asked,
             monitors.why_none if asked else None, early=not ends)
 
     def _by_use(self, older: GroupMoment | None, newer: GroupMoment) -> Sequence[str]:

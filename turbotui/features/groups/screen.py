@@ -261,7 +261,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
             self.show_content(group_content(whole, interval.seq, tree=self._rows is RowsShown.TREE))
             if not interval.complete:
                 notes.append(f"there are more groups than the {len(interval.rows):,} listed")
-            notes += list(filter(None, [sum_held_against_package(whole, interval.energy, packages), interval.said]))
+            notes += list(filter(None, [sum_held_against_package(whole, interval.energy, packages), interval.coverage]))
         line = self.query_one("#notes", SegmentLines)
         line.styles.height = len(notes)
         line.show([[(f" {note}", StyleRole.DIM)] for note in notes])

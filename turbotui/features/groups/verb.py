@@ -153,7 +153,7 @@ def _envelope(machine: Machine, interval: GroupInterval, table: RowTable[GroupRo
     notes = [] if interval.complete else [f"there are more control groups than the {len(interval.rows):,} listed"]
     note = sum_held_against_package(table, interval.energy, len(machine.topology.instances(Scope.PACKAGE)))
     return Envelope(machine.host.name, machine.host.kind, interval.wall_ns, interval.seconds,
-                    notes=tuple(filter(None, (*notes, note, interval.said))))
+                    notes=tuple(filter(None, (*notes, note, interval.coverage))))
 
 
 def _text(choice: RowChoice[GroupRow], envelope: Envelope, table: RowTable[GroupRow]) -> Iterator[str]:

@@ -152,8 +152,8 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         session.read_rows(recorder, rows)
 
         def note_missing(frame: Frame | None) -> None:
-            told, result.missing = result.missing, _missing(beside, recorder, rows, frame)
-            for what in result.missing.keys() - told.keys():
+            known, result.missing = result.missing, _missing(beside, recorder, rows, frame)
+            for what in result.missing.keys() - known.keys():
                 tell(what, result.missing[what])
 
         frames: EveryItem[Frame] = EveryItem(_QUEUE)

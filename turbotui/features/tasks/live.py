@@ -180,7 +180,7 @@ class TaskWatcher:
         """Stop counting, and close every descriptor.
 
         Args:
-            told: called on the watcher's thread in between, with all that was counted; not called where nothing was.
+            publish: called on the watcher's thread in between, with all that was counted; not called where nothing was.
             wait_seconds: how long to wait for the thread.
         """
         self._whole = publish
