@@ -121,6 +121,12 @@ def test_packed_counters_that_rise_do_as_others_do(older: list[Raw], step: int, 
     _same(list(low), list(newer))
 
 
+@pytest.mark.parametrize("texts", [["powersave", "powersave"], ["a", "b"], ["a", 1], [None, "a"], [1, None]])
+def test_texts_and_missing_readings_are_no_counters_that_rose(texts: list[Raw]) -> None:
+    assert not arithmetic.risen(texts, texts)
+    assert arithmetic.rises(texts, texts) is None
+
+
 def _same(older: list[Raw], newer: list[Raw]) -> None:
     before, after = arithmetic.packed(older), arithmetic.packed(newer)
     assert isinstance(before, array)

@@ -84,11 +84,10 @@ def risen(older: Sequence[Raw], newer: Sequence[Raw]) -> bool:
         return False
     before, after = cast("Sequence[int]", older), cast("Sequence[int]", newer)
     try:
-        if not all(map(le, before, after)):
-            return False
-    except TypeError:  # comparing None fails: a value is missing
+        return all(map(le, before, after)) and (
+            max(after, default=0) < STEP_BACK or max(map(sub, after, before)) < STEP_BACK)
+    except TypeError:  # a value is missing: None cannot be compared; or texts, which can, but not with a number
         return False
-    return max(after, default=0) < STEP_BACK or max(map(sub, after, before)) < STEP_BACK
 
 
 def increases(older: Sequence[Raw], newer: Sequence[Raw], scale: float) -> Numbers:
