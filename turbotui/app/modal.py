@@ -9,6 +9,7 @@ from typing import ClassVar, Final, TypeVar
 from rich.console import RenderableType
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.color import Color
@@ -21,7 +22,7 @@ from textual.visual import RenderOptions, Visual
 from textual.widgets import Input
 
 from turbotui.quantities.columns import CounterColumn
-from turbotui.widgets.direct_screen import forget_drawn_lines
+from turbotui.widgets.direct_screen import forget_drawn_lines, skip_old_size
 
 
 class ScreenBelow(Visual):
@@ -94,6 +95,9 @@ class Window(ModalScreen[Result]):
         for field in self.query(Input):
             field.cursor_blink = False
             field.max_length = LONGEST_LINE
+
+    async def _on_resize(self, event: events.Resize) -> None:
+        skip_old_size(self, event)
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hits, SearchIcon
 from textual.dom import DOMNode
@@ -17,6 +18,7 @@ from turbotui.app.base import SMALLEST, WatchScreen
 from turbotui.app.modal import LONGEST_LINE
 from turbotui.app.screen_table import SCREENS
 from turbotui.feature import EVERYWHERE, ScreenSpec
+from turbotui.widgets.direct_screen import skip_old_size
 from turbotui.widgets.profiles import Profiles
 
 _NOT_LISTED = frozenset({"palette", "interrupt", "close"})
@@ -49,6 +51,9 @@ class ActionPalette(CommandPalette):
         """Bound what can be typed, as windows do, and show a character that terminals have."""
         self.query_one(SearchIcon).icon = "/"
         self.query_one(Input).max_length = LONGEST_LINE
+
+    async def _on_resize(self, event: events.Resize) -> None:
+        skip_old_size(self, event)
 
     def _action_command_list(self, action: str) -> None:
         if action == "select" or self.query_one(CommandList).scrollable_content_region:

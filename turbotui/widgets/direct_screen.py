@@ -13,6 +13,7 @@ from typing import Any
 
 from rich.color import ColorSystem
 from rich.style import Style
+from textual import events
 from textual.geometry import NULL_SIZE, Offset, Region
 from textual.screen import Screen
 from textual.strip import Strip
@@ -36,6 +37,9 @@ class DirectScreen(Screen[None]):
         self._direct_lines: dict[Widget, dict[int, Strip]] = {}
         self._stands: dict[Widget, Region | None] = {}
         self._stands_in: object = None
+
+    async def _on_resize(self, event: events.Resize) -> None:
+        skip_old_size(self, event)
 
     def draw_lines(self, widget: Widget, lines: Mapping[int, Strip]) -> None:
         """Draw lines of a widget after the current callback, in one update with the lines of other widgets."""
@@ -116,6 +120,18 @@ def draw_lines(widget: Widget, lines: Mapping[int, Strip]) -> None:
         node.draw_lines(widget, lines)
     else:
         _refresh(widget, lines)
+
+
+def skip_old_size(screen: Screen[Any], event: events.Resize) -> None:
+    """Skip Textual's layout for a size that the terminal has no more; its present one is in the queue, or will be.
+
+    Textual runs the handlers of the classes one after the other. Its own lays the screen out for each size that waits
+    in the queue, and the layout puts its size there again: two sizes with another message between them would change
+    places for ever, without a rest for keys or for other widgets.
+    """
+    if event.size != screen.app.size:
+        event.stop()
+        event.prevent_default()
 
 
 def forget_drawn_lines(screen: Screen[Any]) -> None:
