@@ -16,6 +16,7 @@ WHOLE_NUMBERS = {
     "sampling/assembly.py": "ns",
     "sampling/conservation.py": "ns",
     "sampling/event_completion.py": "a count",
+    "sampling/history.py": "a count",
     "sampling/interval.py": "raw counts",
     "sampling/plan.py": "descriptors",
     "sampling/possible.py": "raw counts",
