@@ -27,12 +27,12 @@ from turbotui.simulated.workloads import MEMORY
 NODES = {0: 0, 1: 0, 2: 1, 3: 1}
 
 
-def table_of(name: str, by: Grouping, *, asked: bool = True) -> RowTable[TaskInputs]:
+def table_of(name: str, by: Grouping, *, asked: bool = True, seen: bool = True) -> RowTable[TaskInputs]:
     with watching(name, whole=True) as (host, found, one):
         passes(host, found, 10)
         report = found.report(one, by)
         facts = ProcFacts(host, known_machine(host).topology if asked else None)
-        return task_table(report, by, {}, None, looked(facts, report))
+        return task_table(report, by, {}, None, looked(facts, report) if seen else TaskLooks(facts))
 
 
 def looked(facts: ProcFacts, report: Report) -> TaskLooks:
@@ -78,15 +78,15 @@ def test_the_columns_are_there_only_if_asked_for_and_each_unknown_cell_has_a_rea
 
 
 def test_nothing_is_read_for_other_columns() -> None:
-    table = table_of("sapphire-2s", Grouping.THREAD)
+    table = table_of("sapphire-2s", Grouping.THREAD, seen=False)
     row = table.rows[0]
     assert row.row.pid is not None
     for column in TASK_COLUMNS:
         if column.id not in MAP_BY_ID and column.id not in MOVE_BY_ID:
             table.cell(column, row)
-    assert not isinstance(row.looks.memory_seen(row.row.pid), NodeMemory)
+    assert not row.looks.places.memory
     measured("MemNode", row)
-    assert isinstance(row.looks.memory_seen(row.row.pid), NodeMemory)
+    assert row.looks.places.memory.keys() == {row.row.pid}
 
 
 @pytest.mark.parametrize(("loads", "last", "nodes"), [
