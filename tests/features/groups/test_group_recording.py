@@ -12,13 +12,14 @@ from made_frames import NOON, SECOND
 
 from turbotui import recording
 from turbotui.cli import main
-from turbotui.features.groups.engine import GroupInterval
-from turbotui.features.groups.model import CGROUP, CONTROL, DOMAIN, Group, GroupRow
+from turbotui.features.groups.engine import GroupInterval, mean_interval
+from turbotui.features.groups.model import CGROUP, CONTROL, DOMAIN, Group, GroupRow, row_over
 from turbotui.features.groups.recorded_groups import GroupRecord, group_record, record_of
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue
 from turbotui.recording.rows import GROUPS_STREAM
+from turbotui.sampling.energy import Energy
 from turbotui.simulated.strain_files import GROUPS
 from turbotui.untrusted import json_text
 
@@ -78,6 +79,32 @@ def test_what_is_known_of_a_part_is_not_taken_for_the_whole() -> None:
     came = replace(RECORD, rows=(replace(first, increases={}, spans={}, absent={"cpu_usec": WHY}),))
     row = came.plus(replace(RECORD, rows=(first,))).rows[0]
     assert row.rate("cpu_usec") == 1.0, "its file was read in the later interval only"
+
+
+def test_an_increase_and_a_span_of_different_intervals_make_no_rate() -> None:
+    files = {"cpu_usec": "cpu.stat"}
+    timed = replace(ROWS[0], increases={"cpu_usec": 5.0}, files=files)
+    vague = replace(timed, spans={}, absent={"cpu_usec": WHY})
+    unread = replace(timed, increases={}, absent={"cpu_usec": WHY})
+    row = row_over((vague, unread))
+    assert (row.rate("cpu_usec"), row.why("cpu_usec")) == (None, WHY)
+    assert row_over((timed, vague, unread)).rate("cpu_usec") is None
+
+
+def test_the_mean_of_intervals_is_as_long_as_the_newest_and_has_their_rates() -> None:
+    files = {"cpu_usec": "cpu.stat"}
+    short = replace(ROWS[0], increases={"cpu_usec": 4.0}, spans={"Δt cpu.stat": 1.0}, files=files)
+    long = replace(short, increases={"cpu_usec": 5.0}, values={"memory_bytes": 8}, spans={"Δt cpu.stat": 2.0})
+    came = replace(long, group=replace(long.group, path="/came"))
+    energies = [Energy({0: 30.0}, {}, seconds) for seconds in (1.0, 2.0)]
+    mean = mean_interval([GroupInterval((short,), seconds=1.0, energy=energies[0]),
+                          GroupInterval((long, came), seconds=2.0, energy=energies[1])])
+    assert mean.seconds == 2.0
+    assert [row.rate("cpu_usec") for row in mean.rows] == [pytest.approx(3.0), 2.5], "the other came later"
+    assert mean.rows[0].increases["cpu_usec"] == pytest.approx(6.0), "amounts are those of one such interval"
+    assert mean.rows[0].values == {"memory_bytes": 6.5}
+    assert mean.energy.total(1) == pytest.approx(40.0)
+    assert mean.energy.span == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("change", [

@@ -15,7 +15,9 @@ from turbotui.app.add import AddCounter
 from turbotui.app.command_lines_window import CommandLinesWindow
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.graph import Explain
+from turbotui.features.groups.engine import GroupInterval
 from turbotui.features.groups.screen import GroupsScreen
+from turbotui.quantities.scope import Scope
 from turbotui.simulated.strain_files import GROUPS, OWN_GROUP, SLICE
 from turbotui.widgets.listing import Listing
 from turbotui.widgets.segment_lines import SegmentLines
@@ -103,6 +105,37 @@ async def test_the_past_has_the_rows_of_its_time() -> None:
         assert value(screen, "/", "CPU%") > 0
         await pilot.press("backspace")
         assert screen._shown is screen._newest
+
+
+async def test_groups_are_compared_with_the_means_of_the_last_minute() -> None:
+    async with groups() as (session, screen, pilot):
+        intervals: list[GroupInterval] = []
+        for _ in range(65):  # the first of them are longer ago
+            session.tick()
+            await shown(session, screen, pilot)
+            assert screen._shown is not None
+            intervals.append(screen._shown)
+        await pilot.press("b")
+        await pilot.pause()
+        mark, moment = screen.table.view.mark, screen.marked
+        assert mark is not None
+        assert moment is not None
+        assert f"COMPARED WITH {moment.seconds:.0f} s until" in screen.query_one("#compared", SegmentLines).text
+        assert 59 <= moment.seconds <= 61
+        minute = intervals[-round(moment.seconds):]
+        assert sum(interval.seconds for interval in minute) == pytest.approx(moment.seconds)
+        for path in ("/", "/user.slice", "/system.slice/db.service"):
+            rows = [row for interval in minute for row in interval.rows if row.group.path == path]
+            mean = sum(row.increases["cpu_usec"] for row in rows) / sum(row.spans["Δt cpu.stat"] for row in rows)
+            column = screen.find_column("CPU%")
+            assert column is not None
+            assert mark.value(column, path) == pytest.approx(mean / 1e4), path
+        watt, topology = screen.find_column("Watt"), screen.watch_state.session.machine.topology
+        assert watt is not None
+        joules = sum(interval.energy.total(len(topology.instances(Scope.PACKAGE))) or 0.0 for interval in minute)
+        work = sum(row.increases["cpu_usec"] for interval in minute for row in interval.rows if row.group.path == "/")
+        assert mark.value(watt, "/") == pytest.approx(
+            joules * work / 1e6 / CPUS / moment.seconds ** 2, rel=1e-3), "its part of the joules of the minute"
 
 
 async def test_e_explains_and_x_shows_lines_that_are_never_run() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import replace
+from functools import reduce
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -10,7 +12,7 @@ from turbotui.errors import MachineError
 from turbotui.features.groups.counting import GroupEvents
 from turbotui.features.groups.event_plans import EventPlan, added_plans
 from turbotui.features.groups.files import QUANTITIES, Quantity
-from turbotui.features.groups.model import Group, GroupMoment, GroupRow, GroupSample, rows_between
+from turbotui.features.groups.model import Group, GroupMoment, GroupRow, GroupSample, rows_between, rows_over
 from turbotui.features.groups.reader import CgroupReader
 from turbotui.features.groups.resctrl_reader import ResctrlReader, resctrl_rows
 from turbotui.machine.host import Host
@@ -79,6 +81,16 @@ class GroupInterval:
     def wall_ns(self) -> int:
         """End of the interval, in ns since 1970."""
         return self.clocks[0]
+
+
+def mean_interval(intervals: Sequence[GroupInterval]) -> GroupInterval:
+    """The mean of some intervals, the newest last, as long as the newest: rates are means over the whole time."""
+    newest, whole = intervals[-1], sum(interval.seconds for interval in intervals)
+    part = newest.seconds / whole
+    energy = reduce(Energy.plus, (interval.energy for interval in intervals))
+    return replace(
+        newest, rows=rows_over((interval.rows for interval in intervals), part), energy=energy.over(energy.span * part),
+        resctrl=rows_over((interval.resctrl for interval in intervals), part))
 
 
 class GroupsReader:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -244,3 +245,51 @@ def rows_between(older: GroupMoment | None, newer: GroupMoment) -> Sequence[Grou
     """Compute all groups' rows between two moments, in the order of the newer one."""
     before: Mapping[str, GroupSample] = {} if older is None else older.samples
     return [row_of(before.get(key), sample) for key, sample in newer.samples.items()]
+
+
+_PARTLY: Final = Unavailable(Reason.NOT_READ, "the file was read for a part of this time only")
+
+
+def row_over(rows: Sequence[GroupRow], part: float | None = None) -> GroupRow:
+    """Join one group's rows of several intervals, the newest last.
+
+    An increase is known if each interval with a span of it has it, and no other: sum and span are of the same time.
+
+    Args:
+        part: share of the whole time that a mean interval is: the row is that of one, and gauges are means; None for
+            the whole time, and gauges as the newest row has them.
+    """
+    share = 1.0 if part is None else part
+    newest = rows[-1]
+    increases: dict[Quantity, float] = {}
+    spans: dict[str, float] = {}
+    absent = dict(newest.absent)
+    for row in rows:
+        for name, span in row.spans.items():
+            spans[name] = spans.get(name, 0.0) + span * share
+    for quantity in dict.fromkeys(quantity for row in rows for quantity in row.increases):
+        timed = [row for row in rows if row.span(quantity) is not None]
+        if not timed or all((quantity in row.increases) == (row.span(quantity) is not None) for row in rows):
+            increases[quantity] = share * math.fsum(row.increases[quantity] for row in rows
+                                                    if quantity in row.increases)
+            if timed:
+                absent.pop(quantity, None)
+        else:
+            absent.setdefault(quantity, next((row.absent[quantity] for row in rows if quantity in row.absent), _PARTLY))
+    values = newest.values if part is None else {quantity: _mean(quantity, rows) for quantity in newest.values}
+    return replace(newest, increases=increases, values=values, spans=spans, absent=absent)
+
+
+def _mean(quantity: Quantity, rows: Sequence[GroupRow]) -> float:
+    known = [row.values[quantity] for row in rows if quantity in row.values]
+    return math.fsum(known) / len(known)
+
+
+def rows_over(intervals: Iterable[Sequence[GroupRow]], part: float | None = None) -> Sequence[GroupRow]:
+    """`row_over` of all groups of the newest of several intervals, in its order."""
+    newest: Sequence[GroupRow] = ()
+    by_group: dict[tuple[str, str], list[GroupRow]] = {}
+    for newest in intervals:
+        for row in newest:
+            by_group.setdefault((row.group.kind, row.group.key), []).append(row)
+    return [row_over(by_group[row.group.kind, row.group.key], part) for row in newest]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Self, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.features.groups.engine import GroupInterval
-from turbotui.features.groups.model import CGROUP, CONTROL, MONITOR, Group, GroupRow
+from turbotui.features.groups.model import CGROUP, CONTROL, MONITOR, Group, GroupRow, rows_over
 from turbotui.features.groups.resctrl_reader import with_domains
 from turbotui.quantities.definition import CountedEvents
-from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.definition_facts import definition_facts, definition_from
 from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_from
@@ -54,10 +52,7 @@ class GroupRecord(IntervalRows):
         }
 
     def plus(self, later: Self) -> Self:
-        before = {(row.group.kind, row.group.path): row for row in self.rows}
-        rows = tuple(row if (first := before.get((row.group.kind, row.group.path))) is None else _joined(first, row)
-                     for row in later.rows)
-        return replace(later, rows=rows, seconds=self.seconds + later.seconds,
+        return replace(later, rows=tuple(rows_over((self.rows, later.rows))), seconds=self.seconds + later.seconds,
                        complete=self.complete and later.complete)
 
     @property
@@ -75,26 +70,6 @@ def _lists(rows: Sequence[Mapping[str, float]]) -> Mapping[str, Sequence[float |
     """Convert rows to lists by name, with None for rows without the name."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}
-
-
-def _joined(first: GroupRow, later: GroupRow) -> GroupRow:
-    """Join a group over two intervals; quantities known in one only are dropped, unless only then read."""
-    increases: dict[str, float] = {}
-    absent = dict(later.absent)
-    for name in dict.fromkeys((*first.increases, *later.increases)):
-        parts = [row.increases[name] for row in (first, later) if name in row.increases]
-        spans = [row for row in (first, later) if row.span(name) is not None]
-        if len(parts) == len(spans) or not spans:
-            increases[name] = math.fsum(parts)
-            if spans:
-                absent.pop(name, None)
-        else:
-            absent.setdefault(name, first.absent.get(name, _PARTLY))
-    spans_of = {name: first.spans.get(name, 0.0) + later.spans.get(name, 0.0) for name in (*first.spans, *later.spans)}
-    return replace(later, increases=increases, spans=spans_of, absent=absent)
-
-
-_PARTLY: Final = Unavailable(Reason.NOT_READ, "the recording has it for a part of this time only")
 
 
 def group_record(data: JsonValue, wall_ns: int) -> GroupRecord:

@@ -21,7 +21,7 @@ from turbotui.app.watch import Watch
 from turbotui.dataclass import dataclass
 from turbotui.features.groups.additions import GroupAdditions
 from turbotui.features.groups.columns import COLUMNS, GroupColumn, needed
-from turbotui.features.groups.engine import GroupInterval, GroupRequest
+from turbotui.features.groups.engine import GroupInterval, GroupRequest, mean_interval
 from turbotui.features.groups.event_columns import event_columns
 from turbotui.features.groups.files import QUANTITIES
 from turbotui.features.groups.live import GroupWatcher
@@ -220,6 +220,19 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         groups = self._of_moment(frame)
         table = None if groups is None else self._table_of(groups)
         return None if table is None or table.name != name else group_content(table)
+
+    def over_minute(self, content: RowContent[GroupRow]) -> tuple[RowContent[GroupRow], float] | None:
+        kept: list[GroupInterval] = []
+        rows = 0
+        for groups in filter(None, map(self._of_moment, reversed(list(self.minute())))):
+            rows += len(groups.rows) + len(groups.resctrl)
+            if kept and rows > _MOST_ROWS:  # of a recording, which is read here
+                break
+            if groups.seconds:
+                kept.insert(0, groups)
+        if not kept:
+            return None
+        return group_content(self._table_of(mean_interval(kept)), content.seq), sum(groups.seconds for groups in kept)
 
     @property
     def newest_ns(self) -> int | None:
