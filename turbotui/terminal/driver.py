@@ -181,7 +181,9 @@ class TerminalDriver(LinuxDriver):
         assert output is not None  # noqa: S101 - the command has looked before it made the app
         self._writer = TerminalWriter(output.fileno(), self._lost, lambda: self.send_message(Continued()))
         self._writer.start()
-        signal.signal(signal.SIGWINCH, lambda _number, _frame: self._resized())
+        # by asyncio, so that every signal that is caught wakes the event loop: Python looks for signals before it waits
+        # for events, and one that comes between the two waited with it, in a dashboard at rest for ever
+        self._loop.add_signal_handler(signal.SIGWINCH, self._resized)
         self._send_size()
         if self._handover is None:
             self._remember()
@@ -240,6 +242,8 @@ class TerminalDriver(LinuxDriver):
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+        if not self._loop.is_closed():
+            self._loop.remove_signal_handler(signal.SIGWINCH)
         for number, handler in self._handlers_before.items():
             signal.signal(number, handler)
         self._closed.set()
