@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -11,9 +12,16 @@ ROOT = Path(__file__).resolve().parents[1]
 _LEFT_OUT = frozenset(("__pycache__", "tests", "test"))
 
 
+def _requirements(name: str) -> list[str]:
+    """What the checkout, or a package of this environment, says that it requires."""
+    if name == "turbotui":
+        return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    return distribution(name).requires or []
+
+
 def packages(name: str, known: set[str]) -> Iterator[str]:
     """A package's requirements, and theirs, without extras."""
-    for requirement in distribution(name).requires or ():
+    for requirement in _requirements(name):
         words, _, marker = requirement.partition(";")
         found = re.match(r"[\w.-]+", words)
         wanted = "" if found is None else re.sub(r"[-_.]+", "-", found[0]).lower()
@@ -38,5 +46,7 @@ def files() -> Iterator[tuple[str, bytes]]:
     yield "turbotui/PYZ", b""  # by which turbotui starts itself again: machine/own_program.py
     for name in sorted(packages("turbotui", {"turbotui"})):
         for file in distribution(name).files or ():
+            if ".cpython-" in file.name and file.suffix == ".so":
+                raise SystemExit(f"{file} of the package {name} is for one Python, and what is made is for every Python")
             if file.parts[0] != ".." and file.suffix != ".pyc" and not set(file.parts[:-1]) & _LEFT_OUT:
                 yield str(file), Path(str(file.locate())).read_bytes()

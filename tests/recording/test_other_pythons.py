@@ -47,10 +47,19 @@ def test_the_same_recording_has_the_same_digits(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python has zstd itself")
-def test_what_is_packed_by_zstd_names_the_package_that_a_python_lacks(tmp_path: Path) -> None:
-    recording = str(tmp_path / "run.ttj")
+def test_where_no_libzstd_is_zlib_packs_and_what_zstd_packed_names_it(tmp_path: Path) -> None:
+    recording, own = str(tmp_path / "run.ttj"), str(tmp_path / "own.ttj")
     assert run_forked("record", "--machine", "guest", "-i", "0.05", "-n", "1", recording).returncode == 0
-    done = subprocess.run([PYTHON, "-m", "turbotui", "stat", "--replay", recording], capture_output=True, text=True,  # noqa: S603 - ours
-                          timeout=PATIENCE, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    assert done.returncode == 1
-    assert done.stderr.endswith("packed by zstd: install the package zstandard\n")
+    (tmp_path / "libzstd.so.1").write_bytes(b"no library")
+    for words, status, ending in (
+        (("stat", "--replay", recording), 1, "packed by zstd: install libzstd (Debian: libzstd1)\n"),
+        (("record", "--machine", "guest", "-i", "0.05", "-n", "1", own), 0, " MB\n"),
+        (("stat", "--replay", own), 0, "\n"),
+    ):
+        done = subprocess.run([PYTHON, "-m", "turbotui", *words], capture_output=True, text=True,  # noqa: S603 - ours
+                              timeout=PATIENCE, check=False,
+                              env={**os.environ, "PYTHONPATH": str(ROOT), "LD_LIBRARY_PATH": str(tmp_path)})
+        assert (done.returncode, "Traceback" in done.stderr) == (status, False), done.stderr
+        assert done.stderr.endswith(ending)
+    assert b"\x28\xb5\x2f\xfd" in Path(recording).read_bytes()
+    assert b"\x28\xb5\x2f\xfd" not in Path(own).read_bytes()

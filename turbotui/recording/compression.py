@@ -19,7 +19,7 @@ try:
 
     _ZSTD = True
     _ERRORS: tuple[type[Exception], ...] = (zlib.error, *zstd.ERRORS)
-except ModuleNotFoundError:  # before Python 3.14 it is a package that a machine may not have
+except ImportError:  # before Python 3.14 it is a library that a machine may not have
     _ZSTD = False
     _ERRORS = (zlib.error,)
 
@@ -91,7 +91,7 @@ def _stream_of(data: bytes) -> StreamDecompressor:
     if data.startswith(_ZLIB_MARK):
         return _ZlibDecompressor()
     if not _ZSTD:
-        raise DamagedError("a record is packed by zstd: install the package zstandard")
+        raise DamagedError("a record is packed by zstd: install libzstd (Debian: libzstd1)")
     return zstd.Decompressor()
 
 

@@ -1,9 +1,9 @@
-"""Streams and frames of zstd (RFC 8878), by the standard library since Python 3.14, else by the package zstandard."""
+"""Streams and frames of zstd (RFC 8878), by the standard library since Python 3.14, else by the system's libzstd."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 LEVEL: Final = 3
@@ -56,51 +56,101 @@ if sys.version_info >= (3, 14):
         return zstd.compress(data, LEVEL)
 
 else:
-    import io
+    import ctypes
 
-    import zstandard
+    ERRORS: Final = (ValueError,)
+    # values and names of zstd.h
+    _FLUSH, _LEVEL_OF, _WINDOW_LOG_OF, _MOST_WINDOW_LOG_OF = 1, 100, 101, 100
+    _PIECE = 1 << 17
 
-    ERRORS: Final = (zstandard.ZstdError,)
+    class _Input(ctypes.Structure):
+        _fields_ = (("data", ctypes.c_char_p), ("size", ctypes.c_size_t), ("position", ctypes.c_size_t))
+
+    class _Output(ctypes.Structure):
+        _fields_ = (("data", ctypes.c_void_p), ("size", ctypes.c_size_t), ("position", ctypes.c_size_t))
+
+    try:
+        # dpkg, rpm and systemd need it; CDLL would give up Python's lock at each call, for 5 ms at times
+        _library = ctypes.PyDLL("libzstd.so.1")
+        for _name, _result, *_arguments in (
+            ("ZSTD_isError", ctypes.c_uint, ctypes.c_size_t),
+            ("ZSTD_getErrorName", ctypes.c_char_p, ctypes.c_size_t),
+            ("ZSTD_createCCtx", ctypes.c_void_p),
+            ("ZSTD_freeCCtx", ctypes.c_size_t, ctypes.c_void_p),
+            ("ZSTD_CCtx_setParameter", ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int, ctypes.c_int),
+            ("ZSTD_compressStream2", ctypes.c_size_t, ctypes.c_void_p, ctypes.POINTER(_Output), ctypes.POINTER(_Input),
+             ctypes.c_int),
+            ("ZSTD_compressBound", ctypes.c_size_t, ctypes.c_size_t),
+            ("ZSTD_compress", ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t,
+             ctypes.c_int),
+            ("ZSTD_createDCtx", ctypes.c_void_p),
+            ("ZSTD_freeDCtx", ctypes.c_size_t, ctypes.c_void_p),
+            ("ZSTD_DCtx_setParameter", ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int, ctypes.c_int),
+            ("ZSTD_decompressStream", ctypes.c_size_t, ctypes.c_void_p, ctypes.POINTER(_Output),
+             ctypes.POINTER(_Input)),
+        ):
+            _function = getattr(_library, _name)
+            _function.restype, _function.argtypes = _result, _arguments
+    except (OSError, AttributeError) as error:  # there is none, or it is older than 1.4
+        raise ImportError(str(error), name="libzstd") from error
+
+    def _checked(code: int) -> int:
+        if _library.ZSTD_isError(code):
+            raise ValueError(_library.ZSTD_getErrorName(code).decode())
+        return code
 
     class Compressor:
         """A stream of ticks of `size` bytes."""
 
         def __init__(self, size: int) -> None:
-            options = zstandard.ZstdCompressionParameters.from_level(_STREAM_LEVEL, window_log=_window_log(size))
-            self._stream = zstandard.ZstdCompressor(compression_params=options).compressobj()
+            self._context = _library.ZSTD_createCCtx()
+            for parameter, value in ((_LEVEL_OF, _STREAM_LEVEL), (_WINDOW_LOG_OF, _window_log(size))):
+                _checked(_library.ZSTD_CCtx_setParameter(self._context, parameter, value))
+
+        def __del__(self) -> None:
+            _library.ZSTD_freeCCtx(self._context)
 
         def compress(self, parts: Sequence[bytes]) -> bytes:
             """Compress one piece, each part as a block of its own."""
-            stream = self._stream
-            return b"".join([
-                packed for part in parts
-                for packed in (stream.compress(part), stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
-            ])
+            return b"".join([packed for part in parts for packed in self._packed(part)])
 
-    class _Pieces(io.BytesIO):
-        """A file of the pieces that arrived; a read without any piece left ends the file for good."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.piece = b""
-
-        def read(self, _size: int | None = -1) -> bytes:
-            piece, self.piece = self.piece, b""
-            return piece
+        def _packed(self, part: bytes) -> Iterator[bytes]:
+            source, left = _Input(part, len(part), 0), 1
+            buffer = ctypes.create_string_buffer(min(_PIECE, _library.ZSTD_compressBound(len(part))))
+            while left:
+                packed = _Output(ctypes.addressof(buffer), len(buffer), 0)
+                left = _checked(_library.ZSTD_compressStream2(self._context, packed, source, _FLUSH))
+                yield ctypes.string_at(buffer, packed.position)
 
     class Decompressor:
         """Unpacks what one `Compressor` made; raises one of `ERRORS` of anything else."""
 
         def __init__(self) -> None:
-            self._pieces = _Pieces()
-            unpacking = zstandard.ZstdDecompressor(max_window_size=1 << _MOST_WINDOW_LOG)
-            self._stream = unpacking.stream_reader(self._pieces)  # unlike decompressobj, stream_reader respects a size
+            self._context = _library.ZSTD_createDCtx()
+            self._rest = b""
+            self._ended = False
+            _checked(_library.ZSTD_DCtx_setParameter(self._context, _MOST_WINDOW_LOG_OF, _MOST_WINDOW_LOG))
+
+        def __del__(self) -> None:
+            _library.ZSTD_freeDCtx(self._context)
 
         def decompress(self, data: bytes, size: int) -> bytes:
             """Unpack one piece, to `size` bytes at most."""
-            self._pieces.piece = data
-            return self._stream.read(size)
+            data = self._rest + data
+            source, parts = _Input(data, len(data), 0), []
+            while size and not self._ended:
+                buffer = ctypes.create_string_buffer(min(_PIECE, size))
+                unpacked = _Output(ctypes.addressof(buffer), len(buffer), 0)
+                self._ended = not _checked(_library.ZSTD_decompressStream(self._context, unpacked, source))
+                parts.append(ctypes.string_at(buffer, unpacked.position))
+                size -= unpacked.position
+                if unpacked.position < len(buffer) and source.position == len(data):
+                    break
+            self._rest = data[source.position:]
+            return b"".join(parts)
 
     def pack(data: bytes) -> bytes:
         """One piece by itself."""
-        return zstandard.ZstdCompressor(level=LEVEL).compress(data)
+        buffer = ctypes.create_string_buffer(_library.ZSTD_compressBound(len(data)))
+        size = _checked(_library.ZSTD_compress(ctypes.addressof(buffer), len(buffer), data, len(data), LEVEL))
+        return ctypes.string_at(buffer, size)
