@@ -48,7 +48,7 @@ class OpeningTerminal:
         self._styles = styles(theme, environment) if abilities.colours and not abilities.sixteen else _WITHOUT
         self._repertoire = None if abilities.encoding is None else Repertoire(abilities.encoding)
         self._entered = False
-        self._writer = TerminalWriter(screen, lambda _error: None, lambda: None)
+        self._writer = TerminalWriter(screen, lambda _error: None, lambda: None, "first screen")
         self._started = False
 
     def enter(self) -> None:

@@ -33,9 +33,11 @@ class TerminalWriter:
     Args:
         lost: called once on the writer's thread, with the error of a write that failed repeatedly.
         caught_up: called on the writer's thread when updates were dropped and the terminal accepts bytes again.
+        name: of the thread.
     """
 
-    def __init__(self, descriptor: int, lost: Callable[[OSError], None], caught_up: Callable[[], None]) -> None:
+    def __init__(self, descriptor: int, lost: Callable[[OSError], None], caught_up: Callable[[], None],
+                 name: str = "screen") -> None:
         self._descriptor, self._own = _never_waiting(descriptor)
         self._lost_now = lost
         self._caught_up = caught_up
@@ -49,7 +51,7 @@ class TerminalWriter:
         self._lost = False
         self._written = 0
         self._wake, self._waker = os.pipe()
-        self._thread = NamedThread(target=self._run, name="screen", daemon=True)
+        self._thread = NamedThread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
         """Begin to write."""

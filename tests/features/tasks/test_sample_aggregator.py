@@ -227,6 +227,17 @@ def test_a_thread_that_was_never_switched_out_is_in_the_timeline_from_its_last_r
     assert aggregate.timeline.end == 1000
 
 
+def test_a_command_that_never_left_its_cpu_ran_up_to_its_end_and_on_one_cpu() -> None:
+    sampling = TaskSampling(Mode.INHERITED, SamplingMoment.SWITCHES, FORMAT, (), last=True)
+    aggregate = SampleAggregator(sampling, {77: 5})
+    aggregate.feed([ring(2, comm(5, 5, b"true", 600), ended(5, 5, 1000))])
+    aggregate.close([closing(5, cpu, 0, 350 if cpu == 2 else 0, 0) for cpu in range(4)])
+    [entry] = aggregate.entries()
+    assert (entry.ended_ns, entry.cpus) == (1000, {2})
+    [piece] = aggregate.timeline.slices()
+    assert (piece.cpu, piece.end - piece.start, aggregate.timeline.end) == (2, 350, 1000)
+
+
 @given(st.integers(1, 4096))
 def test_rings_are_powers_of_two_and_do_not_eat_a_large_machine(cpus: int) -> None:
     pages = pages_for(cpus)

@@ -39,6 +39,26 @@ def test_a_line_has_the_run_time_of_its_thread(slices: list[tuple[int, int, int,
         assert shown >= 0.7 * ran - (end - first) / places
 
 
+@given(SLICES.filter(bool), st.sampled_from([1, 7, 100]), st.integers(1, 200))
+def test_all_of_the_run_time_is_in_the_places_however_narrow(slices: list[tuple[int, int, int, int]], size: int,
+                                                             places: int) -> None:
+    timeline = Timeline(size)
+    for thread, cpu, start, length in slices:
+        timeline.add(thread, cpu, start + 1, start + 1 + length)
+    running = timeline.running(timeline.start, timeline.end + 1, places)
+    span = timeline.end + 1 - timeline.start
+    assert abs(sum(running) * span / places - timeline.total()) < 1e-6 * timeline.total()
+
+
+@given(st.integers(1, 5_000), st.integers(1, 5_000), st.sampled_from([1, 10, 64]), st.integers(1, 200))
+def test_a_thread_that_does_not_pause_is_one_in_every_place(start: int, length: int, size: int, places: int) -> None:
+    timeline = Timeline(size)
+    timeline.add(1, 3, start, start + length)
+    assert all(abs(number - 1) < 1e-6 for number in timeline.running(start, start + length, places))
+    line = timeline.line(frozenset({1}), start, start + length, places)
+    assert all(stretch is not None and abs(stretch.share - 1) < 1e-6 for stretch in line)
+
+
 @given(SLICES, st.sampled_from([1, 7, 100]))
 def test_slices_of_a_cpu_have_its_run_time_and_do_not_overlap(slices: list[tuple[int, int, int, int]],
                                                               size: int) -> None:

@@ -243,6 +243,9 @@ class SampleAggregator(TotalsTable):
         elif isinstance(record, Exited):
             self._note_end(cpu, record.pid, record.tid)
             self._off(cpu, record)
+            if self.choice.mode is not Mode.CPUS and self._has_set(record.tid):
+                # a thread that never left its CPU has no sample: the final reading has its counts, up to this time
+                self._entry(record.tid, record.pid, record.tid)
             for entry in self._by_tid.get(record.tid, ()):
                 entry.ended_ns = record.time
             self._forget_names(record.tid)
@@ -460,7 +463,7 @@ class SampleAggregator(TotalsTable):
             heirs = self._heirs.setdefault((key[0], key[2]), [0] * len(self.names))
             for number, value in enumerate(more):
                 heirs[number] += value
-        if cpu >= 0:
+        if cpu >= 0 and any(new):  # a set that counts on one CPU is read at the end wherever its thread ran
             entry.places |= 1 << cpu
         entry.add_load(cpu, more[self._load])
         if self.time is not None:

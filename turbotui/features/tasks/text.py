@@ -23,7 +23,7 @@ from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.task_regions import TaskRegions, region_table
 from turbotui.features.tasks.task_table import of_all_sets, task_table, total_table
 from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
-from turbotui.features.tasks.timeline import IDLE, STAYS, Stretch, place_texts, place_width
+from turbotui.features.tasks.timeline import IDLE, NO_SLICE, STAYS, Stretch, place_texts, place_width
 from turbotui.features.tasks.totals_table import ALIVE, ENDED
 from turbotui.features.tasks.waits import WAIT
 from turbotui.machine.host import Host
@@ -283,7 +283,7 @@ def timeline_lines(table: TaskInterval, width: int, *, colour: bool) -> list[str
     if table.aggregate.choice.mode is Mode.PROC:
         return ["# when threads ran is known by perf alone"]
     if not timeline.end:
-        return ["# no thread ran yet"]
+        return [f"# {NO_SLICE}"]
     seconds = (timeline.end - timeline.start) / 1e9
     head = (f"# where each thread ran: {seconds:.3f} s from left to right, {seconds / places * 1e3:.3g} ms a place; "
             f"the CPU by number, {f'{STAYS} while it stays, ' * (cell > 1)}{IDLE} where it did not run")

@@ -18,6 +18,9 @@ STAYS: Final = "━"
 IDLE: Final = "·"
 """What is drawn where a thread stays on its CPU, and where it does not run."""
 
+NO_SLICE: Final = "when threads ran is not known: none was seen to leave its CPU or to end"
+"""Why a timeline is empty."""
+
 Bins = dict[tuple[int, int], int]
 """(bin, CPU) -> ns that a thread ran there."""
 
@@ -126,22 +129,32 @@ class Timeline:
         return sum(sum(bins.values()) for bins in self._lines.values())
 
     def line(self, threads: frozenset[int], start: int, end: int, places: int) -> list[Stretch | None]:
-        """Return the window from `start` to `end` divided into cells; None where none of the threads ran.
-
-        A bin belongs to the place that its middle lies in, so places narrower than a bin stay empty now and then.
-        """
-        span = max(1, end - start)
-        busy: list[dict[int, int]] = [{} for _ in range(places)]
-        early = start // self.bin_ns - _OUT_OF_ORDER
+        """Return the window from `start` to `end` divided into cells; None where none of the threads ran."""
+        busy: list[dict[int, float]] = [{} for _ in range(places)]
         for thread in threads:
-            for (number, cpu), ran in reversed(self._lines.get(thread, {}).items()):
-                if number < early:
-                    break  # bins are added in the order of time, but for rings that were taken one after the other
-                place = (number * self.bin_ns + self.bin_ns // 2 - start) * places // span
-                if 0 <= place < places:
-                    busy[place][cpu] = busy[place].get(cpu, 0) + ran
-        length = span / places
+            for place, cpu, ran in self._placed(self._lines.get(thread, {}), start, end, places):
+                busy[place][cpu] = busy[place].get(cpu, 0) + ran
+        length = max(1, end - start) / places
         return [_stretch(by_cpu, length) for by_cpu in busy]
+
+    def _placed(self, bins: Bins, start: int, end: int, places: int) -> Iterator[tuple[int, int, float]]:
+        """Yield the place, the CPU and the ns of what ran in each cell; a bin is divided evenly among its places."""
+        size, span = self.bin_ns, max(1, end - start)
+        early = start // size - _OUT_OF_ORDER
+        soonest, latest = self.start - start, self.end - start  # nothing ran before the timeline begins, nor beyond it
+        for (number, cpu), ran in reversed(bins.items()):
+            if number < early:
+                break  # bins are added in the order of time, but for rings that were taken one after the other
+            at = number * size - start
+            begin, stop = max(at, soonest), min(at + size, latest)
+            first, last = begin * places // span, (stop * places - 1) // span
+            if first >= last:
+                if 0 <= first < places:
+                    yield first, cpu, ran
+                continue
+            share = ran / (stop - begin)
+            for place in range(max(0, first), min(last + 1, places)):
+                yield place, cpu, share * (min(stop, (place + 1) * span / places) - max(begin, place * span / places))
 
     def slices(self) -> Iterator[RunSlice]:
         """Return when each thread ran, CPU by CPU in the order of time.
@@ -185,14 +198,11 @@ class Timeline:
 
     def running(self, start: int, end: int, places: int) -> list[float]:
         """The mean number of threads that ran in each cell of the window from `start` to `end`."""
-        span = max(1, end - start)
-        running = [0] * places
+        running = [0.0] * places
         for bins in self._lines.values():
-            for (number, _cpu), ran in bins.items():
-                place = (number * self.bin_ns + self.bin_ns // 2 - start) * places // span
-                if 0 <= place < places:
-                    running[place] += ran
-        return [ran * places / span for ran in running]
+            for place, _cpu, ran in self._placed(bins, start, end, places):
+                running[place] += ran
+        return [ran * places / max(1, end - start) for ran in running]
 
     def _coarsen(self) -> None:
         self.bin_ns *= 2
@@ -231,7 +241,7 @@ def place_texts(stretches: Sequence[Stretch | None], cell: int) -> Iterator[str]
         before = cpu
 
 
-def _stretch(by_cpu: dict[int, int], length: float) -> Stretch | None:
+def _stretch(by_cpu: dict[int, float], length: float) -> Stretch | None:
     if not by_cpu:
         return None
     cpu = max(by_cpu, key=lambda number: (by_cpu[number], -number))

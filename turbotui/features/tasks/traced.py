@@ -18,6 +18,7 @@ from turbotui.features.tasks.recorded_tasks import tasks_of
 from turbotui.features.tasks.region_totals import RegionTotals, regions_of
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.text import TaskInterval
+from turbotui.features.tasks.timeline import NO_SLICE
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.tasks.sets import Mode
 from turbotui.quantities.by_key import lists_by_key, sums_by_key
@@ -167,7 +168,9 @@ class LiveTrace:
         if shown.aggregate.choice.mode is Mode.PROC:
             self._notes[f"{name or 'tasks'}: when threads ran is known by perf alone"] = None
             return
-        if not self._began_ns:
+        if not timeline.end:
+            self._notes[f"threads by CPU{f' of {name}' if name else ''}: {NO_SLICE}"] = None
+        elif not self._began_ns:
             self._began_ns = timeline.start
             self._events.begin(self._began_ns)
             if shown.envelope.label:
