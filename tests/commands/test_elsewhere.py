@@ -113,7 +113,7 @@ def test_rows_that_never_come_are_not_waited_for(node: Node) -> None:
     assert done.stdout == ""
     why, end = done.stderr.splitlines()
     assert why.startswith("turbotui: on node7: no slots of pipelines are recorded: virtual machine: ")
-    assert end.startswith("turbotui: node7 sent no slots of pipelines")
+    assert end == "turbotui: node7 sent no slots of pipelines: turbotui doctor --host node7 lists what is missing there"
 
 
 def test_a_verb_goes_elsewhere_or_says_that_it_cannot(node: Node) -> None:

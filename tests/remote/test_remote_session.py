@@ -90,7 +90,7 @@ def test_of_files_that_were_not_sent_nothing_is_reported() -> None:
     clock = Clock()
     session = session_of([ScriptedLink([part(0, 3)], clock)], clock)
     lines = [line.text for section in configuration(session.machine) for line in section.lines]
-    assert "laptop is read by a collector, which sends no files: run turbotui info there" in lines
+    assert "laptop is read by a collector, which sends no files: turbotui info --host, or run there, has them" in lines
     assert not any("not loaded" in line or "NSFOD" in line for line in lines)
     assert any(line.startswith("CPUID(1)") for line in lines)
 

@@ -119,7 +119,7 @@ def recorded_ones(arguments: argparse.Namespace, frames: Iterator[Frame], read: 
     host = getattr(arguments, "host", None)
     first = next(with_rows(itertools.islice(frames, _FIRST) if host else frames), None)
     if first is None and host:
-        raise TurbotuiError(f"{host} sent no {rows}: turbotui {table} there says why")
+        raise TurbotuiError(f"{host} sent no {rows}: turbotui doctor --host {host} lists what is missing there")
     if first is None:
         raise TurbotuiError(f"{arguments.replay} holds no {rows}"
                             f"{' in that time' if arguments.start or arguments.end else ''}: "

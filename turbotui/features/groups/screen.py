@@ -135,7 +135,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
             return _NOT_RECORDED
         if session.collector is not None:
             return Unavailable(Reason.NOT_READ, f"readings come by {session.collector.way}, which sends no groups",
-                               "run turbotui there")
+                               "turbotui groups --host, or run there, has them")
         return None if self._newest is None else self._newest.why
 
     def _begin(self) -> None:

@@ -106,7 +106,8 @@ def configuration(machine: Machine, *, detailed: bool = False, beyond: bool = Tr
     sections: dict[str, list[HeaderLine]] = {}
     far = machine.host if isinstance(machine.host, ForwardedHost) else None
     if far is not None:
-        sections["files"] = [HeaderLine(f"{far.read_by}, which sends no files: run turbotui info there", "")]
+        sections["files"] = [
+            HeaderLine(f"{far.read_by}, which sends no files: turbotui info --host, or run there, has them", "")]
     for fact in (fact for fact in FACTS if beyond or not fact.beyond):
         if far is not None and fact.section in _OF_FILES:
             continue  # a recording lacks files that were not kept, which must not be reported as missing on the machine

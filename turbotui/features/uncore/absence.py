@@ -36,7 +36,7 @@ def why_none(machine: Machine) -> Unavailable:
     """Return the reason why a machine has no PMU with a cpumask."""
     if isinstance(machine.host, ForwardedHost):
         return Unavailable(Reason.NOT_READ, f"{machine.host.read_by}, which sends no uncore counters",
-                           "run turbotui there")
+                           "turbotui uncore --host, or run there, has them")
     see = f"turbotui {EXAMPLE} shows a simulated machine that has some"
     hidden = machine.view.hidden(DEVICES)
     if hidden is not None:

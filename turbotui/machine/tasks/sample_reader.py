@@ -116,7 +116,7 @@ def refuse_recorded(host: Host) -> None:
         MachineError: the machine is recorded, or its readings are sent by another process.
     """
     if isinstance(host, ForwardedHost):
-        raise MachineError(f"{host.read_by}, which sends no tasks: run turbotui there")
+        raise MachineError(f"{host.read_by}, which sends no tasks: turbotui tasks --host, or run there, has them")
     if host.kind is HostKind.RECORDED:
         raise MachineError(f"{host.name} is a recorded machine: its tasks ran elsewhere and cannot be sampled; "
                            "watch this machine (without --sysroot) or a simulated one (--machine NAME)")
