@@ -13,7 +13,7 @@ from turbotui.app.actions import ACTIONS
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.screen_table import SCREENS
 from turbotui.app.settings import PersonalSettings, may_offer_tour, read_settings
-from turbotui.app.tour import STEPS, TourLines
+from turbotui.app.tour import LEAST_LINES, STEPS, TourLines
 
 
 @pytest.fixture
@@ -167,3 +167,18 @@ async def test_a_screen_without_room_has_no_tour() -> None:
         await pilot.press("B")
         await pilot.pause()
         assert "The tour needs 16 lines" in text_of(app, "status")
+
+
+async def test_its_keys_stand_there_after_another_size(home: Path) -> None:
+    async with dashboard(FakeSession(), (120, 36), tour=True) as (app, pilot):
+        for width, words in ((80, "B next Q end"), (120, "Esc not now"), (80, "B next Q end")):
+            await pilot.resize_terminal(width, 24)
+            await pilot.pause()
+            assert shown(app).rstrip().endswith(words), width
+        await pilot.resize_terminal(80, LEAST_LINES - 1)
+        await pilot.pause()
+        assert not shown(app)
+        await pilot.resize_terminal(80, LEAST_LINES)
+        await pilot.pause()
+        assert shown(app)
+    assert not written_in(home)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Protocol, cast
 
 from textual import events
 from textual.app import ComposeResult
+from textual.message import Message
 from textual.widget import Widget
 
 from turbotui.app import scales
@@ -66,6 +67,9 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     # the footer's word for Enter, where the cursor is on something that Enter opens; "" where it never is
     opens: ClassVar[str] = ""
     chooses: ClassVar[bool] = False  # whether the footer has names of other screens before keys of rank 2
+
+    class LaidOut(Message):
+        """The screen was laid out for another size."""
 
     DEFAULT_CSS = """
     WatchScreen { background: $background; layers: base over; }
@@ -552,6 +556,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         self.show_time()
         self.show_summary()
         self.show_status()
+        self.post_message(self.LaidOut())
 
     @property
     def composed(self) -> bool:

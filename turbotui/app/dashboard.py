@@ -446,6 +446,11 @@ class TurbotuiApp(FramesApp):
         else:
             self.tour.hide()
 
+    def on_watch_screen_laid_out(self) -> None:
+        """Draw the tour's step for the new size, which may have room for more of its keys, or for none."""
+        if self.tour.step is not None:
+            self.tour.show()
+
     def _resumed(self) -> None:
         super()._resumed()
         if self.tour.step is not None:
