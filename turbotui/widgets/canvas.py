@@ -48,6 +48,7 @@ class Canvas:
         self._dots: list[list[int]] = [[0] * self.width for _ in range(self.height)]
         self._roles: list[list[StyleRole]] = [[StyleRole.PLAIN] * self.width for _ in range(self.height)]
         self._chars: list[dict[int, TextSegment]] = [{} for _ in range(self.height)]
+        self._texts: list[set[int]] = [set() for _ in range(self.height)]  # columns of texts, without their blanks
 
     def copy(self) -> Canvas:
         """A copy to draw over."""
@@ -56,6 +57,7 @@ class Canvas:
         other._dots = [line[:] for line in self._dots]  # noqa: SLF001 - of the same class
         other._roles = [line[:] for line in self._roles]  # noqa: SLF001 - as above
         other._chars = [dict(line) for line in self._chars]  # noqa: SLF001 - as above
+        other._texts = [set(line) for line in self._texts]  # noqa: SLF001 - as above
         return other
 
     def cell(self, x: float, y: float) -> tuple[int, int] | None:
@@ -88,6 +90,7 @@ class Canvas:
             return False
         for at, char in enumerate(text, start=column):
             row[at] = (char, role)
+        self._texts[line].update(at for at, char in enumerate(text, start=column) if char != " ")
         return True
 
     def mark(self, column: int, line: int, char: str, role: StyleRole) -> None:
@@ -95,10 +98,9 @@ class Canvas:
         self._chars[line][column] = (char, role)
 
     def draw_char(self, column: int, line: int, char: str, role: StyleRole) -> None:
-        """Draw a single character, but not over a letter or digit of a text."""
-        row = self._chars[line]
-        if column not in row or not row[column][0].isalnum():
-            row[column] = (char, role)
+        """Draw a single character, but not over a text, of which half a number would be another number."""
+        if column not in self._texts[line]:
+            self._chars[line][column] = (char, role)
 
     def segments(self, line: int) -> list[TextSegment]:
         """The segments of one line, with neighbours of one role merged."""

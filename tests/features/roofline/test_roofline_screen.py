@@ -58,7 +58,7 @@ async def test_a_point_is_read_out_with_its_roof() -> None:
         side = _text(app, "side")
         assert "theory at the highest clock, 4.00 GHz; not measured" in " ".join(side.split())
         assert "DRAM: 2 channels with 2 modules at 2400 MT/s" in " ".join(side.split())
-        assert "GF/s/W" in side
+        assert " per W " in side
         assert "counters were multiplexed" in side
 
 
@@ -545,9 +545,20 @@ async def test_the_machines_curves_have_the_intervals_that_nobody_saw() -> None:
                 await pilot.pause()
         await until_read(app, pilot)
         side = app.screen.query_one("#side", SegmentLines).text.split("\n")
-        curves = [line for line in side if line.startswith((" power", " all", " effic."))]
+        curves = [line for line in side if line.startswith((" power", " all", " per W"))]
         drawn = [sum(letter in BLOCKS for letter in line) for line in curves]
         assert drawn == [11, 10, 10], "of eleven, of which the first ends at a reading that the past does not have"
+
+
+def test_points_stand_beside_names_and_never_in_their_numbers() -> None:
+    ground = Canvas(20, 2)
+    assert ground.text(2, 0, "L2 243.2 GB/s", StyleRole.DIM)
+    canvas = ground.copy()
+    for column in range(20):
+        canvas.draw_char(column, 0, "o", StyleRole.SUMMARY)
+    assert "".join(text for text, _role in canvas.segments(0)) == "ooL2o243.2oGB/sooooo"
+    canvas.draw_char(0, 0, "△", StyleRole.SUMMARY)
+    assert "".join(text for text, _role in canvas.segments(0)).startswith("△oL2")
 
 
 # Pictures that were looked at

@@ -181,7 +181,8 @@ class OverviewScreen(CellCursorScreen):
     def second_line(self, width: int) -> list[TextSegment]:
         """Return the verdict in place of the gauges, which are charts here."""
         verdict = self.watch_state.judge.verdict()
-        key = f"  {verdict.screen} " if verdict.screen else ""
+        name = next((f" {spec.word}" for spec in SCREENS if spec.number == verdict.screen), "")
+        key = f"  {verdict.screen}{name} " if verdict.screen else ""
         room = width - len(key)
         text = f" {MARK_AMBER if verdict.is_loss else ' '} {verdict.fitted(max(0, room - 3))}"
         calm = StyleRole.DIM if verdict.findings or verdict.sure else StyleRole.PLAIN  # what was not seen matters
@@ -191,7 +192,8 @@ class OverviewScreen(CellCursorScreen):
     def clicks_of(self, second: list[TextSegment]) -> Sequence[ClickableSegment]:
         """Return what W does, and what the key of the verdict's screen does."""
         (text, _role), (key, _key_role) = second
-        at, name = cell_count(text), next((spec.id for spec in SCREENS if spec.number == key.strip()), "")
+        at, named = cell_count(text), key.split()
+        name = next((spec.id for spec in SCREENS if named and spec.number == named[0]), "")
         return [ClickableSegment(1, 0, at, "app.why"),
                 *([ClickableSegment(1, at, at + cell_count(key), f"app.show_screen('{name}')")] if name else [])]
 

@@ -27,7 +27,7 @@ def machine_lines(watts: Sequence[float], speed: Sequence[float], width: int, se
     first = next((at for at, pair in enumerate(pairs) if not all(map(math.isnan, pair))), size)
     powers, rates = [power for power, _ in pairs[first:]], [flops for _, flops in pairs[first:]]
     efficiency = [flops / power if power > 0 else math.nan for power, flops in pairs[first:]]
-    rows = (("power", "W", powers), ("all", "GF/s", rates), ("effic.", "GF/s/W", efficiency))
+    rows = (("power", "W", powers), ("all", "GF/s", rates), ("per W", "GF/s", efficiency))
     return [[(f" {word:<7}", StyleRole.DIM), (f"{_text(values):>7}", StyleRole.SUMMARY),
              (f" {unit:<7}", StyleRole.DIM), (_curve(values, width, seq), StyleRole.SPARK)]
             for word, unit, values in rows]

@@ -197,7 +197,7 @@ class RoofPlot(Widget):
             place = canvas.cell(x.place(dot.intensity), y.place(dot.gflops))
             self._places.append(place)
             if place is not None:
-                canvas.mark(*place, MARKS.get(dot.dominant, MARKS[""]), StyleRole.SUMMARY)
+                canvas.draw_char(*place, MARKS.get(dot.dominant, MARKS[""]), StyleRole.SUMMARY)
         for dot, place in zip(picture.dots, self._places, strict=True):
             if dot.name and place is not None:
                 name = cut("".join(letter if cell_len(letter) == 1 else "?" for letter in dot.name), _LABEL)
