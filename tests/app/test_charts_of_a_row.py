@@ -40,6 +40,27 @@ async def test_a_table_that_fills_the_screen_has_none() -> None:
         assert not _heading(lines(app))
 
 
+async def test_beside_many_narrow_rows_they_stand_at_the_right() -> None:
+    async with dashboard(FakeSession(build_topology(2, 16, 2)), (300, 36)) as (app, pilot):
+        drawn = lines(app)
+        head = next(y for y, line in enumerate(drawn) if " over " in line)
+        rows, charts = zip(*(line.rsplit("│", 1) for line in drawn[head:]), strict=True)
+        assert {len(line) for line in drawn} == {len(drawn[0])}
+        assert {len(row) for row in rows} == {len(rows[0])}
+        assert all(row.strip() for row in rows), "the rows go on"
+        shown = charts[0].split(" over ")[0].strip()
+        assert any("█" in chart for chart in charts)
+        await pilot.click("#table", offset=(len(rows[0]) + 3, head + 9))
+        await pilot.pause()
+        assert f"│  {shown} over " in lines(app)[head], "a click on a chart chooses no row"
+        await pilot.click("#table", offset=(10, head + 9))
+        await pilot.pause()
+        row = table(app).current
+        assert row is not None
+        assert shown != f"cpu {row.key[0]}"
+        assert f"│  cpu {row.key[0]} over " in lines(app)[head]
+
+
 async def test_charts_of_the_past_have_what_led_to_it(recorded: Recording) -> None:
     async with dashboard(ReplayedSession(recorded), (200, 60), ticks=COUNT) as (app, pilot):
         await pilot.press("comma", "comma")

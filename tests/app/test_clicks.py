@@ -28,8 +28,8 @@ async def test_a_click_on_the_key_of_the_verdict_goes_to_its_screen() -> None:
         session.tick(2)
         await pilot.pause()
         line = text_of(app, "summary").splitlines()[1]
-        assert line.rstrip().endswith("4")
-        await pilot.click("#summary", offset=(line.rindex("4"), 1))
+        assert line.rstrip().endswith("4 power")
+        await pilot.click("#summary", offset=(line.rindex("4 power"), 1))
         await pilot.pause()
         assert app.current_mode == "power"
 

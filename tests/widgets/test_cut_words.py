@@ -35,6 +35,10 @@ def test_a_word_that_takes_the_room_is_cut_itself() -> None:
     ("0 00000 00000 0", 14, "0 00000 …"),
     ("in /home/12345/pictures", 12, "in /home/…"),
     ("1,234,567.89", 6, "…"),
+    ("2,50,98,146,194", 12, "2,50,…"),
+    ("29,77,125,173,221", 12, "29,…"),
+    ("100,148,196,244", 12, "…"),
+    ("0-55,112-167", 10, "0-55,112-…"),
 ])
 def test_a_number_within_a_long_word_goes_whole(text: str, width: int, said: str) -> None:
     assert cut_words(text, width) == said

@@ -28,7 +28,7 @@ def screen_named(name: str, screens: Sequence[ScreenSpec] = SCREENS) -> str:
     """
     wanted = name.lower() or "cpus"
     for spec in screens:
-        if wanted in {spec.id, spec.number, spec.word.lower()}:
+        if name == spec.number or wanted in {spec.id, spec.word.lower()}:
             return spec.id
     raise UsageError(f'no screen is called "{name}"; there are {", ".join(spec.id for spec in screens)}')
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import Any, Final
 
@@ -73,6 +74,9 @@ class StyleRole(Enum):
     __hash__ = object.__hash__
 
 
+_LISTED: Final = re.compile(r",(?!\d{3}(?!\d))")
+_THOUSAND: Final = 4
+"""Characters behind a comma by which it is known to be one of thousands."""
 _WIDEST_TITLE: Final = 24
 """Characters of a column's title that a screen shows."""
 
@@ -141,7 +145,8 @@ def cut_words(text: str, width: int) -> str:
     """A sentence of at most this width, cut after a part or a word, because half a number is another number.
 
     A number stays with its title and unit, so a whole part is dropped if the cut would fall beside a number. A word
-    itself is cut only if it takes more than half of the room, and never beside a digit.
+    itself is cut only if it takes more than half of the room, and never beside a digit; a list of numbers ends behind
+    the comma of one.
     """
     if cell_count(text) <= width:
         return text
@@ -152,7 +157,13 @@ def cut_words(text: str, width: int) -> str:
         return f"{text[:part]} …"
     if word >= (room + 1) // 2:
         return f"{text[:word]} …"
-    return begin_of(f"{text[:room].rstrip('0123456789.,')}…", width)
+    kept = text[:room].rstrip("0123456789.,)")
+    return begin_of(f"{kept or text[:_end_in_list(text, room)]}…", width)
+
+
+def _end_in_list(text: str, room: int) -> int:
+    """The end of the last whole number of a list (2,50,98), with its comma; a comma before three digits is none."""
+    return max((comma.end() for comma in _LISTED.finditer(text, 0, room + _THOUSAND) if comma.end() <= room), default=0)
 
 
 def narrowed(text: str, value: float, column: Column[Any], width: int) -> str:

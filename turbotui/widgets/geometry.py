@@ -26,6 +26,11 @@ class Geometry:
     more_left: bool
     more_right: bool
 
+    @property
+    def end(self) -> int:
+        """The character behind the last slot."""
+        return self.starts[-1] + self.slots[-1].outer if self.slots else self.edge
+
     def at(self, x: int) -> int | None:
         """Index among all slots of the slot under a character; None beside them."""
         for slot, start, index in zip(self.slots, self.starts, self.indices, strict=True):

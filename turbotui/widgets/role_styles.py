@@ -113,6 +113,13 @@ def words_of(strip: Strip) -> Sequence[tuple[str, Style | None]]:
     return strip._words if isinstance(strip, StyledStrip) else [(text, style) for text, style, _ in strip]  # noqa: SLF001
 
 
+def beside(left: Strip, right: Strip, at: int) -> Strip:
+    """One strip that continues with another one from a cell on."""
+    words = _cut([(text, style or Style()) for text, style in words_of(left)], at)
+    words += [(text, style or Style()) for text, style in words_of(right)]
+    return StyledStrip(words, at + right.cell_length)
+
+
 class Palette:
     """The styles of one widget's roles, each looked up once per theme.
 

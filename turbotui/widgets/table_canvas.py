@@ -16,7 +16,7 @@ from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.content import F, Line
 from turbotui.widgets.geometry import Geometry, arrange, offset_showing, sideways_order
 from turbotui.widgets.painter import Painter, TextSegment
-from turbotui.widgets.role_styles import Palette
+from turbotui.widgets.role_styles import Palette, beside
 from turbotui.widgets.table_view import TableView
 
 
@@ -42,8 +42,8 @@ class TableCanvas(Generic[F, C, K]):
         self._drawn: dict[K, _Drawn] = {}
         self._headers: list[Strip] = []
         self._blank: Strip | None = None
-        self.has_below = False
-        self._below: list[tuple[list[TextSegment], Strip]] = []
+        self._charts: list[tuple[list[TextSegment], Strip]] = []
+        self._joined: dict[int, tuple[Strip, Strip, Strip]] = {}
         self.show(view, seconds, 0)
 
     def show(self, view: TableView[C, K], seconds: float, width: int, offset: int = 0) -> None:
@@ -113,7 +113,8 @@ class TableCanvas(Generic[F, C, K]):
     def forget_lines(self) -> None:
         """Draw every line again."""
         self._headers = []
-        self._below = []
+        self._charts = []
+        self._joined = {}
         self._drawn.clear()
 
     # Strips
@@ -131,12 +132,21 @@ class TableCanvas(Generic[F, C, K]):
             self._blank = self._palette.strip((), self.painter.width)
         return self._blank
 
-    def below(self, lines: Sequence[list[TextSegment]]) -> list[Strip]:
-        """Strips of lines below the last row; those that say the same as before are the same."""
-        before, width = self._below, self.painter.width
-        self._below = [before[at] if at < len(before) and before[at][0] == line
-                       else (line, self._palette.strip(line, width)) for at, line in enumerate(lines)]
-        return [strip for _line, strip in self._below]
+    def charts(self, lines: Sequence[list[TextSegment]], width: int) -> list[Strip]:
+        """Strips of lines below or beside the rows; those that say the same as before are the same."""
+        before = self._charts
+        self._charts = [before[at] if at < len(before) and before[at][0] == line and before[at][1].cell_length == width
+                        else (line, self._palette.strip(line, width)) for at, line in enumerate(lines)]
+        return [strip for _line, strip in self._charts]
+
+    def beside(self, strips: Sequence[Strip], charts: Sequence[Strip], at: int) -> list[Strip]:
+        """Continue strips from a cell on with those of charts; of the same two strips the same one."""
+        before = self._joined
+        self._joined = {
+            y: known if (known := before.get(y)) is not None and known[0] is strip and known[1] is chart
+            else (strip, chart, beside(strip, chart, at))
+            for y, (strip, chart) in enumerate(zip(strips, charts, strict=False))}
+        return [*(joined for _strip, _chart, joined in self._joined.values()), *strips[len(charts):]]
 
     @property
     def ground(self) -> Style:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Generic
+from typing import Any, Final, Generic
 
 from textual import events
 from textual.geometry import Region, Size
@@ -17,12 +17,15 @@ from turbotui.quantities.tables import C, K
 from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.content import F, Line
 from turbotui.widgets.direct_screen import draw_lines
-from turbotui.widgets.geometry import Geometry
+from turbotui.widgets.geometry import RULE, Geometry
 from turbotui.widgets.headings import Drag, Heading, border_at, heading_at
 from turbotui.widgets.row_charts import LEAST, ChartedRow, RowCharts
 from turbotui.widgets.styled_scroll import StyledScroll
 from turbotui.widgets.table_canvas import Paint, TableCanvas
 from turbotui.widgets.table_view import Follow, RowList, TableView
+
+BESIDE: Final = 60
+"""Characters beside the rows from which charts of a row stand there."""
 
 
 class TableWidget(StyledScroll, Generic[F, C, K]):
@@ -93,6 +96,7 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
         self._has_cursor = True
         self._canvas = TableCanvas(self, view, paint, seconds)
         self._charts = charts
+        self._end = 0  # the character from which charts stand beside the rows, or the width
         self._shown: dict[int, Strip] = {}
         self._drag: Drag | None = None
 
@@ -206,6 +210,11 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
         """Drawn columns and rows, including pinned rows."""
         columns = [slot.column for slot in self._geometry.slots if not slot.spark]
         return columns, tuple(line.row for line in self._lines_drawn())
+
+    @property
+    def end(self) -> int:
+        """The character behind the last drawn column."""
+        return self._geometry.end
 
     @property
     def headings(self) -> Sequence[Heading]:
@@ -427,13 +436,31 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
             chosen = None if row is None or slot is None else (row, slot)
             strips += canvas.strips(content, [(line, self._base(line.row, summaries)) for line in self._lines_drawn()],
                                     chosen)
-            canvas.has_below = self._charts is not None and chosen is not None and height - len(strips) >= LEAST
-            if self._charts is not None and chosen is not None and canvas.has_below:
-                room = ChartedRow(content, self.view, self.drawn[0], self._slots[chosen[1]].column, chosen[0],
-                                  self._seconds, canvas.painter.width, height - len(strips))
-                strips += canvas.below(self._charts.lines(room))
+            strips = self._with_charts(content, strips, chosen)
         strips += [canvas.blank()] * (height - len(strips))
         return dict(enumerate(strips[:height]))
+
+    def _with_charts(self, content: F, strips: list[Strip], chosen: tuple[K, int] | None) -> list[Strip]:
+        """Draw charts of the row under the cursor where rows leave room: below them, or beside many narrow ones."""
+        canvas, height, heads = self._canvas, self.size.height, self._heads
+        width, below = canvas.painter.width, height - len(strips)
+        self._end = width
+        if self._charts is None or chosen is None:
+            return strips
+        at = canvas.geometry.end + 1  # its blank may hold the sort mark
+        side = width - at - len(RULE) - 1
+        at_side = side >= BESIDE and side * (height - heads) >= 2 * width * below
+        if max(below, (height - heads) * at_side) < LEAST:
+            return strips
+        room = ChartedRow(content, self.view, self.drawn[0], self._slots[chosen[1]].column, chosen[0], self._seconds,
+                          side if at_side else width, height - heads if at_side else below)
+        lines = self._charts.lines(room)
+        if not at_side:
+            return [*strips, *canvas.charts(lines, width)]
+        self._end = at
+        lines = [[(f"{RULE} ", StyleRole.RULE), *line] for line in (*lines, *[[]] * (height - heads - len(lines)))]
+        strips += [canvas.blank()] * (height - len(strips))
+        return [*strips[:heads], *canvas.beside(strips[heads:], canvas.charts(lines, width - at), at)]
 
     def _lines_drawn(self) -> list[Line[K]]:
         """The lines below the titles, pinned ones first."""
@@ -464,7 +491,7 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
             return
         slot = self._geometry.at(event.x)
         line = self._line_at(event.y)
-        if line is None:
+        if line is None or event.x >= self._end:
             return
         if line.open is not None and 2 * line.depth <= event.x <= 2 * line.depth + 2:
             self.post_message(self.FoldClicked(self, line.row))

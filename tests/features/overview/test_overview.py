@@ -16,6 +16,7 @@ from textual.app import App
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.graph import Explain, Graph
+from turbotui.app.screen_table import SCREENS, screen_named
 from turbotui.errors import UsageError
 from turbotui.features.overview.screen import OverviewScreen
 from turbotui.features.power.screen import PowerScreen
@@ -183,6 +184,9 @@ class TestStart:
         for name in ("power", "4", "Power"):
             async with dashboard(ReplayedSession(machines["guest"]), screen=name) as (app, _):
                 assert isinstance(app.screen_stack[0], PowerScreen)
+
+    def test_the_key_of_every_screen_names_it(self) -> None:
+        assert [screen_named(spec.number) for spec in SCREENS] == [spec.id for spec in SCREENS]
 
     def test_one_that_is_not_there_is_named(self, machines: dict[str, Recording]) -> None:
         with pytest.raises(UsageError, match='no screen is called "nowhere"; there are overview, cpus'):

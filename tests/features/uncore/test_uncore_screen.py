@@ -231,7 +231,7 @@ async def test_the_map_of_traffic_takes_the_place_of_the_tables() -> None:
         assert "package 1" in picture.text
         assert len(screen.counters.signals()) == before, "links are counted by the events of their sum"
         assert "xGMI 0 to package 1" in picture.text
-        assert not screen.query_one("#stack").display
+        assert not screen.query_one("#tables").display
         await press(pilot, "t")
         assert screen.query_one("#stack").display
         assert len(screen.counters.signals()) == before
@@ -644,6 +644,25 @@ async def test_tables_that_leave_room_have_charts_of_the_row_under_the_cursor() 
         session.tick()
         await pilot.pause()
         assert below.text == ""
+
+
+async def test_tables_too_long_for_charts_below_have_them_beside() -> None:
+    async with uncore(size=(240, 30)) as (session, screen, pilot):
+        side, below = (screen.query_one(name, SegmentLines) for name in ("#beside-charts", "#below"))
+        session.tick()
+        await pilot.pause()
+        table = screen.table
+        assert table.content is not None
+        assert table.selected is not None
+        assert f"{table.content.name(*table.selected)} over " in side.text
+        assert below.text == ""
+        assert table.size.width + side.size.width < 240
+        assert table.end < table.size.width, "no column is hidden for want of room"
+        await pilot.resize_terminal(120, 30)
+        session.tick()
+        await pilot.pause()
+        assert not side.display
+        assert table.size.width == 119
 
 
 async def test_a_row_that_is_searched_comes_with_the_units_below_it() -> None:

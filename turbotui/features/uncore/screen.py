@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from textual import events
-from textual.containers import VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.geometry import Region
 from textual.widget import Widget
 
@@ -26,7 +26,7 @@ from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
 from turbotui.features.uncore.map_panel import NO_FILTERS, MapPanel, edges_content
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.recorded import RecordedCounters
-from turbotui.features.uncore.screen_contents import ChartsBelow, KindContents, UnitMoment
+from turbotui.features.uncore.screen_contents import KindContents, UnitCharts, UnitMoment
 from turbotui.features.uncore.screen_rows import UnitPainter, UnitRows, caption_of, unit_painter
 from turbotui.features.uncore.traffic import find_edges, metrics_by_kind, traffic_of
 from turbotui.quantities.columns import Column, ColumnId
@@ -34,11 +34,16 @@ from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.absence import absence_lines
 from turbotui.widgets.listing import Item, Listing
+from turbotui.widgets.row_charts import LEAST
 from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
 from turbotui.widgets.table_view import TableView
-from turbotui.widgets.table_widget import TableWidget
+from turbotui.widgets.table_widget import BESIDE, TableWidget
 
+_NARROWEST: Final = 120
+"""The least characters of the tables beside charts, for the lines above them."""
+_MARGIN: Final = 2
+"""Characters between the tables and charts beside them."""
 _MANY: Final = 15
 """The number of a kind's units from which only their sums are shown at first."""
 
@@ -61,6 +66,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         scrollbar-background-hover: $background; scrollbar-color-active: $tui-accent;
         scrollbar-background-active: $background;
     }
+    UncoreScreen #beside-charts { display: none; margin-left: 2; }
     UncoreScreen #stack TableWidget { height: auto; overflow-y: hidden; scrollbar-gutter: auto; margin-bottom: 1; }
     """
 
@@ -77,9 +83,10 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         super().__init__(watch)
         self._captions = tuple(SegmentLines() for _table in self._tables)
         pairs = zip(self._captions, self._tables.values(), strict=True)
-        self._below = ChartsBelow(self.recent, id="below")
+        self._below, self._side = UnitCharts(self.recent, id="below"), UnitCharts(self.recent, id="beside-charts")
         self._stack = VerticalScroll(*(widget for pair in pairs for widget in pair), self._below, id="stack",
                                      can_focus=False)
+        self._halves = Horizontal(self._stack, self._side, id="tables")
         self._absent = Listing(id="absent")
         self._edges = find_edges(machine, self.counters.kinds)
         self._map = MapPanel(watch.interval)
@@ -104,7 +111,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         if not self._tables:
             yield self._absent
             return
-        yield self._stack
+        yield self._halves
         yield self._map
 
     @property
@@ -153,6 +160,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
     def redraw_charts(self) -> None:
         super().redraw_charts()
         self._below.let_go()
+        self._side.let_go()
         self._show_charts()
 
     def readout(self) -> str:
@@ -164,6 +172,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         super().let_go()
         self._contents.clear()
         self._below.let_go()
+        self._side.let_go()
         for table in (*self._tables.values(), self._map.table):
             table.let_go()
 
@@ -190,18 +199,31 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         for units, table in zip(self.counters.kinds, self._tables.values(), strict=True):
             self.fill(table, self._contents.of(units, self.watch_state.frame))
         for at, (units, line) in enumerate(zip(self.counters.kinds, self._captions, strict=True)):
-            room = self.size.width - 1  # without the scroll bar
+            room = self.size.width - self._side_width - 1  # without the scroll bar
             caption = caption_of(units, self._contents.of(units, self.watch_state.frame), room)
-            line.show([caption], (ClickableSegment(0, 0, self.size.width, f"fold_table({at})"),))
+            line.show([caption], (ClickableSegment(0, 0, room, f"fold_table({at})"),))
         self._show_charts()
         self.show_mark()
         self.show_status()
 
     def _show_charts(self) -> None:
-        """Draw charts of the row under the cursor where all tables leave room."""
+        """Draw charts of the row under the cursor where all tables leave room, below or beside them."""
         used = sum(table.virtual_size.height + 2 for table in self._tables.values())  # with caption and margin
-        size = self._stack.size
-        self._below.draw(self._table, self.watch_state.interval, size.width - 1, size.height - used)
+        seconds, height, side = self.watch_state.interval, self._stack.size.height, self._side_width
+        self._below.draw(self._table, seconds, self._stack.size.width - 1, height - used)
+        if self._side.display != bool(side):
+            self._side.display = bool(side)
+        if side:
+            if self._side.styles.width is None or self._side.styles.width.value != side - _MARGIN:
+                self._side.styles.width = side - _MARGIN
+            self._side.draw(self._table, seconds, side - _MARGIN, height)
+
+    @property
+    def _side_width(self) -> int:
+        """The characters beside the tables, where charts stand if there is no room for them below; 0 for none."""
+        used = sum(table.virtual_size.height + 2 for table in self._tables.values())
+        side = self.size.width - max(_NARROWEST, *(table.end + 2 for table in self._tables.values()))
+        return side if side >= BESIDE and self._stack.size.height - used < LEAST else 0
 
     # The table that keys act on
 
@@ -397,7 +419,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         if not self._mapped:
             self._before_map = self._table
         self._mapped = not self._mapped
-        self._stack.display, self._map.display = not self._mapped, self._mapped
+        self._halves.display, self._map.display = not self._mapped, self._mapped
         self.enter(self._map.table if self._mapped else self._before_map)
         self.counters.count_beside(metrics_by_kind(self._edges) if self._mapped else {})
         self._changed()

@@ -1,4 +1,4 @@
-"""What the uncore screen's tables show: a content for each kind of unit, and charts below the tables."""
+"""What the uncore screen's tables show: a content for each kind of unit, and charts of a unit."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class UnitMoment:
         return value
 
 
-class ChartsBelow(SegmentLines):
-    """Charts of the row under the cursor, below tables that leave room for them."""
+class UnitCharts(SegmentLines):
+    """Charts of the row under the cursor, below or beside tables that leave room for them."""
 
     def __init__(self, past: Past[Column[UnitRow], Hashable], *,
                  id: str | None = None) -> None:  # noqa: A002 - Textual's word
@@ -81,7 +81,7 @@ class ChartsBelow(SegmentLines):
         self._charts.let_go()
 
     def draw(self, table: RowWidget[UnitRow], seconds: float, width: int, room: int) -> None:
-        """Draw the charts of the row under the table's cursor; nothing if all tables leave too little room."""
+        """Draw the charts of the row under the table's cursor; nothing where the tables leave too little room."""
         content, cell = table.content, table.selected
         lines: list[list[TextSegment]] = []
         if content is not None and cell is not None and room >= LEAST:
