@@ -14,6 +14,7 @@ from scripted import capabilities_of, column, counter, place, snapshot
 from turbotui.machine.topology import CpuPlace, Topology, topology_of
 from turbotui.quantities.catalog import topology as identities
 from turbotui.quantities.catalog.formulas import percent
+from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -260,6 +261,58 @@ def test_what_a_reader_said_when_it_failed_is_passed_on() -> None:
     why = found.why(COLUMN, cpu_row(1))
     assert why is not None
     assert why.detail == "register x of cpu1 could not be read this time: register x: Input/output error (EIO)"
+
+
+EIGHT = topology_of([place(cpu, cpu // 4, cpu // 2) for cpu in range(8)])
+SHARE = replace(column("X%", ("x", "y")), compute=lambda row: percent(row.delta("x"), row.delta("y")))
+READINGS = st.lists(st.sampled_from([0, 5, 9, None]), min_size=8, max_size=8)
+
+
+@given(data=st.data())
+def test_what_is_out_of_range_is_told_by_column_as_of_each_cell(data: st.DataObject) -> None:
+    names = ("x", "y", "z")
+    some = st.frozensets(st.integers(0, 7))
+    nowhere = Unavailable(data.draw(st.sampled_from([Reason.NO_HARDWARE, Reason.OUT_OF_RANGE])), "none here")
+    signals = (replace(counter("x"), absent=dict.fromkeys(data.draw(some), nowhere)),
+               counter("y", data.draw(st.sampled_from([Scope.CPU, Scope.CORE])), width_bits=32, wrap_seconds=60.0),
+               replace(counter("z"), behavior=Behavior.GAUGE))
+    counts = {known.id: len(EIGHT.instances(known.scope)) for known in signals}
+    ends = []
+    for seq in range(2):
+        read = {name: data.draw(READINGS)[:counts[name]] for name in names if data.draw(st.integers(0, 9))}
+        stamps = {name: [0 if item is None else (seq + 1) * SECOND for item in items] for name, items in read.items()}
+        ends.append(replace(snapshot(EIGHT, read, stamps, seq=seq), late=data.draw(some), unsure={
+            "y": frozenset(at for at in data.draw(some) if at < counts["y"])}))
+    frame = Frame(ends[0], ends[1], capabilities_of(*signals))
+    needs = tuple(data.draw(st.lists(st.sampled_from((*names, "missing")), max_size=3)))
+    asked = replace(column("x", needs, data.draw(st.sampled_from([Scope.CPU, Scope.CORE, Scope.PACKAGE]))),
+                    compute=lambda row: percent(row.delta("x"), row.delta("y")) if "y" in needs else row.delta("x"))
+    for rows in (*(frame.rows(scope) for scope in (Scope.CPU, Scope.CORE, Scope.PACKAGE)), (SYSTEM_ROW,),
+                 (cpu_row(6), cpu_row(99), cpu_row(1))):
+        whys = [frame.why(asked, row) for row in rows]
+        assert list(frame.out_of_range(asked, rows)) == [
+            why is not None and why.reason is Reason.OUT_OF_RANGE for why in whys]
+
+
+def test_a_column_that_was_not_read_is_not_looked_at_cell_by_cell() -> None:
+    class Watched(Frame):
+        def why_unknown(self, column: CounterColumn, row: RowId) -> Unavailable:
+            raise AssertionError((column.id, row))
+
+    ends = [snapshot(EIGHT, {"x": [seq] * 8, "y": [None] * 8}, {"x": [(seq + 1) * SECOND] * 8, "y": [0] * 8}, seq=seq)
+            for seq in range(2)]
+    frame = Watched(*ends, capabilities_of(counter("x"), counter("y")))
+    assert not any(frame.out_of_range(SHARE, frame.rows(Scope.CPU)))
+
+
+def test_a_number_that_cannot_be_comes_before_one_that_was_not_read() -> None:
+    stamps = {"x": [SECOND] * 8, "y": [0] * 8}
+    older = snapshot(EIGHT, {"x": [0] * 8, "y": [None] * 8}, stamps)
+    newer = snapshot(EIGHT, {"x": [1] * 8, "y": [None] * 8}, {**stamps, "x": [2 * SECOND] * 8}, seq=1)
+    narrow = counter("x", width_bits=32, wrap_seconds=60.0)
+    frame = Frame(older, replace(newer, unsure={"x": frozenset({3})}), capabilities_of(narrow, counter("y")))
+    rows = frame.rows(Scope.CPU)
+    assert list(frame.out_of_range(SHARE, rows)) == [row == cpu_row(3) for row in rows]
 
 
 def test_a_sum_of_which_something_is_unknown_is_marked() -> None:

@@ -258,6 +258,28 @@ class Frame(Interval):
                 return Unavailable(Reason.OUT_OF_RANGE, f"{signal.id} differs within this row: see the rows inside it")
         return self._why_no_value(column, instance.row)
 
+    def out_of_range(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[bool]:
+        """Whether each cell is None because a number was read that cannot be, or makes no sensible value.
+
+        What was not read is told by column: of a thousand CPUs without a counter none is looked at alone.
+        """
+        values = self.cells(column, rows)
+        if None not in values:
+            return [False] * len(rows)
+        unread: Sequence[bool] = [False] * len(rows)
+        if len(rows) >= _FEW and self.can(column) and column.refusal is None and not column.whole_only:
+            unread = self._select(rows).unread(self, column)
+        known: dict[RowId | None, bool] = {}
+
+        def is_impossible(row: RowId) -> bool:
+            home = self.home(column, row)
+            if home not in known:
+                known[home] = self.why_unknown(column, row).reason is Reason.OUT_OF_RANGE
+            return known[home]
+
+        return [value is None and not missing and is_impossible(row)
+                for row, value, missing in zip(rows, values, unread, strict=True)]
+
     def _why_no_value(self, column: CounterColumn, row: RowId) -> Unavailable:
         """Why a formula has no value although all its needs are known in part."""
         inputs = WatchedTotals(self, row, self._left_out_in(column, row))

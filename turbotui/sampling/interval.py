@@ -18,6 +18,7 @@ from turbotui.sampling.arithmetic import Numbers, common, quotients, reduced, ri
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.conservation import DERIVED
 from turbotui.sampling.differences import Differences, Rises, factor_of
+from turbotui.sampling.plan import reading_cpus
 from turbotui.sampling.plausibility import Rule, Unbelieved, unbelieved
 from turbotui.sampling.snapshot import Snapshot
 
@@ -28,6 +29,9 @@ class TimedInputs(Inputs, Protocol):
     def window(self, signal: SignalId) -> float | None:
         """Seconds between a counter's two readings; None if unknown, or if they differ within the row."""
 
+    def unread(self, signal: SignalId) -> bool:
+        """Whether no instance of a signal in the row was read."""
+
 
 class Interval(Differences):
     """All signals over one interval; cheap to make, computes values when they are asked for and keeps them.
@@ -37,7 +41,7 @@ class Interval(Differences):
     """
 
     __slots__ = ("_deltas", "_findings", "_gaps", "_levels", "_one_clock", "_rates", "_texts", "_unbelieved",
-        "_whole_deltas", "_whole_levels", "_whole_rates", "_whole_windows")
+        "_unread", "_whole_deltas", "_whole_levels", "_whole_rates", "_whole_windows")
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities) -> None:
         super().__init__(older, newer, capabilities)
@@ -47,6 +51,7 @@ class Interval(Differences):
         self._rates: dict[SignalId, Numbers] = {}
         self._levels: dict[SignalId, Numbers] = {}
         self._texts: dict[SignalId, Sequence[str | None]] = {}
+        self._unread: dict[SignalId, Sequence[bool]] = {}
         self._gaps: dict[SignalId, bool] = {}
         self._whole_deltas: dict[SignalId, float | None] = {}
         self._whole_rates: dict[SignalId, float | None] = {}
@@ -140,6 +145,23 @@ class Interval(Differences):
             texts = self._texts[name] = [item if isinstance(item, str) else None for item in raw]
         return texts
 
+    def unread(self, name: SignalId) -> Sequence[bool]:
+        """Whether a signal was not read at the newer snapshot, per instance of its scope that has it."""
+        unread = self._unread.get(name)
+        if unread is None:
+            signal, topology = self.capabilities.signals[name], self.topology
+            raw = self.newer.values.get(signal.read_as)
+            if signal.behavior is Behavior.CONSTANT or raw is None:
+                here = raw is None and signal.behavior is not Behavior.CONSTANT
+                unread = [here] * len(topology.instances(signal.scope))
+            elif signal.absent:
+                unread = [item is None and cpu not in signal.absent
+                          for item, cpu in zip(raw, reading_cpus(signal, topology), strict=True)]
+            else:
+                unread = [item is None for item in raw]
+            self._unread[name] = unread
+        return unread
+
     # Some instances
 
     def deltas_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
@@ -161,6 +183,11 @@ class Interval(Differences):
     def levels_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
         """`levels` of these instances."""
         known = self.levels(name)
+        return [known[position] for position in positions]
+
+    def unread_at(self, name: SignalId, positions: Sequence[int]) -> Sequence[bool]:
+        """`unread` of these instances."""
+        known = self.unread(name)
         return [known[position] for position in positions]
 
     # The whole machine

@@ -85,6 +85,13 @@ class RowInputs:
             return self._frame.whole_window(signal)
         return common(self._frame.spans_at(signal, positions))
 
+    def unread(self, signal: SignalId) -> bool:
+        """Whether no instance of a signal in the row was read."""
+        known = self._known(signal)
+        positions = None if known is None else self.positions(known)
+        return known is not None and all(
+            self._frame.unread(signal) if positions is None else self._frame.unread_at(signal, positions))
+
     def value(self, signal: SignalId) -> float | None:
         return self._reduced(signal, self._frame.whole_level, self._frame.levels_at)
 

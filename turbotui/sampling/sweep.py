@@ -90,9 +90,7 @@ class Selection:
     def _compute(self, frame: Interval, column: CounterColumn) -> Sequence[Value]:
         if column.whole_only or not frame.can(column):
             return [frame.cell(column, row) for row in self.rows]
-        owners = self._owners.get(column.scope)
-        if owners is None:
-            owners = self._owners[column.scope] = self._find(frame.topology, column.scope)
+        owners = self._owners_in(frame.topology, column.scope)
         values = self._at_owners(frame, column, owners)
         if owners.places is None:
             return values
@@ -119,6 +117,28 @@ class Selection:
             sweep.at = at
             values.append(compute(sweep))
         return values
+
+    def unread(self, frame: Interval, column: CounterColumn) -> Sequence[bool]:
+        """Whether the first of a column's signals without a number was not read; false for rows to be looked at alone.
+
+        The column has no refusal of its own, and the machine has every signal that it needs.
+        """
+        owners = self._owners_in(frame.topology, column.scope)
+        sweep, signals = Sweep(frame, owners), frame.capabilities.signals
+        unread, known = [False] * len(owners.instances), [True] * len(owners.instances)
+        for name in column.needs:
+            unread = [before or (so_far and now) for before, so_far, now in
+                      zip(unread, known, sweep.every_unread(name), strict=True)]
+            counter = signals[name].behavior is Behavior.COUNTER
+            numbers = sweep.every_delta(name) if counter else sweep.every_value(name)
+            known = [so_far and number is not None for so_far, number in zip(known, numbers, strict=True)]
+        return unread if owners.places is None else [place >= 0 and unread[place] for place in owners.places]
+
+    def _owners_in(self, topology: Topology, scope: Scope) -> _Owners:
+        owners = self._owners.get(scope)
+        if owners is None:
+            owners = self._owners[scope] = self._find(topology, scope)
+        return owners
 
     def _find(self, topology: Topology, scope: Scope) -> _Owners:
         everything = topology.instances(scope)
@@ -203,6 +223,11 @@ class Sweep:
             known = self._values[signal] = self._spread(
                 signal, frame.levels, frame.levels_at, lambda row: row.value(signal))
         return known
+
+    def every_unread(self, signal: SignalId) -> Sequence[bool]:
+        """Whether no instance of a signal in each row was read."""
+        frame = self._frame
+        return list(map(bool, self._spread(signal, frame.unread, frame.unread_at, lambda row: row.unread(signal))))
 
     def constant(self, signal: SignalId) -> bool:
         """Whether a signal has one value in all rows, held by the signal itself."""

@@ -13,7 +13,6 @@ from turbotui.cell_widths import flush_left, flush_right
 from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
-from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
 from turbotui.tables.layout import Layout
 from turbotui.tables.text import UNKNOWN, format_cell, format_cells
@@ -94,32 +93,33 @@ class TurbostatText:
         if column.identity:
             return UNKNOWN
         rows = (SYSTEM_ROW,)
-        return self._text(frame, column, SYSTEM_ROW, *frame.bare_cells(column, rows), *frame.cells(column, rows))
+        [value] = frame.bare_cells(column, rows)
+        if value is None and column.unit == "%" and any(frame.out_of_range(column, rows)):
+            return OUT_OF_RANGE
+        return self._text(column, value, hexadecimal=False)
 
     def _texts(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId], at: Sequence[int] | None) -> list[str]:
         """The cells of a column in these rows: empty but at the places that have a value."""
         if at == ():
             return [""] * len(rows)
         values = frame.bare_cells(column, rows)
-        wide = self._wide and column.id in _COUNTS
+        places = range(len(rows)) if at is None else at
+        shown = values if at is None else [values[place] for place in at]
+        if column.id in _CLOCKS or (self._wide and column.id in _COUNTS):
+            printed = [self._text(column, value) for value in shown]
+        else:
+            printed = format_cells(column, shown, hexadecimal=True)
         texts = [""] * len(rows)
-        if wide or column.id in _CLOCKS or (column.unit == "%" and None in values):
-            cells = frame.cells(column, rows)
-            for place in range(len(rows)) if at is None else at:
-                texts[place] = self._text(frame, column, rows[place], values[place], cells[place], hexadecimal=True)
-            return texts
-        if at is None:
-            return format_cells(column, values, hexadecimal=True)
-        printed = format_cells(column, [values[place] for place in at], hexadecimal=True)
-        for place, text in zip(at, printed, strict=True):
+        for place, text in zip(places, printed, strict=True):
             texts[place] = text
+        if column.unit == "%" and None in shown:
+            impossible = frame.out_of_range(column, rows)
+            for place in places:
+                if impossible[place]:
+                    texts[place] = OUT_OF_RANGE
         return texts
 
-    def _text(self, frame: Frame, column: CounterColumn, row: RowId, value: Value, cell: Value, *,
-              hexadecimal: bool = False) -> str:
-        """Write the bare value of a cell."""
-        if cell is None and column.unit == "%" and frame.why_unknown(column, row).reason is Reason.OUT_OF_RANGE:
-            return OUT_OF_RANGE
+    def _text(self, column: CounterColumn, value: Value, *, hexadecimal: bool = True) -> str:
         clock = _CLOCKS.get(column.id)
         if clock is not None and isinstance(value, int | float):
             return f"{value:{clock}}"
