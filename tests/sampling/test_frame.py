@@ -299,9 +299,9 @@ def test_a_column_that_was_not_read_is_not_looked_at_cell_by_cell() -> None:
         def why_unknown(self, column: CounterColumn, row: RowId) -> Unavailable:
             raise AssertionError((column.id, row))
 
-    ends = [snapshot(EIGHT, {"x": [seq] * 8, "y": [None] * 8}, {"x": [(seq + 1) * SECOND] * 8, "y": [0] * 8}, seq=seq)
-            for seq in range(2)]
-    frame = Watched(*ends, capabilities_of(counter("x"), counter("y")))
+    older, newer = (snapshot(EIGHT, {"x": [seq] * 8, "y": [None] * 8},
+                             {"x": [(seq + 1) * SECOND] * 8, "y": [0] * 8}, seq=seq) for seq in range(2))
+    frame = Watched(older, newer, capabilities_of(counter("x"), counter("y")))
     assert not any(frame.out_of_range(SHARE, frame.rows(Scope.CPU)))
 
 
