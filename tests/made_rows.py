@@ -113,6 +113,10 @@ def row_ticks(count: int, chosen: Random, *, most: int = 60, replaced: float = 0
             columns.put(slot, "heat", chosen.choice((0.0, -0.0, 41.5, -273.15, 1e300)))
             if not known and chosen.random() < 0.1:
                 columns.put(slot, chosen.choice([*QUANTITIES]), chosen.choice(REASONS))
+        if number % 3 == 0:
+            columns.note(*(["both"] * (number % 2)), f"since {number // 6}")
+        elif number % 7 == 0:
+            columns.note()
         yield columns.tick()
 
 
@@ -123,6 +127,7 @@ def contents(tick: RowTick) -> tuple[object, ...]:
         {name: [*map(repr, column)] for name, column in tick.values.items()},
         {clock: [*column] for clock, column in tick.stamps.items()},
         {name: dict(absent) for name, absent in tick.absent.items() if absent}, tick.died, tick.omitted,
+        tick.notes,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TypeAlias
 import pytest
 from knownmachines import known_machine
 
+from turbotui.cli import main
 from turbotui.features.memory import COLUMNS, MEMORY, MemoryReader, MemorySource
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.topology import CpuPlace
@@ -208,6 +210,40 @@ def test_a_new_group_counts_from_zero_and_a_removed_one_leaves_a_gap(tmp_path: P
     assert bench.value("machine", "L3") == 0
     bench.tick()
     assert bench.value("machine", "MemBW") == 0
+
+
+def test_rows_say_of_how_many_groups_they_are_the_sums(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.write(f"{TOP}/info/L3_MON/num_rmids", "8\n")
+    bench.group("/", both((0, 0, 0), (0, 0, 0)))
+    events = "L3: llc_occupancy, mbm_total_bytes, mbm_local_bytes"
+    assert bench.tick().newer.notes == (f"sums of all groups of resctrl: 1 of 8 RMIDs are taken; {events}",)
+    said = bench.found.newer.notes
+    assert bench.tick().newer.notes is said
+    bench.group("/made", both((0, 0, 0), (0, 0, 0)))
+    bench.group("/made/mon_groups/part", both((0, 0, 0), (0, 0, 0)))
+    bench.write(f"{TOP}/info/L3_MON/mbm_assign_mode", "[mbm_event]\ndefault\n")
+    bench.write(f"{TOP}/info/L3_MON/available_mbm_cntrs", "0=30;1=29\n")
+    for _ in range(5):  # it is read at one tick in five
+        bench.tick()
+    assigned = "counters of bandwidth are assigned (mbm_event), free: 0=30;1=29"
+    assert bench.found.newer.notes == (f"sums of all groups of resctrl: 3 of 8 RMIDs are taken; {events}; {assigned}",)
+    bench.write(f"{TOP}/info/L3_MON/available_mbm_cntrs", "0=29;1=29\n")
+    for _ in range(5):
+        bench.tick()
+    assert bench.found.newer.notes[0].endswith("free: 29 in each domain")
+    rmtree(bench.root / "sys/fs/resctrl/info")
+    assert [bench.tick().newer.notes for _ in range(5)][-1] == ()
+
+
+def test_a_replay_says_what_the_reader_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "memory.ttj")
+    assert main(["record", path, "--machine", "icelake-2s", "--tables", "memory", "-n", "3", "-i", "0.1"]) == 0
+    capsys.readouterr()
+    assert main(["memory", "--replay", path, "--json"]) == 0
+    for line in capsys.readouterr().out.splitlines():
+        [note] = json.loads(line)["notes"]
+        assert note.startswith("sums of all groups of resctrl: ")
 
 
 def test_a_cache_whose_cpus_go_offline_moves_nothing_and_one_that_comes_gets_a_row(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ async def test_levels_are_a_tree_that_is_unfolded_and_folds_at_every_depth() -> 
         await pilot.press("right")
         assert keys(screen) == ["machine", "node 0", "node 1", "L3 01"]
         assert "GB/s" in text_of(app, "status")
+        assert "RMIDs are taken" in text_of(app, "notes"), "what the reader says of all rows"
 
 
 async def test_a_filter_finds_levels_inside_folded_ones() -> None:

@@ -14,7 +14,7 @@ from made_rows import KIND, QUANTITIES, REASONS, SECOND, contents, row_ticks
 
 from turbotui.quantities.row_kinds import ROWS_LIMIT, Form, RowKind
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.recording.framing import DamagedError, damage_of
+from turbotui.recording.framing import DamagedError, RecordingError, damage_of
 from turbotui.recording.json_values import JsonValue, packed, unpacked
 from turbotui.recording.row_codec import EncodedRows, RowDecoder, RowEncoder
 from turbotui.recording.row_layout import RowLayout, layout_of_rows, row_layout_facts, row_layout_from
@@ -167,6 +167,9 @@ def test_what_a_layout_claims_is_damage_or_is_a_layout() -> None:
     {"absent": {"work": [[0, [[0, 0]]]]}},
     {"reasons": [["failed", "a" * (1 << 24), ""]]},
     {"absent": {"work": {}}},
+    {"notes": ["a" * (1 << 15)]},
+    {"notes": [*"a" * 65]},
+    {"notes": [1]},
 ])
 def test_a_hostile_tick_is_refused(extras: dict[str, object]) -> None:
     columns = Columns(KIND, QUANTITIES.values())
@@ -228,6 +231,24 @@ def test_names_and_reasons_that_change_all_the_time_make_a_key_tick_before_a_rea
     decoder = RowDecoder(layout_in(records[0]))
     for tick, record in zip(ticks, records, strict=True):
         assert decoder.decode(record.payload, key=record.key).roster.rows == tick.roster.rows
+
+
+def test_notes_are_written_when_they_change_and_more_than_a_recording_may_have_are_refused() -> None:
+    columns = Columns(KIND, QUANTITIES.values())
+    columns.birth(Row("a"))
+    columns.note("the first", "é")
+    ticks = at_rest(columns, 3)
+    columns.note()
+    ticks += at_rest(columns, 1)
+    records = encoded(ticks)
+    same_again(records, ticks)
+    decoder = RowDecoder(layout_in(records[0]))
+    again = [decoder.decode(record.payload, key=record.key).notes for record in records]
+    assert again == [("the first", "é")] * 3 + [()]
+    assert again[0] is again[1] is again[2]
+    columns.note("a" * (1 << 15))
+    with pytest.raises(RecordingError, match="notes"):
+        encoded(at_rest(columns, 1))
 
 
 def test_reasons_are_counted_from_one_key_tick_to_the_next() -> None:

@@ -11,7 +11,7 @@ from turbotui.quantities.signals import Behavior, Reduce
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sampling.row_differences import RowDifferences
-from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn, omitted_rows, row_table
+from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn, kind_notes, omitted_rows, row_table
 from turbotui.sampling.row_workers import RowReader
 from turbotui.sampling.rows import Columns, Row, RowTick
 from turbotui.widgets.kind_rows import KindMoment
@@ -123,7 +123,10 @@ def test_rows_that_are_left_out_are_counted_in_a_sentence() -> None:
     columns.begin(0, SECOND)
     for number in range(11):
         columns.birth(Row(str(number)))
-    assert omitted_rows(RowDifferences(None, columns.tick())) == "there are 3 more jobs than the 8 that are read"
+    left_out = "there are 3 more jobs than the 8 that are read"
+    assert omitted_rows(RowDifferences(None, columns.tick())) == left_out
+    columns.note("jobs of today")
+    assert kind_notes(RowDifferences(None, columns.tick())) == ("jobs of today", left_out)
 
 
 def test_the_least_that_a_value_can_be_is_marked_with_what_it_lacks() -> None:

@@ -17,11 +17,11 @@ from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_differences import RowDifferences
-from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn, omitted_rows, row_table
+from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn, kind_notes, row_table
 from turbotui.widgets.absence import absence_lines
 from turbotui.widgets.kind_rows import NAMING, KindMoment
 from turbotui.widgets.row_content import RowContent, RowView
-from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.segment_lines import NoteLines, SegmentLines
 from turbotui.widgets.table_view import TableView
 
 _WAITS: Final = frozenset({Reason.FIRST_TICK, Reason.NOT_READ})
@@ -49,6 +49,7 @@ class KindScreen(RowTableScreen[KindRow]):
         if spec is not None:
             self._bindings = BindingsMap.merge((self._bindings, BindingsMap(bindings_for(spec.place))))
         self._nothing = SegmentLines(id="nothing")
+        self._notes = NoteLines(id="notes")
         self._shown: Frame | None = None
         self._known_outer: frozenset[Hashable] = frozenset()
 
@@ -74,9 +75,10 @@ class KindScreen(RowTableScreen[KindRow]):
         self._ask()
 
     def body(self) -> Iterable[Widget]:
-        """Lay out the table, and what stands below its titles where there are no rows."""
+        """Lay out the table, what stands below its titles where there are no rows, and notes."""
         yield from super().body()
         yield self._nothing
+        yield self._notes
 
     # Drawing
 
@@ -108,6 +110,7 @@ class KindScreen(RowTableScreen[KindRow]):
             self._known_outer |= outer
         folded = frozenset[Hashable]() if self._table.view.filter.text else self._table.view.folded
         self.show_content(self._content(rows, 0 if frame is None else frame.seq, folded))
+        self._notes.show_notes(() if rows is None else kind_notes(rows))
         self._show_nothing(differences if isinstance(differences, Unavailable) and differences.reason not in _WAITS
                            else None)
 
@@ -184,12 +187,6 @@ class KindScreen(RowTableScreen[KindRow]):
         over = self._content(RowDifferences(older, rows.newer, rows.missed), content.seq, frozenset())
         over.part = (rows.newer.started_ns - rows.older.started_ns) / 1e9 / seconds
         return over, seconds
-
-    @property
-    def remark(self) -> str:
-        """A sentence about rows that are left out; "" if there are none."""
-        differences = self._rows
-        return omitted_rows(differences) if isinstance(differences, RowDifferences) else ""
 
     # The past
 

@@ -28,7 +28,7 @@ from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.row_tables import KindDefinition, KindRow, omitted_rows, row_table, unknown_columns, words_of
+from turbotui.sampling.row_tables import KindDefinition, KindRow, kind_notes, row_table, unknown_columns, words_of
 from turbotui.sampling.sampled import frames_of
 from turbotui.sampling.session import Session
 from turbotui.tables.envelope import Envelope
@@ -116,7 +116,7 @@ class RowVerb:
             for frame in frames:
                 differences = frame.kind(self._definition.source.kind.id)
                 notes = (differences.sentence(),) if isinstance(differences, Unavailable) else tuple(
-                    filter(None, [of, omitted_rows(differences)]))
+                    filter(None, [of, *kind_notes(differences)]))
                 table = row_table(self._definition, None if isinstance(differences, Unavailable) else differences,
                                   parts=parts)
                 chosen = choice.of(replace(table, columns=choice.columns))

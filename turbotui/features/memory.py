@@ -13,7 +13,7 @@ from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.memory_levels import NODES, MemoryLevel, memory_levels
 from turbotui.machine.memory_peak import MemoryPeak
-from turbotui.machine.resctrl import OCCUPANCY, resctrl_info, resctrl_mount, why_no_resctrl
+from turbotui.machine.resctrl import OCCUPANCY, resctrl_groups, resctrl_info, resctrl_mount, why_no_resctrl
 from turbotui.machine.small_files import line_of, names_in
 from turbotui.machine.timed_reads import lost_ns
 from turbotui.machine.topology import CpuPlace, read_topology
@@ -154,6 +154,10 @@ class MemoryReader:
             for clock, (at_ns, off_ns) in times[key].items():
                 into.read_at((self._slots[key],), at_ns, clock, off_ns)
         into.read_at(self._slots.values(), read_ns, "pages", unsure_ns)
+        if self._top and into.due(0):  # the machine's row
+            info = resctrl_info(self._host, self._top)
+            taken = info.in_words(len(resctrl_groups(self._host, self._top)))
+            into.note(*((f"sums of all groups of resctrl: {taken}",) if info.events else ()))
 
     def _together(self, key: str, clock: ClockId, parts: Sequence[_Moment]) -> _Moment:
         """The mean moment of the parts of a sum, and how far one of them may be off from where it usually is."""

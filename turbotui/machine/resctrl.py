@@ -73,6 +73,15 @@ class ResctrlInfo:
     mode: str = ""  # how bandwidth counters are assigned to groups, "mbm_event"; "" if hardware has one for each group
     counters: str = ""  # free bandwidth counters of each domain, as "0=30;1=30"; "" if hardware has one for each group
 
+    def in_words(self, groups: int) -> str:
+        """How many of the possible groups are monitored, and which events."""
+        room = f"{groups} of {self.rmids}" if self.rmids is not None else str(groups)
+        events = "; ".join(f"{resource}: {', '.join(names)}" for resource, names in self.events.items())
+        free = {count for _domain, _, count in (word.partition("=") for word in self.counters.split(";"))}
+        counters = f"{min(free)} in each domain" if len(free) == 1 and ";" in self.counters else self.counters
+        mode = f"; counters of bandwidth are assigned ({self.mode}), free: {counters}" if self.counters else ""
+        return f"{room} RMIDs are taken; {events}{mode}"
+
 
 def event_value(content: bytes) -> int | float | Unavailable:
     """Parse an event file: a number, or the reason in its place. Raises ValueError if the content is neither."""

@@ -27,6 +27,8 @@ _CAPACITY: Final = struct.Struct("<I")
 _MOST_REASONS: Final = 1 << 16
 _MOST_LETTERS: Final = 1 << 23
 """Letters of the reasons since a key tick, and of all rows."""
+_MOST_NOTES: Final = 64
+_MOST_LETTERS_OF_NOTES: Final = 1 << 14  # of all of them
 _MOST_ABSENT: Final = 1 << 20  # values; quantities that the same rows lack count once
 _NOT_FINITE: Final = Unavailable(Reason.FAILED, "the recording holds no finite number")
 _ROW_PARTS: Final = 6
@@ -67,6 +69,7 @@ class RowEncoder:
         self._reasons: dict[Unavailable, int] = {}
         self._letters = self._letters_of_reasons = 0
         self._died: frozenset[RowSlot] = frozenset()
+        self._notes: tuple[str, ...] = ()
 
     def encode(self, tick: RowTick, *, key: bool, most_cells: int = MOST_CELLS) -> EncodedRows:
         """Return the tick as a record.
@@ -78,6 +81,7 @@ class RowEncoder:
 
         Raises:
             DamagedError: no recording can have so many rows with so many quantities.
+            RecordingError: names, reasons or notes have more letters than a recording may have.
         """
         layout, capacity = self._layout, tick.roster.capacity
         if layout is None or not layout.fits(tick):
@@ -90,10 +94,14 @@ class RowEncoder:
             self._encoder, key = TickEncoder(self._number, layout.lanes(capacity, most_cells)), True
             self.cells = capacity * layout.columns
         if key:
-            self._roster, self._died = Roster(), frozenset()
+            self._roster, self._died, self._notes = Roster(), frozenset(), ()
             self._absent, self._letters, self._letters_of_reasons = {}, 0, 0
             self._reasons.clear()
         extras = {name: facts for name, facts in self._extras(tick).items() if facts}
+        if tick.notes != self._notes:
+            extras["notes"], self._notes = list(tick.notes), tick.notes
+            if len(tick.notes) > _MOST_NOTES or sum(map(len, tick.notes)) > _MOST_LETTERS_OF_NOTES:
+                raise RecordingError(f"their notes have more than {_MOST_LETTERS_OF_NOTES:,} letters")
         if max(self._letters, self._letters_of_reasons) > _MOST_LETTERS or len(self._reasons) > _MOST_REASONS:
             if key:
                 raise RecordingError(f"their names, or the reasons why values are absent, have more than "
@@ -168,6 +176,7 @@ class RowDecoder:
         self._capacity = 0
         self._roster = Roster()
         self._died: frozenset[RowSlot] = frozenset()
+        self._notes: tuple[str, ...] = ()
         self._reasons: list[Unavailable] = []
         self._letters = 0
         self._absent: dict[QuantityId, dict[RowSlot, Unavailable]] = {}
@@ -203,7 +212,7 @@ class RowDecoder:
             decoder = decoder if same else TickDecoder(self.layout.lanes(capacity, most_cells))
             self._capacity, self.cells = capacity, capacity * self.layout.columns
             self._roster, self._died, self._reasons, self._absent = Roster(), frozenset(), [], {}
-            self._letters = 0
+            self._letters, self._notes = 0, ()
         if decoder is None or capacity != self._capacity:
             raise DamagedError("a tick cannot be decoded: those before it are missing")
         tick = decoder.decode(payload[_CAPACITY.size:], key=key)
@@ -214,12 +223,12 @@ class RowDecoder:
         if not self._died <= self._roster.rows.keys() or tick.counts[0] < 0:
             raise DamagedError(f"{stored.where} of the recording ended without having been there")
         self._take_absent(stored)
+        self._take_notes(stored)
         values = self._values(tick)
         row_tick = RowTick(self.layout.kind, self.layout.quantities, tick.head.wall_ns, tick.head.started_ns,
                            self._roster,
                            values, _Words(tick, self._clock_columns), self._absent | self._not_finite(values),
-                           self._died,
-                           tick.counts[0])
+                           self._died, tick.counts[0], self._notes)
         self._decoder = decoder
         return row_tick
 
@@ -262,6 +271,14 @@ class RowDecoder:
                                             for reasons in absent.values()}.values()) > _MOST_ABSENT:
             raise DamagedError(f"{stored.where} of the recording lack more than {_MOST_ABSENT:,} values")
         self._absent = absent
+
+    def _take_notes(self, stored: JsonValue) -> None:
+        notes = stored.get("notes")
+        if notes is not None:
+            self._notes = tuple(notes.lines())
+        if len(self._notes) > _MOST_NOTES or sum(map(len, self._notes)) > _MOST_LETTERS_OF_NOTES:
+            raise DamagedError(f"{stored.where} of the recording have notes of more than {_MOST_LETTERS_OF_NOTES:,} "
+                               "letters")
 
     def _absent_from(self, stored: JsonValue) -> dict[RowSlot, Unavailable]:
         absent: dict[RowSlot, Unavailable] = {}

@@ -265,6 +265,11 @@ def omitted_rows(differences: RowDifferences) -> str:
     return f"there are {count:,} more {kind.title} than the {kind.most:,} that are read" if count else ""
 
 
+def kind_notes(differences: RowDifferences) -> tuple[str, ...]:
+    """What is to be said of all rows: by their reader, and of those that are left out."""
+    return (*differences.newer.notes, *filter(None, (omitted_rows(differences),)))
+
+
 def unknown_columns(table: RowTable[KindRow]) -> tuple[str, ...]:
     """A sentence for each reason for which columns of the table are unknown in all of its rows."""
     unknown: dict[str, list[ColumnId]] = {}

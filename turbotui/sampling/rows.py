@@ -91,6 +91,7 @@ class RowTick:
     # neither the rows nor, perhaps, the slots free.
     died: frozenset[RowSlot] = frozenset()
     omitted: int = 0  # rows that exist and have no slot because the kind is full
+    notes: tuple[str, ...] = ()  # what the reader says of all rows, a sentence each; the same object while it stays
 
     @property
     def born(self) -> frozenset[RowSlot]:
@@ -134,6 +135,7 @@ class Columns:
         self._reasons: dict[QuantityId, Mapping[RowSlot, Unavailable]] = {}
         self._died: set[RowSlot] = set()
         self._omitted = 0
+        self._notes: tuple[str, ...] = ()
         self._wall_ns = self._started_ns = self._slept_ns = 0
         self._seq = 0
         self._newest: set[RowSlot] = set()
@@ -213,6 +215,11 @@ class Columns:
             raise KeyError(f"{self.kind.id}: no row has slot {slot}")
         self._died.add(slot)
 
+    def note(self, *sentences: str) -> None:
+        """Say this of all rows, in this tick and in later ones, in place of what was said before."""
+        if sentences != self._notes:
+            self._notes = sentences
+
     def put(self, slot: RowSlot, quantity: QuantityId, value: float | str | Unavailable) -> None:
         """Put one raw value, or the reason why there is none."""
         column: Any = self._values[quantity]  # an array refuses what is not of the quantity's form
@@ -274,7 +281,7 @@ class Columns:
         clocks = dict.fromkeys(quantity.clock for quantity in self._read.values())
         return RowTick(self.kind, self._read, self._wall_ns, self._started_ns, self._roster, values,
             {clock: self._stamps[clock][:] for clock in clocks}, self._shared_reasons(), frozenset(self._died),
-            self._omitted)
+            self._omitted, self._notes)
 
     def _shared_reasons(self) -> Mapping[QuantityId, Mapping[RowSlot, Unavailable]]:
         """The reasons by quantity; ticks share those that did not change, as they share texts."""

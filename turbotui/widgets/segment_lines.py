@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from textual import events
 from textual.geometry import Region
@@ -16,6 +18,8 @@ from turbotui.widgets.direct_screen import draw_lines
 from turbotui.widgets.key_phrases import key_at
 from turbotui.widgets.painter import TextSegment, shortened
 from turbotui.widgets.role_styles import Palette, role_css
+
+_LINES: Final = 3  # of a sentence below a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +118,19 @@ class SegmentLines(Widget):
         key = key_at("".join(text for text, _ in line), event.x)
         if key:
             self.post_message(self.KeyClicked(key))
+
+
+class NoteLines(SegmentLines):
+    """Sentences below a table, which take no room where there are none."""
+
+    DEFAULT_CSS = "NoteLines { height: auto; }"
+
+    def show_notes(self, notes: Iterable[str | TextSegment]) -> None:
+        """Show sentences, which are dim and wrapped, and lines with roles of their own."""
+        lines: list[TextSegment] = []
+        for note in notes:
+            lines += [(line, StyleRole.DIM) for line in textwrap.wrap(
+                note, max(20, self.screen.size.width - 2), max_lines=_LINES, placeholder=" …")] if isinstance(
+                    note, str) else [note]
+        self.styles.height = len(lines)
+        self.show([[(f" {text}", role)] for text, role in lines])

@@ -33,7 +33,7 @@ from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.curves import TimedValue
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_content import RowContent, RowView
-from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.segment_lines import NoteLines, SegmentLines
 from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
@@ -68,10 +68,6 @@ class FleetScreen(RowTableScreen[FleetNode]):
     painter_kind = FleetPainter
     BINDINGS = bindings_for("fleet")
 
-    DEFAULT_CSS = """
-    FleetScreen #notes { height: auto; }
-    """
-
     def __init__(self, watch: Watch) -> None:
         self._session = cast("WatchedFleet", watch.session)  # the fleet's application has no other
         super().__init__(watch)
@@ -83,7 +79,7 @@ class FleetScreen(RowTableScreen[FleetNode]):
     def body(self) -> Iterable[Widget]:
         """Lay out the table, and below it the sentence about the node under the cursor."""
         yield from super().body()
-        yield SegmentLines(id="notes")
+        yield NoteLines(id="notes")
 
     def first_view(self) -> RowView[FleetNode]:
         """The view at first: the table's order, oddest first, or the view before a node was opened."""
@@ -155,9 +151,7 @@ class FleetScreen(RowTableScreen[FleetNode]):
             role = StyleRole.PLAIN if node.why else StyleRole.DIM
             lines = textwrap.wrap(words, max(20, self.size.width - 2), max_lines=_SENTENCE_LINES, placeholder=" …")
             segments += [(line, role) for line in lines]
-        line = self.query_one("#notes", SegmentLines)
-        line.styles.height = len(segments)
-        line.show([[(f" {text}", role)] for text, role in segments])
+        self.query_one("#notes", NoteLines).show_notes(segments)
 
     def on_table_widget_moved(self, message: TableWidget.Moved) -> None:
         super().on_table_widget_moved(message)

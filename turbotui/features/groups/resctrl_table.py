@@ -10,7 +10,6 @@ from typing import Final
 from turbotui.features.groups.columns import GroupColumn
 from turbotui.features.groups.files import OCCUPANCY, Quantity
 from turbotui.features.groups.model import CONTROL, DOMAIN, GroupRow
-from turbotui.machine.resctrl import ResctrlInfo
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.tables import Cell, CellEvidence, Identity, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -170,11 +169,3 @@ def _basis(column: GroupColumn, row: GroupRow) -> CellEvidence:
 def has_many_domains(rows: Iterable[GroupRow]) -> bool:
     """Tell whether groups have so many domains that only their sums are shown first."""
     return any(len(row.domains) > _MANY_DOMAINS for row in rows)
-
-
-def monitored_in_words(info: ResctrlInfo, groups: int) -> str:
-    """Say how many of the possible groups are monitored, and which events."""
-    room = f"{groups} of {info.rmids}" if info.rmids is not None else str(groups)
-    events = "; ".join(f"{resource}: {', '.join(names)}" for resource, names in info.events.items())
-    mode = f"; counters of bandwidth are assigned ({info.mode}), free: {info.counters}" if info.counters else ""
-    return f"{room} RMIDs are taken; {events}{mode}"

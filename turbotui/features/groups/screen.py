@@ -28,7 +28,7 @@ from turbotui.features.groups.live import GroupWatcher
 from turbotui.features.groups.model import WHOLE, GroupRow
 from turbotui.features.groups.recorded_groups import record_of, replayed_interval
 from turbotui.features.groups.resctrl_reader import events_in
-from turbotui.features.groups.resctrl_table import has_many_domains, monitored_in_words, resctrl_columns, resctrl_table
+from turbotui.features.groups.resctrl_table import has_many_domains, resctrl_columns, resctrl_table
 from turbotui.features.groups.screen_rows import GroupPainter, group_content, name_slots
 from turbotui.features.groups.tables import group_table, sum_held_against_package
 from turbotui.quantities.moments import time_of_day
@@ -39,9 +39,8 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError
 from turbotui.sampling.energy import EnergyMeter, energy_signals
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.row_content import RowContent, RowView
-from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.segment_lines import NoteLines
 from turbotui.widgets.slots import row_slots
 from turbotui.widgets.table_view import TableView
 
@@ -77,10 +76,6 @@ class GroupsScreen(RowTableScreen[GroupRow]):
     treeless = "Groups stand in no tree: t changes that"
     BINDINGS = bindings_for("groups")
 
-    DEFAULT_CSS = """
-    GroupsScreen #notes { height: auto; }
-    """
-
     def __init__(self, watch: Watch) -> None:
         self._rows = RowsShown.TREE
         self._domains_shown = False
@@ -98,7 +93,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
     def body(self) -> Iterable[Widget]:
         """Lay out the table, and the notes below it."""
         yield from super().body()
-        yield SegmentLines(id="notes")
+        yield NoteLines(id="notes")
 
     def first_view(self) -> RowView[GroupRow]:
         """The view before the user changes it: the busiest rows first."""
@@ -268,16 +263,14 @@ class GroupsScreen(RowTableScreen[GroupRow]):
                     self._change(folded=self._table.view.folded | outer)
             self.show_content(group_content(whole, interval.seq))
             if interval.info is not None:
-                notes.append(monitored_in_words(interval.info, sum(not row.group.domain for row in rows)))
+                notes.append(interval.info.in_words(sum(not row.group.domain for row in rows)))
         else:
             packages = len(self.watch_state.session.machine.topology.instances(Scope.PACKAGE))
             self.show_content(group_content(whole, interval.seq, tree=self._rows is RowsShown.TREE))
             if not interval.complete:
                 notes.append(f"there are more groups than the {len(interval.rows):,} listed")
             notes += list(filter(None, [sum_held_against_package(whole, interval.energy, packages), interval.coverage]))
-        line = self.query_one("#notes", SegmentLines)
-        line.styles.height = len(notes)
-        line.show([[(f" {note}", StyleRole.DIM)] for note in notes])
+        self.query_one("#notes", NoteLines).show_notes(notes)
 
     def readout(self) -> str:
         """Describe the cell under the cursor, with the path of its group."""

@@ -34,7 +34,6 @@ from turbotui.features.groups.resctrl_table import (
     RESCTRL,
     ResctrlTable,
     has_many_domains,
-    monitored_in_words,
     resctrl_columns,
     resctrl_table,
 )
@@ -181,7 +180,7 @@ def _monitored(envelope: Envelope, table: ResctrlTable, info: ResctrlInfo | None
     if len(rows) < len(table.rows):
         yield "# each group is the sum of its domains, which the other formats have"
     if info is not None:
-        yield f"# {monitored_in_words(info, sum(not row.group.domain for row in table.rows))}"
+        yield f"# {info.in_words(sum(not row.group.domain for row in table.rows))}"
     for reason, names in _by_reason(table, [column for column in shown if not column.identity and not any(
             value is not None for value in table.values(column, table.rows))]).items():
         yield f"# no {', '.join(names)}: {reason}"

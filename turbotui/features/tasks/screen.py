@@ -71,7 +71,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import in_words
 from turbotui.widgets.explanation import evidence_lines
 from turbotui.widgets.row_content import RowContent, RowPainter, RowView
-from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.segment_lines import NoteLines, SegmentLines
 from turbotui.widgets.slots import row_slots
 from turbotui.widgets.table_view import TableView
 
@@ -111,7 +111,6 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     DEFAULT_CSS = """
     TasksScreen #heads { height: 1; }
-    TasksScreen #notes { height: auto; }
     """
 
     def __init__(self, watch: Watch) -> None:
@@ -141,7 +140,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         """Compose the head line, the table and the notes below it."""
         yield SegmentLines(id="heads")
         yield from super().body()
-        yield SegmentLines(id="notes")
+        yield NoteLines(id="notes")
 
     def first_view(self) -> RowView[TaskInputs]:
         """The view before the user changes it: the busiest rows first."""
@@ -181,8 +180,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         cursor = self.watch_state.cursor
         happened = [] if self.played is None or cursor is None else [event.text for event in cursor.timeline.events]
         notes = [*serial_lines(happened, width), *self.regions.lines(self.watch_state.frame, width), *notes]
-        self.query_one("#notes", SegmentLines).styles.height = len(notes)
-        self.query_one("#notes", SegmentLines).show([[(f" {note}", role)] for note, role in notes])
+        self.query_one("#notes", NoteLines).show_notes(notes)
         self.show_status()
 
     def readout(self) -> str:
