@@ -14,7 +14,7 @@ from turbotui.diagnosis.rules import (
     name_of,
     opening,
 )
-from turbotui.quantities.marks import sign_above_peak
+from turbotui.quantities.marks import above_peak, sign_above_peak
 from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -202,7 +202,7 @@ def _bandwidth(frame: JudgedFrame) -> Observed | NoFinding:
         return Observed(
             min(1.0, _STALLED * rate / peak),
             f"The memory of {name} moves {rate * 1e-9:,.0f} of {peak * 1e-9:,.0f} GB/s for L3 caches, "
-            f"{_share_of_peak(rate / peak)}{who}", Certainty.POSSIBLE if rate > peak else Certainty.LIKELY)
+            f"{_share_of_peak(rate / peak)}{who}", Certainty.POSSIBLE if above_peak(rate / peak) else Certainty.LIKELY)
     if known is None:
         return NoFinding.NOT_ASKED if memory is None else NoFinding.UNKNOWN
     if share < _MEMORY_FULL:
@@ -212,7 +212,7 @@ def _bandwidth(frame: JudgedFrame) -> Observed | NoFinding:
         min(1.0, _STALLED * share),
         f"The memory of {name_of(frame, known.row)} moves {known.rate * 1e-9:,.0f} of {limit}"
         f"{known.peak * 1e-9:,.0f} GB/s, {_share_of_peak(share)}{who}",
-        Certainty.POSSIBLE if known.at_most or share > 1.0 else Certainty.LIKELY, known.row,
+        Certainty.POSSIBLE if known.at_most or above_peak(share) else Certainty.LIKELY, known.row,
     )
 
 

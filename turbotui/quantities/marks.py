@@ -31,12 +31,18 @@ MARKS: Final = (
 )
 """Where there is room for one sign, it is the first one's."""
 OLD, DISPUTED, PARTIAL, ESTIMATED, OUTSTANDING = MARKS
+_BEYOND: Final = 0.005
+"""Share of a peak by which a right measurement may exceed it.
+
+SMBIOS has whole MT/s (1,066 for 1,066.67 is 0.06 % too low), clocks have up to 100 ppm, and a counter is read some us
+before or after its time stamp, which is 0.1 % to 0.5 % of an interval of 10 ms.
+"""
 _ABOVE_PEAK: Final = "more than its peak: what is counted, or what is known of the peak, is wrong"
 
 
 def above_peak(share: float | None) -> tuple[str, ...]:
-    """What contradicts a share of a peak, from 0 to 1, for a disputed cell; nothing where it can be."""
-    return (_ABOVE_PEAK,) if share is not None and share > 1.0 else ()
+    """What contradicts a share of a peak, from 0 to 1, for a disputed cell; nothing where it can be measured."""
+    return (_ABOVE_PEAK,) if share is not None and share > 1.0 + _BEYOND else ()
 
 
 def sign_above_peak(share: float | None) -> str:

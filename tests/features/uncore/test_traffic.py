@@ -99,8 +99,9 @@ def test_every_column_that_is_a_share_of_a_peak_is_held_against_it() -> None:
     assert all(metric.of_peak for metric in shares)
     assert [column.id for column in MEMORY.columns if column.of_peak] == ["Peak%"]
     column = Column[float]("p", "%", 1, (), lambda row: row, of_peak=True)
-    noted = RowTable("t", "row", (column,), [99.0, 100.0, 103.0]).cells(column, [99.0, 100.0, 103.0]).noted
-    assert {at: cell.signs for at, cell in noted.items()} == {2: "?"}
+    values = [99.0, 100.0, 100.0000001, 100.06, 101.0, 103.0]  # 0.06 %: 1,066 MT/s for 1,066.67
+    noted = RowTable("t", "row", (column,), values).cells(column, values).noted
+    assert {at: cell.signs for at, cell in noted.items()} == {4: "?", 5: "?"}
 
 
 def test_what_nobody_counts_says_why() -> None:
