@@ -18,7 +18,7 @@ _FOLDERS_AND_KINDS: Final[tuple[str | Feature, ...]] = (
     "dashboard", "cpus", "overview", "stat", "why", "record", "doctor", "info", "power", "uncore", "roofline",
     "topdown", "tasks", "groups",
     kind_feature("interrupts", "Z", "turbotui.features.interrupts:INTERRUPTS",
-                 "interrupts by source and CPU: a second, device, affinity",
+                 "interrupts a second by source and CPU, the device of each, and the CPUs that may take them",
                  (("turbotui interrupts -n 1", "interrupts a second by source"),
                   ("turbotui interrupts --cpus -n 1", "and by CPU")), nested=True),
     kind_feature("memory", "N", "turbotui.features.memory:MEMORY",

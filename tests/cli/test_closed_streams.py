@@ -54,8 +54,8 @@ def test_the_dashboard_says_what_it_lacks(tmp_path: Path) -> None:
     for how, lacking in (("<&-", "stdin"), (">&-", "stdout")):
         done = closed((), how, tmp_path)
         assert done.returncode == 4
-        assert "the dashboard needs a terminal as stdin, stdout and stderr, which it has not as " in done.stderr
-        assert lacking in done.stderr.partition("has not as ")[2]
+        assert "the dashboard needs a terminal, and " in done.stderr
+        assert lacking in done.stderr.partition("needs a terminal, and ")[2].partition(": use ")[0]
 
 
 def test_no_counter_takes_the_place_of_a_stream(tmp_path: Path) -> None:

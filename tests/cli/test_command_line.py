@@ -150,7 +150,9 @@ def test_no_option_takes_the_numbers_of_python_literals(command: Command) -> Non
     ("words", "status", "part"),
     [
         (["frobnicate"], 2, 'unknown command "frobnicate"'),
-        (["columns", "--frob"], 2, "--frob"),
+        (["columns", "--frob"], 2, "unrecognized arguments: --frob (see turbotui columns --help)"),
+        (["why", "--jsn"], 2, "unrecognized arguments: --jsn: did you mean --json? (see turbotui why --help)"),
+        (["--shwo=Busy%"], 2, "unrecognized arguments: --shwo=Busy%: did you mean --show? (see turbotui --help)"),
         (["columns", "--machine", "nowhere"], 2, "nowhere"),
         (["doctor", "--sysroot", "/nonexistent"], 3, "/nonexistent"),
         # a script's variable that is not set chooses no other machine, and no other file

@@ -20,7 +20,7 @@ from turbotui.feature_list import COMMANDS
 
 RUN_FOR_EVER = {"", "replay", "fleet", "collect", "view", "serve", "mcp"}
 """Verbs that take a terminal or serve until they are stopped: their examples are parsed."""
-SLOW = {"turbotui roofs --quick", "turbotui roofs", "turbotui export --listen 127.0.0.1:9790", "turbotui why",
+SLOW = {"turbotui roofs --quick", "turbotui roofs", "turbotui export --listen 127.0.0.1:9177", "turbotui why",
         "turbotui record --keep 7d run.ttj", "turbotui record -n 5 run.ttj", "turbotui stat -n 3"}
 """Examples that measure for long or until they are stopped, which are parsed too."""
 STATUSES = {"why": {0, 6, 7}, "diff": {0, 7}, "score": {0, 1}}

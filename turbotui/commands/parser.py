@@ -107,7 +107,7 @@ def run_parsed(command: Command, commands: Sequence[Command], words: list[str]) 
     except SystemExit:  # --help and --version have been printed, and a failed write must still be reported
         return 0
     if foreign:
-        parser.error(_about_foreign(foreign, command))
+        parser.error(_about_foreign(foreign, command, [*parser._option_string_actions]))  # noqa: SLF001 - as above
     if command.behind:
         arguments.command = rest
     return verb.run(arguments)
@@ -122,11 +122,16 @@ def _listing(commands: Sequence[Command]) -> str:
                        for heading, members in groups if members)
 
 
-def _about_foreign(foreign: list[str], command: Command) -> str:
-    """Why words that no option takes are wrong, and where they belong if they may be a command."""
-    text = " ".join(foreign)
+def _about_foreign(foreign: list[str], command: Command, options: Sequence[str]) -> str:
+    """Why words that no option takes are wrong, and where they belong if they may be a command, or the nearest option."""
+    text, word = " ".join(foreign), foreign[0].partition("=")[0]
     if command.behind == "command" and not foreign[0].startswith("-"):
         return f"unrecognized arguments: {text}: a command comes after --, as in -- {text}"
+    if word.startswith("--"):
+        from difflib import get_close_matches  # noqa: PLC0415 - for a mistyped word only
+
+        near = get_close_matches(word, [option for option in options if option.startswith("--")], n=1)
+        text += "".join(f": did you mean {option}?" for option in near)
     return f"unrecognized arguments: {text}"
 
 

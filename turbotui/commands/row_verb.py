@@ -56,12 +56,13 @@ class RowVerb:
         if self._definition.of_cpus:
             parser.add_argument("-c", "--cpu", metavar="SET", help="of these CPUs only: 0-3,8 or 0..3,8")
         sort = self._definition.sort.replace("%", "%%")
-        example = next(column.id for column in self._definition.columns if not column.identity).replace("%", "%%")
+        example = next(column.id for column in self._definition.columns
+                       if not column.identity and column.decimals >= 0).replace("%", "%%")
         parser.add_argument("--show", metavar="COLUMNS", default="",
                             help="these columns, comma separated (all: every one, as csv, json and openmetrics have)")
         parser.add_argument("--filter", metavar="TEXT", default="",
                             help="only rows that pass: words, or comparisons of columns such as "
-                            f'"{sort or example}>100"')
+                            f'"{sort or example}>{20 if example.endswith("%") else 100}"')
         parser.add_argument("--sort", metavar="COLUMN", default=self._definition.sort,
                             help="the greatest of this column first" + (f" (default {sort})" if sort else ""))
         parser.add_argument("--top", metavar="N", type=whole, help="the first N rows only")

@@ -29,8 +29,9 @@ def screen_abilities(*, ascii_alone: bool, instead: str = "") -> Abilities:
     streams = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.__stderr__ or sys.stdout}
     others = [name for name, stream in streams.items() if not stream.isatty()]
     if others:
-        raise TerminalError("the dashboard needs a terminal as stdin, stdout and stderr, which it has not as "
-                            f"{', '.join(others)}{instead}")
+        none = "none of stdin, stdout and stderr is one" if len(others) == len(streams) else (
+            f"{' and '.join(others)} {'is' if len(others) == 1 else 'are'} none")
+        raise TerminalError(f"the dashboard needs a terminal, and {none}{instead}")
     environment = initial_environment()
     if environment.get("TERM") == "dumb":
         raise TerminalError("the dashboard needs a terminal that can move its cursor, and this one cannot, by "
