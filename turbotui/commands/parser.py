@@ -123,7 +123,7 @@ def _listing(commands: Sequence[Command]) -> str:
 
 
 def _about_foreign(foreign: list[str], command: Command, options: Sequence[str]) -> str:
-    """Why words that no option takes are wrong, and where they belong if they may be a command, or the nearest option."""
+    """Why words that no option takes are wrong; where they belong if they may be a command, else the nearest option."""
     text, word = " ".join(foreign), foreign[0].partition("=")[0]
     if command.behind == "command" and not foreign[0].startswith("-"):
         return f"unrecognized arguments: {text}: a command comes after --, as in -- {text}"
