@@ -174,6 +174,16 @@ def test_a_cpu_that_goes_leaves_its_sources_unknown_for_one_interval() -> None:
     assert bench.value("24", "Int/s") == 3
 
 
+def test_a_line_without_a_cpu_of_the_header_was_not_read() -> None:
+    bench = Bench(X86)
+    bench.tick(X86.replace("LOC:    500000     400000     300000", "LOC:    500900     400000"))
+    assert bench.value("LOC", "Int/s") is None, "none were counted, and not none came"
+    assert (bench.why("LOC", "Int/s"), bench.why("LOC:0", "Int/s")) == (Reason.NOT_READ, Reason.NOT_READ)
+    assert bench.value("24", "Int/s") == 0
+    bench.tick(X86.replace("500000", "501800"))
+    assert (bench.value("LOC", "Int/s"), bench.value("LOC:0", "Int/s")) == (900, 900), "over both seconds"
+
+
 def test_an_interval_of_any_length_over_a_restart_is_unknown() -> None:
     bench = Bench("   CPU0\n 24: 500 chip  1-edge  dev\n")
     first = bench.last
@@ -244,7 +254,7 @@ def test_lines_that_no_kernel_prints_harm_nobody(line: str) -> None:
     assert bench.value("LOC", "Int/s") == 2
     bench.tick(f"   CPU0 CPU1\nLOC: torn 2 Local\n{line}\n")
     bench.tick("   CPU0 CPU1\nLOC: 7 2 Local\n")
-    assert bench.value("LOC", "Int/s") == 4
+    assert bench.value("LOC", "Int/s") == 2, "4 in the two seconds since it was read"
 
 
 def test_a_file_that_cannot_be_read_says_why() -> None:

@@ -7,7 +7,7 @@ unsigned int and wraps at 2**32 (kstat_irqs, linux/kernel_stat.h): totals grow b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -112,7 +112,7 @@ class InterruptReader:
         self._quickest, self._read_ns = min(self._quickest or took_ns, took_ns), at_ns
         header, lines = table_rows(text)
         self._follow(header_cpus(header), into)
-        seen: set[str] = set()
+        seen, torn = set[str](), set[str]()
         looked_at = any(map(into.wants, _FILES))
         for label, rest in lines:
             # PowerPC prints two rows named LOC (arch/powerpc/kernel/irq.c): the second is a row of its own
@@ -122,7 +122,8 @@ class InterruptReader:
             if source is None:
                 source = self._new(name, rest, into)
             elif source.rest != rest or source.roomless:
-                self._grow(name, source, rest, into)
+                if not self._grow(name, source, rest, into):
+                    torn.add(name)
             if source is not None and looked_at and into.due(source.of_all.slot):
                 self._read_affinity(name, source, into)
         for name in self._sources.keys() - seen:
@@ -130,14 +131,17 @@ class InterruptReader:
             for part in (source.of_all, *source.parts.values()):
                 into.death(part.slot)
         self._is_first = False
-        into.read_at(self._slots(), at_ns)
+        into.read_at(self._slots(torn), at_ns)
         return None
 
     def close(self) -> None:
         """Nothing is open between two ticks."""
 
-    def _slots(self) -> Iterator[RowSlot]:
-        for source in self._sources.values():
+    def _slots(self, torn: Container[str]) -> Iterator[RowSlot]:
+        """The rows that were read, with those of their CPUs."""
+        for name, source in self._sources.items():
+            if name in torn:
+                continue
             yield source.of_all.slot
             for part in source.parts.values():
                 yield part.slot
@@ -200,10 +204,11 @@ class InterruptReader:
         for quantity in ("device", "chip", *_FILES):
             into.put(slot, quantity, _OF_ROW_ABOVE)
 
-    def _grow(self, name: str, source: _Source, rest: str, into: Columns) -> None:
+    def _grow(self, name: str, source: _Source, rest: str, into: Columns) -> bool:
+        """Add what a row has counted; False for a torn line, of which nothing was read."""
         counts, before = self._counts(name.rstrip("'"), rest), source.cells
         if counts is None:
-            return  # a torn line: its counts are in the next reading
+            return False  # CPUs came or went while the kernel wrote the table: the next difference is longer
         cells, words = counts
         steps, fell = growth_of([cell if old < 0 else old for old, cell in zip(before, cells, strict=True)], cells)
         # nobody knows what a restarted cell counted, nor a CPU that has just come
@@ -225,6 +230,7 @@ class InterruptReader:
             source.words = words
             self._put_words(source, into)
         source.rest, source.cells = rest, cells
+        return True
 
     def _put_words(self, source: _Source, into: Columns) -> None:
         """Put the device and its interrupt controller, which only numbered rows have."""
