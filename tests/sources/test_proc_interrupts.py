@@ -292,6 +292,18 @@ def test_a_thousand_cpus_and_three_hundred_rows() -> None:
     assert values["irq.total"] == values["irq.device"] == [300 * cpu for cpu in cpus]
 
 
+def test_a_table_with_a_torn_line_is_read_again() -> None:
+    """The kernel asks for each row anew which CPUs are online (show_interrupts(), kernel/irq/proc.c)."""
+    host, machine = machine_of({PATH: X86})
+    reader = ProcInterrupts().open_shared(machine, frozenset({"irq.total", "irq.loc"}))
+    before = sum(value for value in reader.read()[0] if isinstance(value, int))
+    texts = iter([X86.replace("14718      13139", "14718"), X86.replace("13139", "13140")])
+    host.read_text = lambda _path: next(texts)  # type: ignore[method-assign,assignment]
+    total, timers = (list(row) for row in reader.read())
+    assert timers == [14718, 13140]
+    assert sum(value for value in total if isinstance(value, int)) == before + 1
+
+
 def test_an_unreadable_file_is_unknown_then_and_counted_on_later() -> None:
     host, machine = machine_of({PATH: X86})
     reader = ProcInterrupts().open_shared(machine, frozenset({"irq.tlb", "irq.err"}))

@@ -121,9 +121,8 @@ class InterruptReader:
             source = self._sources.get(name)
             if source is None:
                 source = self._new(name, rest, into)
-            elif source.rest != rest or source.roomless:
-                if not self._grow(name, source, rest, into):
-                    torn.add(name)
+            elif (source.rest != rest or source.roomless) and not self._grow(name, source, rest, into):
+                torn.add(name)
             if source is not None and looked_at and into.due(source.of_all.slot):
                 self._read_affinity(name, source, into)
         for name in self._sources.keys() - seen:

@@ -66,13 +66,16 @@ class IrqRowReader(NothingToClose):
     def read(self) -> Sequence[Sequence[Raw]]:
         """The totals of each CPU and the counts of the machine; all None if the file cannot be read."""
         nothing: list[Raw] = [None] * len(self._cpus)
-        try:
-            text = self._host.read_text(self._path)
-        except HostError:
-            return [*(nothing for _ in self._per_cpu), *((None,) for _ in self._whole)]
-        if self._classify is None:
-            self._classify = self._classifier(text)
-        self._table.update(text)
+        for _again in range(2):
+            try:
+                text = self._host.read_text(self._path)
+            except HostError:
+                return [*(nothing for _ in self._per_cpu), *((None,) for _ in self._whole)]
+            if self._classify is None:
+                self._classify = self._classifier(text)
+            self._table.update(text)
+            if not self._table.torn:
+                break
         result: list[Sequence[Raw]] = []
         for signal in self._per_cpu:
             totals = self._table.totals(signal)

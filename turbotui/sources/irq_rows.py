@@ -84,9 +84,14 @@ class RowTotals:
     Args:
         cpus: the CPUs to total, in this order.
         classify: the groups to which a row belongs, by its label and the text after its counts; () to skip the row.
+
+    Attributes:
+        torn: whether a row had fewer counts in the last table than the header has CPUs, some of which came or went
+            while the kernel wrote it; what it counted is added by the next table.
     """
 
     def __init__(self, cpus: Sequence[int], classify: Callable[[str, str], tuple[Hashable, ...]]) -> None:
+        self.torn = False
         self._cpus = tuple(cpus)
         self._classify = classify
         self._header = ""
@@ -111,6 +116,7 @@ class RowTotals:
         lines = self._lines
         seen: set[str] = set()
         self._restarted.clear()
+        self.torn = False
         before = dict(self._totals)
         growth: dict[tuple[Hashable, ...], list[int]] = {}  # most rows are devices', and are added up first
         for label, rest in rows:
@@ -166,9 +172,10 @@ class RowTotals:
         if groups is None:
             groups = self._groups[name] = self._classify(label, trailing_text(rest))
         cells = leading_numbers(rest, width) if groups else None
-        if cells is None:
-            return (), []
         before = self._cells.get(name)
+        if cells is None:
+            self.torn = self.torn or (before is not None and bool(groups))
+            return (), []
         self._cells[name] = cells
         if before is None:
             return groups, cells
