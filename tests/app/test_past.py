@@ -268,7 +268,8 @@ class EndlessCursor(TimeCursor):
             yield None
 
 
-async def test_escape_stops_a_search_and_says_how_far_it_came(recorded: Recording) -> None:
+@pytest.mark.parametrize("stop", ["close", "interrupt"])
+async def test_a_search_is_stopped_and_says_how_far_it_came(recorded: Recording, stop: str) -> None:
     async with dashboard(ReplayedSession(recorded), ticks=4) as (app, _pilot):
         assert app.watched.cursor is not None
         app._do(app._search(EndlessCursor(app.watched.cursor.timeline), -1))
@@ -277,6 +278,8 @@ async def test_escape_stops_a_search_and_says_how_far_it_came(recorded: Recordin
             if "Searching back: " in text_of(app, "status"):
                 break
         assert "Esc stops it" in text_of(app, "status")
-        app.action_close()
+        await app.run_action(stop)
         assert "The search was stopped: nothing in " in text_of(app, "status")
         assert not app.look_at_states()
+        assert app.is_running
+        assert app.return_code is None

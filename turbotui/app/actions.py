@@ -112,7 +112,8 @@ _COMMON: Final = (
     Action("redraw", "redraw", ("ctrl+l",), "ctrl+l",
            "Draw the screen anew, over what another program has written on it.", priority=True),
     Action("interrupt", "interrupt", ("ctrl+c",), "ctrl+c",
-           "Quit, whatever is open; while a command runs beside the dashboard (turbotui -- COMMAND), interrupt it.",
+           "Quit, whatever is open; while the past is searched, stop that; while a command runs beside the dashboard "
+           "(turbotui -- COMMAND), interrupt it.",
            priority=True),
     Action("output", "output", ("O",), "O", "Show the output of the command that runs beside the dashboard."),
     Action("up", "move(-1)", ("up", "k"), "↑ k",

@@ -338,6 +338,14 @@ class FramesApp(App[int]):
             wanted = "" if cursor.condition is None else f" where {cursor.condition.text}"
             self.say(f"Nothing {'later' if by > 0 else 'earlier'}{wanted}: {looked:,} moments were looked at")
 
+    @property
+    def _searches(self) -> bool:
+        return self._work is not None and not self._work.done()
+
+    def _stop_search(self) -> None:
+        self._do(None)
+        self.say(f"The search was stopped: nothing in {self._searched}")
+
     # Playing
 
     def _play(self, player: Player) -> None:
@@ -554,9 +562,8 @@ class FramesApp(App[int]):
         if watch.pointing.cpu is not None or watch.pointing.cpus:
             about = watch.pointing.cpu, watch.pointing.who
             yield ViewState("", ("pointing", *about), lambda: None if self.base is None else self.base.go_back())
-        if self._work is not None and not self._work.done():
-            yield ViewState("", ("searching", id(self._work)), partial(self._do, None),
-                            f"The search was stopped: nothing in {self._searched}")
+        if self._searches:
+            yield ViewState("", ("searching", id(self._work)), self._stop_search)
         if watch.paused:
             yield ViewState("", "paused", self.action_pause, "The picture goes on")
         if watch.cursor is not None and watch.cursor.live and watch.in_past:
@@ -617,7 +624,13 @@ class FramesApp(App[int]):
             self.say(f"{signal.Signals(SIGNALS[choice]).name} was sent: the report follows when the command has ended")
 
     def action_interrupt(self) -> None:
-        """Leave with status 0 whatever is open; while a command runs beside, interrupt it as its terminal would."""
+        """Stop a search in the past; else leave with status 0, or interrupt the command that runs beside.
+
+        The command gets SIGINT, as its terminal would send.
+        """
+        if self._searches:
+            self._stop_search()
+            return
         command = self.watched.beside
         if command is None or command.over:
             self.exit(0)

@@ -207,6 +207,16 @@ async def test_events_are_added_for_the_groups_that_can_be_seen_and_taken_away()
         assert session.host.open_descriptors == before
 
 
+async def test_escape_undoes_added_and_removed_events() -> None:
+    async with groups() as (_, screen, pilot):
+        await pilot.press("a")
+        pilot.app.screen.query_one(Input).value = "Mine=instructions/cycles"
+        await pilot.press("enter", "escape")
+        assert screen.find_column("Mine") is not None
+        await pilot.press("escape")
+        assert screen.find_column("Mine") is None
+
+
 async def test_t_continues_to_the_groups_of_resctrl() -> None:
     async with groups(shape="turin-2s") as (session, screen, pilot):
         await pilot.press("t", "t")

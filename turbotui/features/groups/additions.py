@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import field
 from typing import Final
 
 from turbotui.app.sessions import WatchedSession
+from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.events.set_files import EventSet
 from turbotui.features.groups.event_columns import quantity_of
@@ -20,6 +22,14 @@ _INTRODUCTION: Final = (
     "instructions  cycles:u  context-switches  task-clock  page-faults   then ,name=TITLE ,rate\n"
     "CPI=cycles/instructions  set:ipc"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenEvents:
+    """Added events, which are the same if their columns are."""
+
+    columns: tuple[tuple[str, str], ...]  # names and sources
+    plans: tuple[EventPlan, ...] = field(compare=False)
 
 
 class GroupAdditions:
@@ -52,6 +62,15 @@ class GroupAdditions:
     def there(self) -> Sequence[tuple[str, str, Unavailable | None]]:
         return [(column.name, column.source_text, _why(plan))
                 for plan in self._plans for column in plan.counted.request.columns]
+
+    @property
+    def chosen(self) -> ChosenEvents:
+        """What is added now, to which `show` returns."""
+        return ChosenEvents(tuple((name, source) for name, source, _ in self.there()), self._plans)
+
+    def show(self, chosen: ChosenEvents) -> None:
+        """Have the events again that were chosen before."""
+        self._plans = chosen.plans
 
     def add(self, text: str) -> Sequence[tuple[str, Unavailable | None]]:
         made = self._made(text)

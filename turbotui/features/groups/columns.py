@@ -102,9 +102,10 @@ def _path(row: GroupRow) -> Value:
 def _column(title: str, unit: str, needs: tuple[Quantity, ...], compute: Callable[[GroupRow], Value], help_text: str, *,
             document: str = _V2, decimals: int = 1, width: int = 6, shown: bool = False, priority: int = 5,
             thresholds: Thresholds | None = None, scale: Scale | None = None,
-            doubt: Callable[[GroupRow], str] | None = None) -> GroupColumn:
+            doubt: Callable[[GroupRow], str] | None = None, accumulates: bool = False) -> GroupColumn:
     return Column(title, unit, decimals, needs, compute, help=help_text, document=document, width=width,
-                  priority=priority, default=shown, thresholds=thresholds, scale=scale, doubt=doubt)
+                  priority=priority, default=shown, thresholds=thresholds, scale=scale, doubt=doubt,
+                  accumulates=accumulates)
 
 
 def _pressure(title: str, what: str, line: str, help_text: str, *, shown: bool = False,
@@ -186,7 +187,7 @@ COLUMNS: Final[tuple[GroupColumn, ...]] = (
     _bytes("Swap", "swap_bytes", "Memory of the group that lies in swap space."),
     _column("OOM", "", ("oom_kills",), lambda row: row.increases.get("oom_kills"),
             "Processes of the group that the kernel killed in the interval because memory was short.", decimals=0,
-            width=4, thresholds=Thresholds(1.0, 1.0)),
+            width=4, thresholds=Thresholds(1.0, 1.0), accumulates=True),
     _column("Read", "MB/s", ("read_bytes",), _rate("read_bytes", _MEGABYTE), "Bytes read from block devices.",
             width=7, shown=True, priority=6),
     _column("Write", "MB/s", ("written_bytes",), _rate("written_bytes", _MEGABYTE), "Bytes written to block devices.",
@@ -198,7 +199,7 @@ COLUMNS: Final[tuple[GroupColumn, ...]] = (
     _column("PidsMax", "", ("pids_max",), _gauge("pids_max"),
             "The greatest number of processes and threads that the group may have.", decimals=0),
     _column("Refused", "", ("refused",), lambda row: row.increases.get("refused"),
-            "How often such a limit kept a process or thread from being made.", decimals=0),
+            "How often such a limit kept a process or thread from being made.", decimals=0, accumulates=True),
     _column("Watt", "W", (ENERGY, "cpu_usec"), _watts,
             "The packages' power, shared by the time of all CPUs, idle time included, or by unhalted cycles where the "
             "event cycles is counted for groups (--add cycles, or the key a): an estimate, which takes work that "

@@ -19,7 +19,7 @@ from turbotui.app.text_window import TextWindow
 from turbotui.app.view_states import ViewChoice
 from turbotui.app.watch import Watch
 from turbotui.dataclass import dataclass
-from turbotui.features.groups.additions import GroupAdditions
+from turbotui.features.groups.additions import ChosenEvents, GroupAdditions
 from turbotui.features.groups.columns import COLUMNS, GroupColumn, needed
 from turbotui.features.groups.engine import GroupInterval, GroupRequest, mean_interval
 from turbotui.features.groups.event_columns import event_columns
@@ -303,21 +303,27 @@ class GroupsScreen(RowTableScreen[GroupRow]):
             self.notice("Events are counted for control groups of a machine that is read now")
             return
 
-        def changed(name: str | None) -> None:
-            self._show(self._shown)
-            column = None if name is None else self.find_column(name)
-            if column is not None:
-                self._table.select_column(column)
-            self._ask()
-
         from turbotui.app.add import AddCounter  # noqa: PLC0415 - only this key needs it
 
-        self.app.push_screen(AddCounter(self._additions, changed))
+        self.app.push_screen(AddCounter(self._additions, self._additions_changed))
+
+    def _additions_changed(self, name: str | None) -> None:
+        self._show(self._shown)
+        column = None if name is None else self.find_column(name)
+        if column is not None:
+            self._table.select_column(column)
+        self._ask()
+
+    def _show_additions(self, chosen: ChosenEvents) -> None:
+        self._additions.show(chosen)
+        self._additions_changed(None)
 
     def choices(self) -> Iterator[ViewChoice[Any]]:
-        """The kind of rows, beside what other tables have."""
+        """The kind of rows and the added events, beside what other tables have."""
         yield from super().choices()
         yield ViewChoice(self.number, "rows", self._rows, self._choose_rows, "")
+        yield ViewChoice(self.number, "added", self._additions.chosen, self._show_additions,
+                         "Added events as they were")
 
     def action_rows(self) -> None:
         """Switch between control groups in their tree, control groups as a list, and resctrl groups."""
