@@ -92,6 +92,9 @@ class ScreenSpec:
     name: str = "KindScreen"  # the class, which is created with the dashboard's `Watch`
     keys: str = ""  # id of the place whose keys work on the screen; "" for the screen's own id
     rows: str = ""  # "module:name" of the `KindDefinition` of a `KindScreen` without keys of its own
+    # "module:name" of a function of the session, which returns names of what the screen shows, by which / finds it from
+    # other screens; the columns of a kind of rows need no such function
+    finds: str = ""
 
     @property
     def order(self) -> tuple[bool, str]:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import pytest
-from dashboard_driver import dashboard, table, terminal_text, text_of
+from dashboard_driver import dashboard, table, terminal_text, text_of, until
 from scripted_machine import FakeSession, build_topology
+from simulated_session import SimulatedSession
+from textual.widgets import Static
 
 from turbotui.app.actions import ACTIONS, PLACES
 from turbotui.app.base import WatchScreen
 from turbotui.app.cell_cursor import next_match
+from turbotui.app.elsewhere import OtherScreens
+from turbotui.app.picker import Picker
+from turbotui.app.screen_table import SCREENS
+from turbotui.app.sessions import WatchedSession
 from turbotui.feature import EVERYWHERE
 from turbotui.features.cpus.map_screen import MapScreen
 from turbotui.features.overview.lines import TextPlace, places_of, texts_of
 from turbotui.features.overview.screen import OverviewScreen
 from turbotui.features.power.screen import PowerScreen
 from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.listing import Listing
 
 
 @pytest.mark.parametrize(("text", "start", "expected"), [
@@ -142,10 +149,54 @@ async def test_a_column_is_found_by_its_name_and_one_that_is_not_here_leads_to_t
         assert selected[0].id == "PkgWatt"
         await pilot.press("escape", "slash", *"ramwatt")
         await pilot.pause()
-        assert "RAMWatt is not here: C on a table says why" in terminal_text(app)
+        assert "RAMWatt is not here (Enter: says why): " in terminal_text(app)
         await pilot.press("enter")
         await pilot.pause()
-        assert "RAMWatt is not here: C on a table says why" in text_of(app, "status")
+        window = app.screen
+        assert isinstance(window, Picker)
+        assert window.query_one(Listing).key == "RAMWatt"
+        assert "not here: " in str(window.query_one("#about", Static).render())
         await pilot.press("escape", "slash", *"no such thing")
         await pilot.pause()
         assert "Nothing matches no such thing" in terminal_text(app)
+
+
+async def test_a_column_is_searched_from_a_screen_without_columns_and_escape_leads_back() -> None:
+    async with dashboard(FakeSession(), size=(200, 36), screen="overview") as (app, pilot):
+        await pilot.press("slash", *"ramwatt", "enter")
+        await until(pilot, lambda: isinstance(app.screen, Picker))
+        assert app.current_mode == "cpus"
+        assert app.screen.query_one(Listing).key == "RAMWatt"
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: app.current_mode == "overview")
+        await pilot.press("slash", *"user%", "enter")
+        await until(pilot, lambda: app.current_mode == "cpus" and isinstance(app.screen, WatchScreen))
+        await until(pilot, lambda: (table(app).selected or (None,))[0] is app.watched.known("user%"))
+
+
+async def test_what_another_screen_shows_is_found_there() -> None:
+    session = SimulatedSession("vera-2s", few=True)
+    async with dashboard(session, size=(80, 24), screen="overview") as (app, pilot):  # type: ignore[arg-type]
+        await pilot.press("slash", *"c2c")
+        await pilot.pause()
+        assert "NVLink-C2C is on screen 5, uncore (Enter: goes there)" in terminal_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "uncore" and "NVLink-C2C" in text_of(app, "status"))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.current_mode == "overview")
+    session.stop()
+
+
+def names_found(session: WatchedSession, text: str) -> list[tuple[str, str]]:
+    return [(name.partition(": ")[0], spec.number) for name, spec in OtherScreens(session, SCREENS, "0").find(text)]
+
+
+def test_names_of_other_screens_are_found_by_their_words() -> None:
+    session = SimulatedSession("vera-2s", few=True)
+    assert names_found(session, "c2c")[0] == ("NVLink-C2C", "5")
+    assert names_found(session, "roofline")[0] == ("roofline", "6")
+    assert names_found(session, "migrations") == [("Migrations", "7")]
+    assert names_found(session, "Throttled%") == [("Throttled%", "u")]
+    assert names_found(session, "no such thing") == []
+    assert names_found(session, " ") == []
+    session.stop()

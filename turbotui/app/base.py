@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Final, Protocol, cast
 
 from textual import events
@@ -14,6 +15,7 @@ from textual.widget import Widget
 
 from turbotui.app import scales
 from turbotui.app.actions import actions_of
+from turbotui.app.elsewhere import OtherScreens, SearchAnswer
 from turbotui.app.footer import ScreenTab, footer
 from turbotui.app.modal import Window
 from turbotui.app.scales import gauges_of
@@ -29,6 +31,7 @@ from turbotui.machine.view import CONTAINER_NUMBERS
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.sentences import as_sentence, several
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole, cut_words
 from turbotui.widgets.comparison import MarkedMoment, difference, difference_text, mark_line, marked_moment
@@ -41,10 +44,19 @@ SMALLEST = (40, 10)
 """Minimum size of a screen; below it one sentence is shown instead."""
 
 
+_OF_CPUS: Final = "cpus"
+"""The screen with the catalog's columns, and the place of its keys."""
 _REFERENCE_NS: Final = 60_000_000_000
 """Length of the time with which `b` compares."""
 _ROOM: Final = 10
 """Characters of a difference in the line of a comparison."""
+
+
+def _of_column(name: str, why: Unavailable | None, go: Callable[[], None]) -> SearchAnswer:
+    """What a search says of a column that is not shown."""
+    if why is None:
+        return SearchAnswer(f"{name} is not shown", key="lists the columns", go=go)
+    return SearchAnswer(f"{name} is not here", why.sentence(), "says why", go)
 
 
 class MomentWindow(Protocol):
@@ -87,12 +99,21 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     WatchScreen.-tiny #time, WatchScreen.-tiny #beside { display: none; }
     """
 
+    class Sought(Message):
+        """A text is looked for on another screen, which is named by its mode."""
+
+        def __init__(self, mode: str, text: str) -> None:
+            super().__init__()
+            self.mode, self.text = mode, text
+
     def __init__(self, watch: Watch) -> None:
         super().__init__()
         self.watch_state = watch
         self.noticed = self._noticed_empty = ""
         self._is_quiet = False
         self._query = ""  # of the last search
+        self._sought = ""  # what another screen's search looks for on this one, until there is something to find
+        self._others: OtherScreens | None = None
         self._back: Callable[[], None] | None = None  # undoes the last search; None if none is to be undone
         self._is_composed = False
         self._banner: SegmentLines | None = None
@@ -130,6 +151,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         Called for every frame while this screen is on top or under a window.
         """
         self.show_summary()
+        if self._sought:
+            self.call_after_refresh(self._find_sought)
 
     def take(self, frame: Frame) -> None:
         """Process a new frame, whether or not the screen draws it, and keep what is needed later.
@@ -310,23 +333,54 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         """Search while the user types; Enter keeps the place, Esc goes back."""
         from turbotui.app.prompt import Prompt  # noqa: PLC0415 - the first screen loads what it draws
 
-        back, unmatched = self.way_back(), ""
+        back = self.way_back()
+        answer: SearchAnswer | None = None
 
         def typed(text: str) -> str:
-            nonlocal unmatched
+            nonlocal answer
             self._query = text
-            unmatched = "" if not text or self.find(text) else self._unmatched(text)
-            return unmatched
+            answer = None if not text or self.find(text) else self._unmatched(text)
+            return "" if answer is None else answer.offer
 
         def done(text: str | None) -> None:
             if text is None:
                 back()
+            elif answer is not None and answer.go is not None:
+                back()  # letters before had moved the cursor
+                answer.go()
             elif text:
                 self._back = back
-                if unmatched:
-                    self.notice(unmatched)
+                if answer is not None:
+                    self.notice(answer.sentence)
 
         self.app.push_screen(Prompt("find", "", typed), done)
+
+    def seek(self, text: str) -> None:
+        """Put the cursor on what a text finds as soon as it is drawn, or list the columns of that name."""
+        self._sought = text
+        self.call_after_refresh(self._find_sought)
+
+    def _find_sought(self) -> None:
+        if not self._sought or not self.composed or not self.can_find:
+            return
+        text, self._sought = self._sought, ""
+        self._query = text
+        if not self.find(text):
+            self.list_columns(text)
+
+    @property
+    def can_find(self) -> bool:
+        """Whether there is something in which a text can be found."""
+        return self.watch_state.frame is not None
+
+    def hidden_column(self, text: str) -> tuple[str, Unavailable | None] | None:
+        """The column of that name, in any case, of the screen's own table, and why it is not here."""
+        column = self.watch_state.known(text) if self.where == _OF_CPUS else None
+        return None if column is None else (column.id, self.watch_state.why_absent(column))
+
+    def list_columns(self, text: str) -> None:
+        """Open the list of columns with a text typed; a screen without columns says that it has none."""
+        self.notice(f"{text} is not on this screen")
 
     def _end_search(self) -> None:
         """Put the cursor back to its place before the search."""
@@ -334,22 +388,54 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         if back is not None:
             back()
 
-    def _unmatched(self, text: str) -> str:
-        """A sentence about a text that matches nothing; it may be the name of a column that is not shown."""
+    def _unmatched(self, text: str) -> SearchAnswer:
+        """What to say of a text that matches nothing: a column that is not shown, or a name on another screen."""
         watch = self.watch_state
-        column = next((column for column in watch.session.catalog.columns if column.id.lower() == text.lower()), None)
-        if column is None:
-            return f"Nothing matches {text}"
-        if watch.why_absent(column) is None:
-            return f"{column.id} is not on this screen: C on a table shows it"
-        return f"{column.id} is not here: C on a table says why"
+        hidden = self.hidden_column(text)
+        if hidden is not None:
+            return _of_column(*hidden, partial(self.list_columns, text))
+        others, column = self._other_screens(), watch.known(text)
+        if column is not None and others.named(_OF_CPUS):
+            why, go = watch.why_absent(column), partial(self.seek_on, _OF_CPUS, text)
+            return (SearchAnswer(f"{column.id} is on another screen", key="goes to it", go=go) if why is None
+                    else _of_column(column.id, why, go))
+        fitting = others.find(text)
+        if not fitting:
+            return SearchAnswer(f"Nothing matches {text}")
+        name, spec = fitting[0]
+        about = f"{name.partition(': ')[0]} is on screen {spec.number}, {spec.word}"
+        sought = "" if name == spec.word else text
+        return SearchAnswer(about, key="goes there", go=partial(self.seek_on, spec.id, sought))
+
+    def _other_screens(self) -> OtherScreens:
+        if self._others is None:
+            screens = getattr(self.app, "screens", ())
+            self._others = OtherScreens(self.watch_state.session, screens, self.number)
+        return self._others
+
+    def named_elsewhere(self, text: str) -> Iterator[tuple[str, str, str]]:
+        """Columns and what other screens show that contain a text: a name, where it is or why not, and the mode."""
+        watch, wanted = self.watch_state, text.strip().lower()
+        others = self._other_screens()
+        for column in watch.session.catalog.columns if others.named(_OF_CPUS) or self.where == _OF_CPUS else ():
+            if wanted and wanted in column.id.lower():
+                why = watch.why_absent(column)
+                where = column.help if why is None else f"not here: {why.sentence()}"
+                yield column.id, f"column of the CPUs · {where}", _OF_CPUS
+        for name, spec in others.find(text):
+            if name != spec.word:
+                yield name.partition(": ")[0], f"on screen {spec.number}, {spec.word}", spec.id
+
+    def seek_on(self, mode: str, text: str) -> None:
+        """Look for a text on another screen."""
+        self.post_message(self.Sought(mode, text))
 
     def action_search_next(self) -> None:
         """Go to the next match of the last search."""
         if not self._query:
             self.notice("Nothing was searched yet: / finds as you type")
         elif not self.find(self._query, after=True):
-            self.notice(self._unmatched(self._query))
+            self.notice(self._unmatched(self._query).sentence)
 
     # Texts
 

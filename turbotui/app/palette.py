@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from textual import events
 from textual.app import App, SystemCommand
-from textual.command import CommandList, CommandPalette, DiscoveryHit, Hits, SearchIcon
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, SearchIcon
 from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.system_commands import SystemCommandsProvider
@@ -24,6 +25,10 @@ from turbotui.widgets.profiles import Profiles
 _NOT_LISTED = frozenset({"palette", "interrupt", "close"})
 
 
+_EXACT = 100.0
+"""Score of a name that contains the text, above those of sentences with the same letters."""
+
+
 class OrderedCommands(SystemCommandsProvider):
     """The commands in their own order, which Textual sorts by their first letters."""
 
@@ -31,6 +36,15 @@ class OrderedCommands(SystemCommandsProvider):
         """Offer every command before anything is typed."""
         for title, how, target, _listed in self.app.get_system_commands(self.screen):
             yield DiscoveryHit(title, target, help=how)
+
+    async def search(self, query: str) -> Hits:
+        """Offer the commands that fit, and what / finds on other screens: columns, kinds of rows."""
+        async for hit in super().search(query):
+            yield hit
+        screen, matcher = self.screen, self.matcher(query)
+        if isinstance(screen, WatchScreen):
+            for title, how, mode in screen.named_elsewhere(query):
+                yield Hit(_EXACT, matcher.highlight(title), partial(screen.seek_on, mode, title), help=how)
 
 
 class ActionPalette(CommandPalette):

@@ -101,6 +101,7 @@ class Picker(ListWindow):
     hint = "type to search · Space show/hide · Esc close"
     answer = "#about"
     placeholder: str = "search"  # text in the empty field
+    typed: str = ""  # text in the field at first
 
     def __init__(self, table: ChoosableColumns, current: str, arranges: MovableColumns | None = None) -> None:
         super().__init__()
@@ -118,7 +119,7 @@ class Picker(ListWindow):
 
     def parts(self) -> Iterable[Widget]:
         """The search field, the list, and the meaning of the current line."""
-        field = SearchField(placeholder=self.placeholder, select_on_focus=False)
+        field = SearchField(self.typed, placeholder=self.placeholder, select_on_focus=False)
         field.left = () if self._arranges is None else ARRANGING
         return field, Listing(), Static("", id="about", markup=False)
 
@@ -157,6 +158,12 @@ class Picker(ListWindow):
         for column in there:
             if self._choosing.is_shown(column) != (column in chosen):
                 self._choosing.toggle(column)
+
+    def begin_with(self, text: str) -> None:
+        """Have a text typed when the window opens, with the cursor on the column of that name."""
+        self.typed = text
+        self.first = next((column.id for column in self._choosing.known_columns
+                           if column.id.lower() == text.lower()), self.first)
 
     def further(self, wanted: str) -> Sequence[Item]:
         """Lines after those of the columns."""

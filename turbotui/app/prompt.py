@@ -9,6 +9,7 @@ from textual.containers import Horizontal
 from textual.widgets import Input, Static
 
 from turbotui.app.modal import Window
+from turbotui.widgets.cells import cut_words
 
 
 class Prompt(Window[str]):
@@ -52,7 +53,8 @@ class Prompt(Window[str]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Apply the text, and show what is wrong."""
-        self.query_one(".answer", Static).update(self._typed(event.value))
+        room = self.app.size.width * 3 // 4 - 2
+        self.query_one(".answer", Static).update(cut_words(self._typed(event.value), room))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Close the prompt with the typed text."""

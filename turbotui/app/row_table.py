@@ -279,6 +279,14 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     # Columns
 
     @property
+    def can_find(self) -> bool:
+        return self._table.content is not None
+
+    def hidden_column(self, text: str) -> tuple[str, Unavailable | None] | None:
+        column = next((column for column in self.known_columns if column.id.lower() == text.lower()), None)
+        return None if column is None or column.identity else (column.id, self.why_absent(column))
+
+    @property
     def known_columns(self) -> Sequence[Column[R]]:
         """Every possible column."""
         return () if self._table.content is None else self._table.content.whole.columns

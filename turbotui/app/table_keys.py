@@ -15,6 +15,7 @@ from turbotui.app.base import WatchScreen
 from turbotui.app.copying import copy_text
 from turbotui.app.graph import Explain, Graph
 from turbotui.app.one_cell import OneCell
+from turbotui.app.picker import Picker
 from turbotui.app.prompt import Prompt
 from turbotui.app.sort_menu import SortMenu
 from turbotui.app.view_states import ViewChoice, ViewState
@@ -408,6 +409,16 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         self.notice(copy_text(self.app, text, f"{len(rows)} row{'s' if len(rows) != 1 else ''} as CSV"))
 
     # Search and filter
+
+    def action_columns(self) -> None:
+        """Open the list of columns."""
+        raise NotImplementedError
+
+    def list_columns(self, text: str) -> None:
+        self.action_columns()
+        window = self.app.screen
+        if isinstance(window, Picker):
+            window.begin_with(text)
 
     def find(self, text: str, *, after: bool = False) -> bool:
         """Move the cursor to the first row with a text, or else to the column of that name."""

@@ -296,11 +296,13 @@ class Watch:
 
     def find(self, name: str) -> CounterColumn | None:
         """A column by its name in any case, if it is available."""
-        wanted = name.lower()
-        for column in self.session.catalog.columns:
-            if column.id.lower() == wanted and self.why_absent(column) is None:
-                return column
-        return None
+        column = self.known(name)
+        return column if column is not None and self.why_absent(column) is None else None
+
+    def known(self, name: str) -> CounterColumn | None:
+        """A column by its name in any case, available or not; an available one before another of the same name."""
+        named = [column for column in self.session.catalog.columns if column.id.lower() == name.lower()]
+        return min(named, key=lambda column: self.why_absent(column) is not None, default=None)
 
     def swap_joules(self) -> str:
         """Show every visible watt column as joules, or the reverse; returns the unit, "" if no column has both."""

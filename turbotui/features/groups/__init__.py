@@ -15,7 +15,8 @@ FEATURE = Feature(
             )),
     ),
     screens=(
-        ScreenSpec("groups", "u", "groups", "turbotui.features.groups.screen", "GroupsScreen"),
+        ScreenSpec("groups", "u", "groups", "turbotui.features.groups.screen", "GroupsScreen",
+                   finds="turbotui.features.groups.columns:names_of_columns"),
     ),
     places=(KeyPlace("groups", "Groups", (*ROWS, *ARROWS, *PAST, "folded", "adding", "acts")),),
     keys="turbotui.features.groups.keys:KEYS",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
 from turbotui.features.groups.files import Quantity
@@ -207,6 +207,11 @@ COLUMNS: Final[tuple[GroupColumn, ...]] = (
             decimals=2, width=7, shown=True, priority=4, document="docs/specs/groups.md 1.4"),
 )
 """All columns, in print order."""
+
+
+def names_of_columns(_session: object) -> Sequence[str]:
+    """The names of all columns, by which / finds them."""
+    return [column.id for column in COLUMNS]
 
 
 def needed(columns: Iterable[GroupColumn]) -> frozenset[Quantity]:

@@ -16,7 +16,8 @@ FEATURE = Feature(
             )),
     ),
     screens=(
-        ScreenSpec("tasks", "7", "tasks", "turbotui.features.tasks.screen", "TasksScreen"),
+        ScreenSpec("tasks", "7", "tasks", "turbotui.features.tasks.screen", "TasksScreen",
+                   finds="turbotui.features.tasks.columns:names_of_columns"),
     ),
     places=(KeyPlace("tasks", "Tasks", (*ROWS, *ARROWS, *PAST, "folded", "pointing", "acts")),),
     keys="turbotui.features.tasks.keys:KEYS",

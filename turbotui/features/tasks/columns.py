@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final, TypeAlias
 
@@ -226,6 +226,11 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
                help="every CPU on which it was seen"),
 )
 """From left to right."""
+
+
+def names_of_columns(_session: object) -> Sequence[str]:
+    """The names of all columns, by which / finds them."""
+    return [column.id for column in TASK_COLUMNS]
 
 
 def is_estimate(column: TaskColumn, inputs: TaskInputs) -> bool:

@@ -15,7 +15,8 @@ FEATURE = Feature(
             )),
     ),
     screens=(
-        ScreenSpec("uncore", "5", "uncore", "turbotui.features.uncore.screen", "UncoreScreen"),
+        ScreenSpec("uncore", "5", "uncore", "turbotui.features.uncore.screen", "UncoreScreen",
+                   finds="turbotui.features.uncore.screen:names_of_kinds"),
     ),
     gathers="turbotui.features.uncore.recorded:look_up_events",
     places=(KeyPlace("uncore", "Uncore", (*ROWS, *PAST, "steps", "grid", "ends", "folded")),),

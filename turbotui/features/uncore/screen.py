@@ -9,12 +9,12 @@ from typing import Any, Final, TypeAlias
 
 from textual import events
 from textual.containers import Horizontal, VerticalScroll
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.widget import Widget
 
 from turbotui.app.actions import bindings_for
 from turbotui.app.row_table import RowTableScreen, RowWidget
-from turbotui.app.sessions import PlayedSession
+from turbotui.app.sessions import PlayedSession, WatchedSession
 from turbotui.app.view_states import ViewChoice
 from turbotui.app.watch import Watch
 from turbotui.events.uncore.fields import fields_of
@@ -50,6 +50,17 @@ _MANY: Final = 15
 KindWidget: TypeAlias = RowWidget[UnitRow]
 
 
+def counters_of(session: WatchedSession) -> UncoreCounters | RecordedCounters:
+    """The counters of a machine, or those that a recording has."""
+    return (RecordedCounters(session.machine, session.definitions) if isinstance(session, PlayedSession)
+            else UncoreCounters(session.machine))
+
+
+def names_of_kinds(session: WatchedSession) -> Sequence[str]:
+    """The title of each kind of PMU with what it watches."""
+    return [units.kind.described for units in counters_of(session).kinds]
+
+
 class UncoreScreen(RowTableScreen[UnitRow]):
     """The uncore screen: tables below each other; keys act on the table with the cursor. Counts only while shown."""
 
@@ -73,13 +84,14 @@ class UncoreScreen(RowTableScreen[UnitRow]):
     def __init__(self, watch: Watch) -> None:
         machine = watch.session.machine
         self._played = isinstance(watch.session, PlayedSession)
-        self.counters = (RecordedCounters(machine, watch.session.definitions)
-                          if isinstance(watch.session, PlayedSession) else UncoreCounters(machine))
+        self.counters = counters_of(watch.session)
         self._ports = PortMap(machine.host)
         self._typed: dict[str, tuple[Metric, ...]] = {}
         self._contents = KindContents(self.counters, self._ports)
         self._tables: dict[str, KindWidget] = {}
         self._mapped = False
+        self._found: tuple[KindWidget, Hashable] | None = None  # by the last search
+        self._found_in = Size()  # of the tables when it was shown
         super().__init__(watch)
         self._captions = tuple(SegmentLines() for _table in self._tables)
         pairs = zip(self._captions, self._tables.values(), strict=True)
@@ -180,6 +192,8 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         """Show the numbers of the newest frame."""
         super().show_frame()
         self._fill()
+        if self._found == (self._table, self._table.current) and self._stack.size != self._found_in:
+            self._show_parts(self._table, self._table.current)  # lines above or below have come or gone
 
     def _fill(self) -> None:
         if not self._tables:
@@ -326,9 +340,10 @@ class UncoreScreen(RowTableScreen[UnitRow]):
             if table.content is not None and text.lower() in table.content.words(row):
                 self.enter(table)
                 table.select(row)
+                self._found = table, row
                 self._show_parts(table, row)
                 return True
-        return False
+        return super().find(text, after=after)  # a column
 
     def _show_parts(self, table: KindWidget, row: Hashable) -> None:
         """Scroll until a sum and the units that it adds up are in sight, as many as fit, or the unit alone."""
@@ -339,6 +354,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         bottom = table.virtual_region.y + table.cursor_y + 1 + count
         height = min(bottom - top, self._stack.size.height)
         self._stack.scroll_to_region(Region(0, top, 1, height), animate=False, immediate=True)
+        self._found_in = self._stack.size
 
     # Columns and filters
 
