@@ -44,7 +44,7 @@ class RowDifferences:
     """
 
     __slots__ = ("_before", "_born", "_clocks", "_deltas", "_empty", "_new", "_parts", "_rates", "_rises", "_spans",
-                 "_texts", "_unread", "_unsure", "missed", "newer", "older", "quantities")
+                 "_texts", "_too_unsure", "_unread", "_unsure", "missed", "newer", "older", "quantities")
 
     def __init__(self, older: RowTick | None, newer: RowTick, missed: Unavailable | None = None) -> None:
         self.older = older
@@ -61,6 +61,7 @@ class RowDifferences:
         self._spans: dict[ClockId, Numbers] = {}
         self._unread: dict[ClockId, frozenset[RowSlot]] = {}
         self._unsure: dict[QuantityId, Mapping[RowSlot, float]] = {}
+        self._too_unsure: dict[tuple[QuantityId, ClockId], frozenset[RowSlot]] = {}
         self._rises: dict[QuantityId, list[int] | None] = {}
         self._deltas: dict[QuantityId, Numbers] = {}
         self._rates: dict[QuantityId, Numbers] = {}
@@ -152,14 +153,23 @@ class RowDifferences:
         return {slot: (begin[slot] + end[slot]) * quantity.scale for slot in self.newer.roster.rows
                 if begin[slot] or end[slot]}
 
+    def _uncertain(self, quantity: Quantity) -> frozenset[RowSlot]:
+        """The slots of rows whose span may be off by too much for a rate; found once for a clock's counters."""
+        key = quantity.unsure, quantity.clock
+        uncertain = self._too_unsure.get(key)
+        if uncertain is None:
+            spans = self.spans(quantity.clock)
+            uncertain = self._too_unsure[key] = frozenset(
+                slot for slot, unsure in self.unsure(quantity).items()
+                if (span := spans[slot]) is not None and unsure > INTERRUPTED_SHARE * span)
+        return uncertain
+
     def interrupted(self, name: QuantityId, slot: RowSlot) -> Unavailable | None:
         """Why a row's span is too uncertain for a rate; None if it is not."""
         quantity = self.quantities.get(name)
-        unsure = self.unsure(quantity).get(slot) if quantity is not None else None
-        span = None if quantity is None or unsure is None else self.spans(quantity.clock)[slot]
-        if quantity is None or unsure is None or span is None or unsure <= INTERRUPTED_SHARE * span or (
-                self.deltas(name)[slot] == 0):
+        if quantity is None or slot not in self._uncertain(quantity) or self.deltas(name)[slot] == 0:
             return None
+        span, unsure = self.spans(quantity.clock)[slot], self.unsure(quantity)[slot]
         return Unavailable(
             Reason.INTERRUPTED, f"the reader of {self._origin(quantity, self.newer.roster.rows[slot])} lost its CPU: "
             f"the interval of {span:.3g} s may be off by {unsure:.3g} s",
@@ -253,12 +263,13 @@ class RowDifferences:
         if rates is None:
             quantity = self._counter(name)
             rates = self._nothing if quantity is None else quotients(self.deltas(name), self.spans(quantity.clock))
-            unsure = [] if quantity is None else [
-                slot for slot in self.unsure(quantity) if self.interrupted(name, slot) is not None]
-            if unsure:
-                rates = list(rates)
-            for slot in unsure:
-                cast("list[float | None]", rates)[slot] = None
+            uncertain = frozenset[RowSlot]() if quantity is None else self._uncertain(quantity)
+            if uncertain:
+                deltas, known = self.deltas(name), list(rates)
+                for slot in uncertain:
+                    if deltas[slot] != 0:
+                        known[slot] = None
+                rates = known
             self._rates[name] = rates
         return rates
 
