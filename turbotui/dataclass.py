@@ -111,8 +111,7 @@ def _add_methods(cls: type, *, frozen: bool, eq: bool, slots: bool) -> None:
     if eq:
         namespace["__eq__"] = _at_first_call(cls, "__eq__", _eq_text)
         if own.get("__hash__") is None:  # Python sets __hash__ to None beside a class's own __eq__
-            hashed = _at_first_call(cls, "__hash__", _hash_text) if frozen else None
-            type.__setattr__(cls, "__hash__", hashed)
+            type.__setattr__(cls, "__hash__", _at_first_call(cls, "__hash__", _hash_text) if frozen else None)
     if frozen:
         namespace |= {"__setattr__": _refuse_change, "__delattr__": _refuse_change}
         if slots:
