@@ -125,8 +125,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         """Lay out banner (unless the machine is real and read here), summary, body, status line and keys."""
-        session = self.watch_state.session
-        if has_banner(session):
+        if has_banner(self.watch_state.session):
             self._banner = SegmentLines(base=StyleRole.BANNER, id="banner")
             yield self._banner
         yield TimeLine(id="time")
@@ -586,8 +585,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         left = f" {self.noticed}" if self.noticed else f" {self.readout()}"
         flags = self.flags()
         right = "  ".join(flags) + " " if flags else ""
-        width = self.size.width
-        room = width - len(right) - 1
+        room = self.size.width - len(right) - 1
         role = StyleRole.KEY if self.noticed and not self._is_quiet else StyleRole.DIM
         text = cut_words(left, room)
         self.query_one("#status", SegmentLines).show([[(flush_left(text, room + 1), role), (right, StyleRole.AMBER)]])

@@ -85,8 +85,7 @@ class ColumnRequests:
         until = self._clock() + KEEP_READING
         wanted = {column.id: column for column in columns}
         self._until |= {name: (column, until) for name, column in self._now.items()}
-        self._until = {
-            name: until for name, until in self._until.items() if name not in wanted and name not in hidden}
+        self._until = {name: until for name, until in self._until.items() if name not in wanted and name not in hidden}
         self._now = wanted
         self._ask()
 

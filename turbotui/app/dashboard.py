@@ -543,8 +543,7 @@ class TurbotuiApp(FramesApp):
 def _shown(keys: tuple[str, ...], shown: str, key: str) -> str:
     """A key's name for people; for an action with several shown keys, the pressed one."""
     words = shown.split(" ")
-    at = keys.index(key)
-    return words[at] if len(words) == len(keys) else words[0]
+    return words[keys.index(key)] if len(words) == len(keys) else words[0]
 
 
 def _listed(words: list[str]) -> str:

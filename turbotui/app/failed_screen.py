@@ -30,8 +30,7 @@ class FailedScreen(WatchScreen):
         self.number = number
         self.word = word
         self._sentence = sentence
-        self._advice = (f"{word} stays closed" if for_good else
-                        f"{number} shows this screen anew")
+        self._advice = (f"{word} stays closed" if for_good else f"{number} shows this screen anew")
 
     def body(self) -> Iterable[Widget]:
         """Lay out the sentences about the failure."""
@@ -56,8 +55,7 @@ class FailedScreen(WatchScreen):
         if not self.composed:
             return
         width = max(20, self.size.width - 2)
-        words = (f"▲ {self._sentence}.", "", "Measuring goes on, and so do the other screens.",
-                 f"{self._advice}.")
+        words = (f"▲ {self._sentence}.", "", "Measuring goes on, and so do the other screens.", f"{self._advice}.")
         lines = [line for text in words for line in textwrap.wrap(text, width) or [""]]
         self.query_one("#failed", SegmentLines).show([[(f" {line}", StyleRole.PLAIN)] for line in lines])
 

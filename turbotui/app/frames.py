@@ -263,8 +263,7 @@ class FramesApp(App[int]):
         """Mark this moment."""
         cursor = self._past()
         if cursor is not None:
-            index = cursor.index
-            time_ns = cursor.timeline.times[index]
+            time_ns = cursor.timeline.times[cursor.index]
             mark = PastEvent(time_ns, f"mark {1 + sum(event.text.startswith('mark ') for event in cursor.marks)}")
             cursor.marks = (*cursor.marks, mark)
             self.say(f"{mark.text}: ( and ) lead back to it")

@@ -127,8 +127,7 @@ class Graph(Window[None]):
         width, height = curve.size
         if cells is None or width < _SMALLEST[0] or height < _SMALLEST[1]:
             return
-        window = self.query_one(".window", Vertical)
-        window.border_title = self._title(cells).replace("[", "\\[")
+        self.query_one(".window", Vertical).border_title = self._title(cells).replace("[", "\\[")
         if cells.first.column.decimals < 0:
             curve.show([[(" a text has no curve", StyleRole.DIM)]])
             return

@@ -99,8 +99,7 @@ def _mistakes(file: str, problems: Sequence[str]) -> Iterator[Item]:
     """Lines on what is wrong in the settings, of which the status line shows the first at the start."""
     if problems:
         yield Item(((f"Mistakes in the settings, {file}" if file else "Mistakes in the settings", StyleRole.SORTED),))
-        yield from (Item((("  ", StyleRole.KEY), (problem, StyleRole.PLAIN)))
-                    for problem in problems)
+        yield from (Item((("  ", StyleRole.KEY), (problem, StyleRole.PLAIN))) for problem in problems)
         yield Item(())
 
 

@@ -97,9 +97,8 @@ class Judge:
 
     def wanted(self, *, costly: bool = False) -> tuple[CounterColumn, ...]:
         """The columns to read."""
-        few = len(self._session.machine.topology.cpus) <= _FEW
         return self.diagnosis.wanted(lambda column: self._why_absent(column) is None, costly=costly,
-                                     details=costly or few)
+                                     details=costly or len(self._session.machine.topology.cpus) <= _FEW)
 
     def push(self, frame: Frame) -> None:
         """Judge the newest frame."""

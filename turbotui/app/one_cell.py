@@ -126,8 +126,7 @@ def cell_in_words(frame: Frame, column: CounterColumn, row: RowId) -> str:
 
 def number_in_words(frame: Frame, column: CounterColumn, row: RowId) -> str:
     """The value of a cell with its unit, behind the signs of its marks; a dash if unknown."""
-    value = frame.cell(column, row)
-    return frame.signs(column, row) + in_words(column, value)
+    return frame.signs(column, row) + in_words(column, frame.cell(column, row))
 
 
 class FrameCell(OneCell):

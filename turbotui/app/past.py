@@ -111,10 +111,7 @@ class TimeCursor:
         before = self.at
         if not times:
             return False
-        if self.live and index >= len(times) - 1:
-            self.at = None
-        else:
-            self.at = times[max(0, min(len(times) - 1, index))]
+        self.at = None if self.live and index >= len(times) - 1 else times[max(0, min(len(times) - 1, index))]
         return self.at != before
 
     def jump(self, time_ns: int) -> bool:

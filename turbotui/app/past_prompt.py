@@ -15,8 +15,7 @@ from turbotui.quantities.moments import is_moment, parse_moment
 def past_prompt(cursor: TimeCursor, find: Callable[[str], CounterColumn | None],
                 answered: Callable[[TimeCursor], None]) -> tuple[Prompt, Callable[[str | None], None]]:
     """The prompt for a time or a condition, and the function that takes its answer and then calls `answered`."""
-    times = cursor.timeline.times
-    here = times[cursor.index]
+    here = cursor.timeline.times[cursor.index]
 
     def typed(text: str) -> str:
         try:

@@ -112,8 +112,7 @@ def with_keys(keys: Mapping[str, tuple[str, ...]]) -> tuple[tuple[Action, ...], 
         if taken:
             problems[action.id] = taken[0]
         if wanted and not taken:
-            shown = " ".join(map(key_word, wanted[:2]))
-            actions.append(replace(action, keys=wanted, shown=shown))
+            actions.append(replace(action, keys=wanted, shown=" ".join(map(key_word, wanted[:2]))))
         else:
             actions.append(action)
     return tuple(actions), problems
