@@ -54,8 +54,7 @@ def add_format_arguments(parser: argparse.ArgumentParser, tables: Sequence[str] 
                         f"openmetrics{trace}")
     parser.add_argument("--json", dest="format", action=OneFormat, nargs=0, const="json", help="as --format json")
     if len(tables) > 1:
-        parser.add_argument("--table", choices=tables, default="",
-                            help=f"only this table (csv: {tables[0]})")
+        parser.add_argument("--table", choices=tables, default="", help=f"only this table (csv: {tables[0]})")
     else:
         parser.set_defaults(table="")
 

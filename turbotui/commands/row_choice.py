@@ -100,6 +100,4 @@ def _value(row: R, column: Column[R]) -> Value:
 
 def _falling(value: Value) -> tuple[bool, float, str]:
     """Sort values in descending order, unknown ones last."""
-    if isinstance(value, int | float):
-        return (False, -value, "")
-    return (value is None, 0.0, str(value))
+    return (False, -value, "") if isinstance(value, int | float) else (value is None, 0.0, str(value))
