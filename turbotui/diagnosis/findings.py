@@ -29,8 +29,7 @@ class Finding:
     @property
     def score(self) -> float:
         """Rank: the share of the wanted work that is lost, less where it is not sure, or not so all the time."""
-        there = 1.0 if self.seconds else self.share
-        return self.observed.lost * WEIGHTS[self.observed.sure] * there
+        return self.observed.lost * WEIGHTS[self.observed.sure] * (1.0 if self.seconds else self.share)
 
     @property
     def sentence(self) -> str:

@@ -64,8 +64,7 @@ def facts_of(frame: Frame, known: LimitColumns) -> list[Facts]:
     return facts_list
 
 
-def _facts(levels: _Levels, row: RowId, cells: Mapping[ColumnId, Value],
-           why: Mapping[ColumnId, Unavailable]) -> Facts:
+def _facts(levels: _Levels, row: RowId, cells: Mapping[ColumnId, Value], why: Mapping[ColumnId, Unavailable]) -> Facts:
     """The numbers of one package, with those that are taken from its CPUs."""
     frame = levels.frame
     cpus = frame.topology.parts(row, Scope.CPU)

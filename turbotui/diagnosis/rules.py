@@ -147,8 +147,7 @@ class MemoryTotal:
     @property
     def words(self) -> str:
         """The traffic, its share of the peak and what of it is local."""
-        text = (of_peak(self.rate, self.peak, at_most=self.at_most) if self.peak
-                else f"{self.rate / 1e9:,.1f} GB/s")
+        text = (of_peak(self.rate, self.peak, at_most=self.at_most) if self.peak else f"{self.rate / 1e9:,.1f} GB/s")
         return text if self.local is None or not self.rate else f"{text}, {100 * self.local / self.rate:.0f} % local"
 
 

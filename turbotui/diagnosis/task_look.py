@@ -147,8 +147,7 @@ class TaskLook:
             whose = RankedBy.CPU  # interrupts that wake no process whose sleeps were counted
         least = {RankedBy.FAULTS: _LEAST_FAULTS, RankedBy.IO: 0.0, RankedBy.WAKES: _LEAST_WAKES,
                  RankedBy.BYTES: _LEAST_BYTES}.get(whose, _LEAST)
-        ranked = sorted(self._uses, key=lambda use: -use.part(whose))
-        most = [use for use in ranked if use.part(whose) > least]
+        most = [use for use in sorted(self._uses, key=lambda use: -use.part(whose)) if use.part(whose) > least]
         if whose is RankedBy.VECTORS:
             most = [use for use in most[:_ASKED] if self._used_vectors(use.pids[0])] or most
         names = [use.words(whose, self._unit_of(use.members(whose)[0], whose)) for use in most[:_NAMED]]
@@ -193,8 +192,7 @@ class TaskLook:
         """The usages with sleeps and bytes of the busiest processes, once there are two looks at them."""
         before, now_s = self._counts, self._host.now_ns() * 1e-9
         seconds, self._counted = now_s - self._counted, now_s
-        busiest = sorted(uses, key=lambda use: -use.ran)
-        pids = [pid for use in busiest for pid in use.pids][:_COUNTED]
+        pids = [pid for use in sorted(uses, key=lambda use: -use.ran) for pid in use.pids][:_COUNTED]
         self._counts = now = {
             pid: (self._sum(f"/proc/{pid}/status", _SLEEPS), self._sum(f"/proc/{pid}/io", _BYTES)) for pid in pids}
 
