@@ -87,10 +87,8 @@ class Devices:
         if not _PATTERN_CHARACTERS.isdisjoint(word):
             return [name for name in self.names if names_instance(word, name)]
         if self._stems is None:
-            stems = lists_by_key((stem, name) for name in self.names for stem in _stems_of(name))
-            self._stems = stems
-        named = {name for each in _spellings(word) for name in self._stems.get(each, ())}
-        return sorted(named)
+            self._stems = lists_by_key((stem, name) for name in self.names for stem in _stems_of(name))
+        return sorted({name for each in _spellings(word) for name in self._stems.get(each, ())})
 
     def _by_alias(self) -> Mapping[str, str]:
         if self._aliases is None:
@@ -102,8 +100,7 @@ class Devices:
         """Return the PMUs of the cores: "cpu", or every PMU that has a file `cpus`."""
         if self._core is None:
             named = [name for name in self.names if name == "cpu" or self.host.exists(f"{DEVICES}/{name}/cpus")]
-            pmus = (self.exactly(name) for name in named)
-            self._core = tuple(pmu for pmu in pmus if pmu is not None)
+            self._core = tuple(pmu for pmu in (self.exactly(name) for name in named) if pmu is not None)
         return self._core
 
     def holding(self, event: str) -> tuple[Pmu, ...]:

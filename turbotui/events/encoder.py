@@ -113,9 +113,7 @@ class EventEncoder:
             assert generic is not None  # noqa: S101 - the condition above says so; mypy cannot see it
             return self._generic(written, *generic, settings, modifiers)
         check_counted(written, self.devices)
-        if written.terms is not None:
-            return self._of_pmus(written, group)
-        return self._named(written, group)
+        return self._of_pmus(written, group) if written.terms is not None else self._named(written, group)
 
     def _respelled(self, written: Written) -> Written:
         """Return the event by its generic name, for software/NAME/ and for a name in capitals that no PMU has."""
@@ -215,9 +213,8 @@ class EventEncoder:
         kind = settings.kind
         if kind is None:
             kind = RAW if pmu is None else pmu.type
-        core = pmu is None or not pmu.cpumask
         flags = settings.flags | modifiers.flags(lambda: self.devices.max_precise(pmu), leader=True,
-            default_rings=self._rings if core else None)
+            default_rings=self._rings if pmu is None or not pmu.cpumask else None)
         word, *others = settings.words
         attr = PerfAttr(
             kind, word, config1=others[0], config2=others[1], config3=others[2], config4=others[3], flags=flags,
@@ -226,7 +223,6 @@ class EventEncoder:
             sample_max_stack=settings.fields.get("sample_max_stack", 0),
             aux_sample_size=settings.fields.get("aux_sample_size", 0),
         )
-        cpus = () if pmu is None else pmu.cpumask or pmu.cpus
         return EncodedEvent(
             string=written.text,
             fstr=_with_letters(shown, written, slashes=shown.endswith("/")),
@@ -240,7 +236,7 @@ class EventEncoder:
             scale=settings.scale,
             snapshot=settings.snapshot,
             per_package=settings.per_package,
-            cpus=self._chosen_cpus(settings) or cpus,
+            cpus=self._chosen_cpus(settings) or (() if pmu is None else pmu.cpumask or pmu.cpus),
             covers=self.devices.covered(pmu) if pmu is not None and pmu.cpumask else (),
             uncore=pmu is not None and bool(pmu.cpumask),
             weak=modifiers.weak,
@@ -273,8 +269,7 @@ class EventEncoder:
         if kind == SOFTWARE:
             if config in NANOSECOND_CLOCKS:
                 settings.unit = "ns"
-            software = Pmu("software", SOFTWARE)
-            return [self._finish(written, software, settings, modifiers, written.head)]
+            return [self._finish(written, Pmu("software", SOFTWARE), settings, modifiers, written.head)]
         cores = self.devices.core()
         if len(cores) <= 1:
             return [self._finish(written, cores[0] if cores else None, settings, modifiers, written.head)]
@@ -334,8 +329,7 @@ class EventEncoder:
         tail = written.tail
         if pmus:
             modifiers = self._modifiers(written, group)
-            terms = (EventTerm(written.head, None, written.position),)
-            return self._on_pmus(written, pmus, terms, modifiers)
+            return self._on_pmus(written, pmus, (EventTerm(written.head, None, written.position),), modifiers)
         if tail is None or is_modifiers(tail):
             raise UnknownEventError(f"This machine has no event {written.head!r}", lambda: self._hint(written.head))
         dotted = f"{written.head}.{tail}"

@@ -276,8 +276,7 @@ def open_library(host: Host, force: str | None = None) -> Libpfm:
     library = Libpfm(force=force)
     if force is None or any(pmu.name == force for pmu in library.pmus()):
         return library
-    known = any(pmu.name == force and pmu.kind is PmuKind.UNCORE for pmu in library.pmus(present=False))
-    if not known:
+    if not any(pmu.name == force and pmu.kind is PmuKind.UNCORE for pmu in library.pmus(present=False)):
         raise LibpfmAbsentError(f"libpfm {library.release} has no PMU model {force!r}.")
     library.terminate()
     return Libpfm(only=force)  # an uncore model is not taken by force

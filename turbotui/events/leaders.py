@@ -43,8 +43,7 @@ def leader_first(events: Sequence[EncodedEvent]) -> tuple[EncodedEvent, ...]:
     if given is not None:
         return (given, *(event for event in events if event is not given))
     first = events[0]
-    unasked = EncodedEvent("", f"{first.pmu}/{_SLOTS_EVENT}/", first.pmu, needed, cpus=first.cpus)
-    return (unasked, *events)
+    return (EncodedEvent("", f"{first.pmu}/{_SLOTS_EVENT}/", first.pmu, needed, cpus=first.cpus), *events)
 
 
 def _same(attr: PerfAttr, other: PerfAttr) -> bool:

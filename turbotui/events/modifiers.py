@@ -46,8 +46,7 @@ class Modifiers:
         if rings is not None:
             for letter, name in (("u", "exclude_user"), ("k", "exclude_kernel"), ("h", "exclude_hv")):
                 word |= (letter not in rings) << FLAGS[name]
-        precise = max_precise() if self.most_precise else self.precise
-        word |= precise << PRECISE_SHIFT
+        word |= (max_precise() if self.most_precise else self.precise) << PRECISE_SHIFT
         if self.sides is not None:
             word |= ("H" not in self.sides) << FLAGS["exclude_host"]
             word |= ("G" not in self.sides) << FLAGS["exclude_guest"]

@@ -103,8 +103,7 @@ def _kinds(pmus: Sequence[Pmu], devices: Devices) -> Iterator[str]:
     for members in kinds.values():
         first = members[0].name
         words = (first, _INSTANCE.sub("", first), _NUMBERS.sub("*", first))
-        fitting = (word for word in words if word and list(devices.matching(word)) == members)
-        word = next(fitting, None)
+        word = next((word for word in words if word and list(devices.matching(word)) == members), None)
         yield from (member.name for member in members) if word is None else (word,)
 
 

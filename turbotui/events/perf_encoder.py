@@ -74,8 +74,7 @@ class PerfEncoder:
             UsageError: as `encode`.
         """
         tables = self._with_tables()
-        devices = (tables if isinstance(tables, EventEncoder) else self.own).devices
-        device = devices.exactly(pmu)
+        device = (tables if isinstance(tables, EventEncoder) else self.own).devices.exactly(pmu)
         return device if device is not None and find_event(device, event) is not None else None
 
     def _with_tables(self) -> EventEncoder | NoTablesError:

@@ -15,11 +15,9 @@ def attr_of(pmu: Pmu, terms: str) -> PerfAttr:
     Raises:
         EventError: one of the classes of `turbotui.events.errors`.
     """
-    parsed = parse(f"{pmu.name}/{terms}/")
-    (written, *more) = parsed
+    (written, *more) = parse(f"{pmu.name}/{terms}/")
     if more or not isinstance(written, Written) or not written.terms:
         raise EventSyntaxError(terms, 0, "the terms of one event are expected")
-    settings = settings_of(pmu, written.terms, core=False, extended=False)
-    word, *others = settings.words
+    word, *others = settings_of(pmu, written.terms, core=False, extended=False).words
     config1, config2, config3, config4 = others
     return PerfAttr(pmu.type, word, config1, config2, config3, config4=config4)

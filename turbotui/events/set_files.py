@@ -93,8 +93,7 @@ def parse_sets(text: str, origin: str) -> dict[str, EventSet]:
     try:
         tables = parse_toml(text)
     except DocumentError as error:
-        last = max(1, len(text.splitlines()))
-        where = str(error).replace("at end of document", f"at the end, line {last}")
+        where = str(error).replace("at end of document", f"at the end, line {max(1, len(text.splitlines()))}")
         raise SetError(f"{origin} cannot be used: {where}") from error
     event_sets = {}
     for name, table in tables.items():

@@ -75,8 +75,7 @@ def _line(row: VendorEvent | VendorMetric, fields: Sequence[str]) -> str:
 
 def _read(path: str, key: str) -> VendorTables | None:
     try:
-        text = read_given(path, _LARGEST).text()
-        head, _, rest = text.partition("\n")
+        head, _, rest = read_given(path, _LARGEST).text().partition("\n")
         header: Any = parse_json(head)
         if not isinstance(header, list) or header[:1] != [key]:
             return None

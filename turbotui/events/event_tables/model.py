@@ -140,8 +140,7 @@ class VendorTables:
 
     def group_names(self) -> tuple[str, ...]:
         """Return the groups' names as the table writes them, sorted."""
-        names = {group for metric in self._metrics for group in metric.groups}
-        return tuple(sorted(names, key=str.lower))
+        return tuple(sorted({group for metric in self._metrics for group in metric.groups}, key=str.lower))
 
     def events(self) -> VendorRows[VendorEvent]:
         """Yield all events."""

@@ -171,8 +171,7 @@ def parse_list(answer: bytes, source: str, lacks_metrics: str = "") -> VendorTab
                 metrics.setdefault(key, []).append(row)
             groups.setdefault(of, []).extend(row.get("MetricGroup", "").split(";"))
         elif _is_vendors(row):
-            name = _bare(row["EventName"])
-            same = events.setdefault(name.lower(), [])
+            same = events.setdefault(_bare(row["EventName"]).lower(), [])
             if all(same_row["Encoding"] != row["Encoding"] for same_row in same):
                 same.append(row)
 

@@ -129,8 +129,7 @@ def _tables(source: str, folder: str, home: str) -> VendorTables:
     groups: dict[str, str] = {}
     for path, only_metrics in files:
         if path.endswith(_GROUPS):
-            document = row_of(document_of(path), path)
-            groups |= {one_line(key): one_line(value) for key, value in document.items()}
+            groups |= {one_line(key): one_line(value) for key, value in row_of(document_of(path), path).items()}
             continue
         for table in _resolved(path, standards):
             merged = {**(table[1] or {}), **table[0]}

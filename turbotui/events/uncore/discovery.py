@@ -164,8 +164,7 @@ def reader_of(machine: Machine, unit: UncoreUnit, mask: tuple[int, ...]) -> int 
         return unit.cpu
     place = (unit.package, unit.die)
     # the unit's own CPU is offline: the kernel has moved the unit to another CPU of its die, which the mask names now
-    moved = [cpu for cpu in mask
-             if cpu != unit.cpu and (unit.kind in _ANYWHERE or place_of(machine, cpu) == place)]
+    moved = [cpu for cpu in mask if cpu != unit.cpu and (unit.kind in _ANYWHERE or place_of(machine, cpu) == place)]
     if unit.cpu not in mask and len(moved) == 1 and moved[0] in measured:
         return moved[0]
     # an associated CPU may open it too: the kernel counts on the right one (arm_cspmu.c, event_init)
