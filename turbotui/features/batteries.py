@@ -134,8 +134,7 @@ class BatteryReader:
 
     def _read(self, directory: str, battery: _Battery, into: Columns) -> None:
         at_ns, host = self._host.now_ns(), self._host
-        files = frozenset(names_in(host, directory))
-        numbers = dict(self._numbers(directory, files))
+        numbers = dict(self._numbers(directory, frozenset(names_in(host, directory))))
         texts = {file: line_of(host, f"{directory}/{file}") for file in _TEXTS}
         if numbers != battery.numbers:
             battery.numbers, battery.changed_ns = numbers, at_ns

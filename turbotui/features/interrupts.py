@@ -142,8 +142,7 @@ class InterruptReader:
             if name in torn:
                 continue
             yield source.of_all.slot
-            for part in source.parts.values():
-                yield part.slot
+            yield from (part.slot for part in source.parts.values())
 
     def _follow(self, header: tuple[int, ...], into: Columns) -> None:
         """Move cells to their CPUs' new columns after CPUs came or went; the rows of those that went end."""

@@ -352,8 +352,7 @@ def _column(name: str, unit: str, needs: tuple[QuantityId, ...], compute: Callab
                      doubt=_no_remote if needs == _REMOTE else None)
 
 
-def _pages(name: str, quantity: QuantityId, words: str, document: str = _NUMASTAT, *,
-           shown: bool = True) -> RowColumn:
+def _pages(name: str, quantity: QuantityId, words: str, document: str = _NUMASTAT, *, shown: bool = True) -> RowColumn:
     return _column(name, "/s", (quantity,), lambda row: row.rate(quantity), f"pages a second that {words}",
                    document=document, shown=shown)
 

@@ -94,8 +94,7 @@ def _ended(beside: CommandBeside) -> int:
         _go_on(beside)
     if beside.session is not None:
         beside.session.stop()
-        lines = report_of(beside, beside.session, terminal_room())
-        print("\n".join(("", *lines)), flush=True)
+        print("\n".join(("", *report_of(beside, beside.session, terminal_room()))), flush=True)
     status = beside.status
     if status is None:
         print(f"turbotui: {beside.title} goes on: it did not end by {signal.Signals(beside.left_by).name}, and nobody "

@@ -48,8 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="NAME", help="a view saved with key s")
     parser.add_argument("--spy", metavar="FILE", help="event sets by CPU (see turbotui spy), read again when the "
                         "file changes")
-    parser.add_argument("--drop-privileges", action="store_true",
-                        help="drop root for good once the counters are open")
+    parser.add_argument("--drop-privileges", action="store_true", help="drop root for good once the counters are open")
     parser.add_argument("--connect", metavar="PATH",
                         help="show the readings of the collector behind this socket (turbotui collect --socket PATH)")
     parser.add_argument("--host", metavar="USER@NODE",

@@ -153,8 +153,7 @@ def _why_not(first: Series | None, second: Series | None) -> Unavailable | None:
     meaning, theirs = _meaning(first.column), _meaning(second.column)
     if meaning != theirs:
         return Unavailable(Reason.OUT_OF_RANGE, f"another quantity: {meaning} in A, {theirs} in B")
-    fewest = min(len(first.numbers), len(second.numbers))
-    if fewest < FEWEST:
+    if min(len(first.numbers), len(second.numbers)) < FEWEST:
         return Unavailable(Reason.NOT_READ, f"too few: {len(first.numbers)} values in A, {len(second.numbers)} in B, "
                            f"{FEWEST} each are needed")
     return None

@@ -96,8 +96,7 @@ def _judge(column: Column[ComparedColumn], row: ComparedColumn, value: Value) ->
 
 
 def _judge_limit(_column: Column[LimitResult], row: LimitResult, value: Value) -> Cell:
-    missing = Unavailable(Reason.NOT_READ, row.sentence)
-    return Cell(value, missing if value is None else None)
+    return Cell(value, Unavailable(Reason.NOT_READ, row.sentence) if value is None else None)
 
 
 def diff_tables(rows: Sequence[ComparedColumn], results: Sequence[LimitResult]) -> tuple[AnyTable, ...]:

@@ -20,8 +20,7 @@ def plain_lines(diagnosis: Diagnosis, *, verbose: bool) -> Iterator[str]:
     if diagnosis.simulated:
         yield f" {diagnosis.simulated}: nothing below is about the machine in front of you "
     yield from _aligned([tuple(fact) for fact in diagnosis.facts])
-    for note in diagnosis.notes:
-        yield f"note: {note}"
+    yield from (f"note: {note}" for note in diagnosis.notes)
     yield ""
     rows: list[tuple[str, ...]] = [_TITLES]
     for source in diagnosis.sources:

@@ -142,8 +142,7 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         if row is None or (key, self.size.width) == self._reported:
             return
         self._reported = key, self.size.width
-        lines = self._facts() if row.source is None else self._source(row.source)
-        self._report(lines)
+        self._report(self._facts() if row.source is None else self._source(row.source))
         self.report.scroll_to(y=0, animate=False, immediate=True)
 
     def show_frame(self) -> None:
@@ -154,8 +153,7 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
     def _report(self, lines: Sequence[Sequence[TextSegment]]) -> None:
         """Show a report, and below it charts of the machine where there is room."""
         self._lines = lines
-        room = self.report.size.height - len(lines)
-        charts = self.charts.machine_lines(self.size.width - 1, room)
+        charts = self.charts.machine_lines(self.size.width - 1, self.report.size.height - len(lines))
         self.report.show([Item(tuple(line)) for line in (*lines, *charts)])
 
     def _facts(self) -> list[tuple[TextSegment, ...]]:
@@ -193,9 +191,8 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
                               (signal.origin + other, StyleRole.DIM)))
             else:
                 why = "; ".join(text for text in (f"{signal.reason}: {signal.detail}", signal.remedy) if text)
-                room = max(20, self.size.width - wide - 6)
                 parts = ["as above"] if source.detail.endswith(f"{signal.reason}: {signal.detail}") else (
-                    wrapped(why, width=room))
+                    wrapped(why, width=max(20, self.size.width - wide - 6)))
                 lines += [((f" {'—' if not at else ' '} {flush_left('' if at else signal.id, wide)}", StyleRole.DIM),
                            (part, StyleRole.DIM)) for at, part in enumerate(parts)]
         columns = self._columns_of(source)

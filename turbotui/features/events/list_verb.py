@@ -37,8 +37,7 @@ def list_events(arguments: argparse.Namespace, host: Host) -> int:
     Raises:
         UsageError: the tables or the model that the user named are unusable.
     """
-    own = OwnEngine(EventEncoder(host))
-    engines: dict[str, OwnEngine | LibpfmEngine] = {"own": own}
+    engines: dict[str, OwnEngine | LibpfmEngine] = {"own": OwnEngine(EventEncoder(host))}
     notes: list[str] = []
     try:
         engines["tables"] = OwnEngine(table_encoder(host))

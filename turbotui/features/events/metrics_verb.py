@@ -84,8 +84,7 @@ def listed_metrics(machine: Machine, tables: VendorTables, metrics: Iterable[Ven
         try:
             planned = metric_requests(machine, tables, f"{METRIC}{metric.name}", constants=constants)
         except UsageError as error:
-            why = str(error).partition('": ')[2] or str(error)
-            yield ListedMetric(metric, tables.source, why, ())
+            yield ListedMetric(metric, tables.source, str(error).partition('": ')[2] or str(error), ())
         else:
             events = dict.fromkeys(event for request in planned for event in request.request.events)
             yield ListedMetric(metric, tables.source, "", tuple(events))

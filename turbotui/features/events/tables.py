@@ -57,8 +57,7 @@ def _word(holds: bool) -> str:
 
 
 def _member(name: str) -> Column[EncodingRow]:
-    return Column(name, "", 0, (), lambda row: row.attr.get(name, 0), hexadecimal=True,
-                  help=f"perf_event_attr.{name}")
+    return Column(name, "", 0, (), lambda row: row.attr.get(name, 0), hexadecimal=True, help=f"perf_event_attr.{name}")
 
 
 _ALWAYS: Final = ("type", "config", "config1", "config2", "config3")

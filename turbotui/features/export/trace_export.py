@@ -240,10 +240,9 @@ class TraceExport:
         return self._events.finish(self._facts(thinned_words) | ({"stopped": stopped} if stopped else {}))
 
     def _facts(self, thinned_words: Sequence[str]) -> dict[str, object]:
-        header = self._journal.header
         return {
             "turbotui": __version__, "machine": self._machine, "kind": HostKind.RECORDED.value,
-            "was": header.was.value, "processor": self._journal.machine.model.name,
+            "was": self._journal.header.was.value, "processor": self._journal.machine.model.name,
             "clock": "the wall clock of the recording's ticks; ts 0 is `began`",
             "began": timestamp(self._began_ns), "began_ns": str(self._began_ns), "ended": timestamp(self._end_ns),
             "intervals": self._intervals,

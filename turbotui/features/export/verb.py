@@ -155,8 +155,7 @@ def _add_table_arguments(parser: argparse._ArgumentGroup) -> None:
     parser.add_argument("--format", choices=FORMATS, default="", action=OneFormat,
                         help="csv, json (docs/table.schema.json, an object a line) or parquet; default: what the name "
                         "of --output ends with, else csv")
-    parser.add_argument("-o", "--output", metavar="FILE", default="",
-                        help="write to this new file instead of stdout")
+    parser.add_argument("-o", "--output", metavar="FILE", default="", help="write to this new file instead of stdout")
     parser.add_argument("--columns", metavar="NAMES", default="",
                         help="export these columns or categories, comma separated, instead of signals (increases of "
                              "counters "

@@ -123,9 +123,8 @@ class FleetReader:
         matchers = (f"{label}=~{_one_of(key[at] for key in keys)}" for at, label in enumerate(question.by))
         select = ",".join((*matchers, *filter(None, (question.select,))))
         query = query_of(column, question.labels, question.window, select)
-        answer = self.server.over(query, start, end, (end - start) / max(1, points))
         return {self._name(series.labels): tuple(pair for pair in series.values if _is_possible(column.id, pair[1]))
-                for series in answer.result}
+                for series in self.server.over(query, start, end, (end - start) / max(1, points)).result}
 
     def _values(self, answer: SeriesAnswer) -> dict[str, dict[str, float]]:
         """Return values by node and column."""

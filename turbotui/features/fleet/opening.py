@@ -37,8 +37,7 @@ class NodeOpener:
             UsageError: the node lacks a label of the template, or the label cannot be a word of a command.
         """
         if self.recordings:
-            path = self._recording(node)
-            return [*own_command(), "replay", path]
+            return [*own_command(), "replay", self._recording(node)]
         words = [_WORD.sub(lambda match: _value(node, match[1]), word) for word in shlex.split(self.template)]
         return [*own_command(), *words[1:]] if words[0] == _OWN else words
 

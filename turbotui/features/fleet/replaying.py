@@ -69,9 +69,7 @@ def replayed_fleet(journal: Journal, question: FleetQuestion) -> tuple[ReplayedF
         raise TurbotuiError(f"{journal.paths[0]} holds one reading, and no interval yet")
     player = Player(TimeCursor(past, live=False))
     player.cursor.jump(times[-1])
-    interval = (times[1] - times[0]) / NS if len(times) > 1 else 1.0
-    session = ReplayedFleet(journal, interval, question)
-    last = journal.frame_at(times[-1])
-    if session.reading(last) is None:
+    session = ReplayedFleet(journal, (times[1] - times[0]) / NS if len(times) > 1 else 1.0, question)
+    if session.reading(journal.frame_at(times[-1])) is None:
         raise TurbotuiError(f"{journal.paths[0]} holds no fleet: Ctrl+R in turbotui fleet records one")
     return session, player

@@ -180,9 +180,7 @@ class FleetScreen(RowTableScreen[FleetNode]):
     def _banner_text(self, width: int) -> str:
         """Text of the banner; begins with the age of the numbers, which matters most during a failure."""
         trouble = self._session.trouble
-        if not trouble:
-            return super()._banner_text(width)
-        return centred(cut(trouble, width - 2), width)
+        return super()._banner_text(width) if not trouble else centred(cut(trouble, width - 2), width)
 
     def readout(self) -> str:
         if self._shown is None:

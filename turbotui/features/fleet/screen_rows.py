@@ -86,8 +86,7 @@ def fitted(columns: Sequence[FleetColumn], reading: FleetReading, width: int, *,
     names = min(max(longest, _NAMES[0]), _NAMES[1], max(_NAMES[0], width // 3))
     has_past = width >= _WIDE and not reading.recorded
     room = width * 2 // 5 - (1 + HOUR.width if has_past else 0)
-    reasons = max(_REASONS[0], min(max(reason, 12), _REASONS[1], room))
-    sizes = {NODE.id: names, WHY.id: reasons}
+    sizes = {NODE.id: names, WHY.id: max(_REASONS[0], min(max(reason, 12), _REASONS[1], room))}
     known = {name for node in reading.nodes for name in node.values}
     return tuple(
         replace(column, default=has_past) if column.id == HOUR.id else

@@ -23,8 +23,7 @@ _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
 def add_server_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options for the server, and for how nodes are named."""
     server = parser.add_argument_group("the server")
-    server.add_argument("--prometheus", metavar="URL",
-                        help=f"the server, http://HOST:9090 (default: ${VARIABLE})")
+    server.add_argument("--prometheus", metavar="URL", help=f"the server, http://HOST:9090 (default: ${VARIABLE})")
     server.add_argument("--user", metavar="NAME", help="user for basic authentication, with --password-file")
     server.add_argument("--password-file", metavar="FILE", help="the user's password, in a file")
     server.add_argument("--bearer-file", metavar="FILE", help="a bearer token, in a file")

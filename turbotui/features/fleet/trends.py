@@ -43,8 +43,7 @@ class Trends:
         now = self._clock()
         if column.id != self._column:
             self._column, self._known, self._pictures, self._asked = column.id, {}, {}, None
-        missing = [name for name in names
-                   if name not in self._known or now - self._known[name][0] >= _RENEWED]
+        missing = [name for name in names if name not in self._known or now - self._known[name][0] >= _RENEWED]
         if not missing or (self._asked is not None and now - self._asked < _PATIENCE):
             return
         self._asked = now

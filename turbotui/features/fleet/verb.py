@@ -85,8 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     screen.add_argument("--open", metavar="COMMAND",
                         help=f"what Enter on a node runs: {{address}} is its target without the port, {{LABEL}} a "
                         f"label of it ({USUAL})")
-    screen.add_argument("--recordings", metavar="DIR",
-                        help="Enter replays DIR/NODE.ttj instead (turbotui record)")
+    screen.add_argument("--recordings", metavar="DIR", help="Enter replays DIR/NODE.ttj instead (turbotui record)")
     add_screen_arguments(parser)
     add_replay_argument(parser)
     add_format_arguments(parser, (FLEET, BY_LABEL))
@@ -232,8 +231,7 @@ def _envelope(reading: FleetReading) -> Envelope:
     cost = reading.cost
     facts: dict[str, Value] = {"queries": cost.queries, "bytes": cost.sent, "unpacked_bytes": cost.unpacked,
                                "nodes": len(reading.nodes), "odd": reading.odd}
-    return Envelope(reading.server, kind, reading.wall_ns,
-                    reading.window, facts=facts, notes=reading.notes)
+    return Envelope(reading.server, kind, reading.wall_ns, reading.window, facts=facts, notes=reading.notes)
 
 
 def _marked(envelope: Envelope) -> str:

@@ -73,9 +73,7 @@ def harmless_names(host: Host) -> tuple[str, ...]:
 def _host_names(host: Host) -> Iterator[Secret]:
     names = [host.name] if host.kind is HostKind.REAL else []
     for name in (*names, *(line_of(host, path) for path in _NAMES)):
-        for part in (name, *name.split(".")):
-            if _is_name(part):
-                yield Secret("host name", part)
+        yield from (Secret("host name", part) for part in (name, *name.split(".")) if _is_name(part))
 
 
 def _people(host: Host) -> Iterator[Secret]:

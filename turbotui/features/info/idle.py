@@ -57,8 +57,7 @@ def _demotion(facts: MachineFacts) -> Iterable[HeaderLine]:
     if not facts.machine.platform.features.has_c6_demotion:
         return
     for address, state in ((0x668, "CC6"), (0x669, "MC6")):
-        yield from facts.line(address, f"MSR_{state}_DEMOTION_POLICY_CONFIG",
-                              partial(_demotes, state))
+        yield from facts.line(address, f"MSR_{state}_DEMOTION_POLICY_CONFIG", partial(_demotes, state))
 
 
 def _demotes(state: str, word: int) -> str:
@@ -80,8 +79,7 @@ def _driver(facts: MachineFacts) -> Iterable[HeaderLine]:
     names = [(name, text) for name in files if (text := facts.text(f"{_CPUIDLE}/{name}"))]
     if not names:
         yield HeaderLine("cpuidle not loaded", _CPUIDLE)
-    for name, text in names:
-        yield HeaderLine(f"{name}: {one_line(text)}", f"{_CPUIDLE}/{name}")
+    yield from (HeaderLine(f"{name}: {one_line(text)}", f"{_CPUIDLE}/{name}") for name, text in names)
 
 
 def _states(facts: MachineFacts) -> Iterable[HeaderLine]:

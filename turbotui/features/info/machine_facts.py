@@ -154,13 +154,11 @@ class MachineFacts:
 
     def packages(self) -> Iterator[int]:
         """The first measured CPU of each package."""
-        for instance in self.machine.topology.instances(Scope.PACKAGE):
-            yield instance.cpus[0]
+        yield from (instance.cpus[0] for instance in self.machine.topology.instances(Scope.PACKAGE))
 
     def cores(self) -> Iterator[int]:
         """The first measured CPU of each core."""
-        for instance in self.machine.topology.instances(Scope.CORE):
-            yield instance.cpus[0]
+        yield from (instance.cpus[0] for instance in self.machine.topology.instances(Scope.CORE))
 
     def bus_mhz(self) -> float | None:
         """The clock that ratios multiply; None if unknown."""

@@ -25,8 +25,7 @@ def meter_lines(facts: MachineFacts) -> Iterable[HeaderLine]:
         if device.kind != "fan":
             yield HeaderLine(f"{KINDS[device.kind].words}: {device.label}{_more(facts, device)}", device.files[0].path)
     fans = Counter(device.label.partition(" ")[0] for device in devices if device.kind == "fan")
-    for chip, many in fans.items():
-        yield HeaderLine(f"fans: {many} at {chip}", "/sys/class/hwmon")
+    yield from (HeaderLine(f"fans: {many} at {chip}", "/sys/class/hwmon") for chip, many in fans.items())
 
 
 def _more(facts: MachineFacts, device: MeterDevice) -> str:
@@ -90,8 +89,7 @@ def _units(facts: MachineFacts, cpu: int) -> tuple[Units, int, str] | None:
     if not features.rapl:
         return None
     amd = RaplRegister.AMD_PWR_UNIT in features.rapl
-    address = RaplRegister.AMD_PWR_UNIT.value if amd else 0x606
-    word = facts.register(address, cpu)
+    word = facts.register(RaplRegister.AMD_PWR_UNIT.value if amd else 0x606, cpu)
     if not word:
         return None
     name = "MSR_RAPL_PWR_UNIT" if amd else "MSR_RAPL_POWER_UNIT"  # as turbostat names them

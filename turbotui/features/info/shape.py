@@ -139,14 +139,13 @@ def _levels(facts: MachineFacts) -> Iterable[HeaderLine]:
     sizes = {scope: len(topology.instances(scope)) for scope in (Scope.PACKAGE, Scope.DIE, Scope.MODULE, Scope.CORE)}
     last = sum(not measured.isdisjoint(cpus)
                for kind in cache_kinds(facts) if kind.name == "L3" for cpus in kind.shared)
-    nodes = len(topology.instances(Scope.NODE)) if partly else len(_node_numbers(facts))
     counts = (
         (len(_groups(facts, "drawer_siblings_list")), "drawer", "drawers"),
         (len(_groups(facts, "book_siblings_list")), "book", "books"),
         (sizes[Scope.PACKAGE], "package", "packages"),
         # Dies that equal packages, and modules that equal cores, are left out.
         (sizes[Scope.DIE] if sizes[Scope.DIE] != sizes[Scope.PACKAGE] else 0, "die", "dies"),
-        (nodes, "node", "nodes"),
+        (len(topology.instances(Scope.NODE)) if partly else len(_node_numbers(facts)), "node", "nodes"),
         (last, "L3 cache", "L3 caches"),
         (sizes[Scope.MODULE] if sizes[Scope.MODULE] != sizes[Scope.CORE] else 0, "module", "modules"),
         (sizes[Scope.CORE], "core", "cores"),

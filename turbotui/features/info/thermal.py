@@ -54,8 +54,7 @@ def _package(facts: MachineFacts) -> Iterable[HeaderLine]:
         return
     for cpu in facts.packages():
         hottest, _warning = _tj_max(facts, cpu)
-        yield from facts.line(0x1B1, "MSR_IA32_PACKAGE_THERM_STATUS",
-                              partial(_readout, hottest), cpu)
+        yield from facts.line(0x1B1, "MSR_IA32_PACKAGE_THERM_STATUS", partial(_readout, hottest), cpu)
         yield from facts.line(0x1B2, "MSR_IA32_PACKAGE_THERM_INTERRUPT", partial(_thresholds, hottest), cpu)
 
 
@@ -77,8 +76,7 @@ def _core(facts: MachineFacts) -> Iterable[HeaderLine]:
         return
     for cpu in facts.cores():
         hottest, _warning = _tj_max(facts, cpu)
-        yield from facts.line(0x19C, "MSR_IA32_THERM_STATUS",
-                              partial(_resolved_readout, hottest), cpu)
+        yield from facts.line(0x19C, "MSR_IA32_THERM_STATUS", partial(_resolved_readout, hottest), cpu)
         yield from facts.line(0x19B, "MSR_IA32_THERM_INTERRUPT", partial(_thresholds, hottest), cpu)
 
 

@@ -68,5 +68,4 @@ def _text(sections: Sequence[Section], host: Host, *, sources: bool) -> Iterator
         yield f"# {label(host)}: nothing below was read {'now' if host.kind is HostKind.RECORDED else 'from hardware'}"
     for section in sections:
         yield f"{section.title}:"
-        for line in section.lines:
-            yield f"  {line.text}" + (f"  [{line.origin}]" if sources else "")
+        yield from (f"  {line.text}" + (f"  [{line.origin}]" if sources else "") for line in section.lines)

@@ -35,8 +35,7 @@ class ToolAnswer:
     def lines(self) -> Iterator[str]:
         """The sentence, and each table on a line."""
         yield self.sentence
-        for table in self.tables:
-            yield json_text(table, compact=True)
+        yield from (json_text(table, compact=True) for table in self.tables)
 
 
 class Verbs:

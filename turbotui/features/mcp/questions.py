@@ -98,8 +98,7 @@ class Question:
 
     def schema(self, recordings: Sequence[str]) -> dict[str, Any]:
         """The parameters in JSON Schema; `recordings` are the names by which recordings can be asked."""
-        properties = {item.name: item.schema() for item in (*self.parameters, ROWS)
-                      if item.of != _PAST or recordings}
+        properties = {item.name: item.schema() for item in (*self.parameters, ROWS) if item.of != _PAST or recordings}
         if self.replays and recordings:
             properties[RECORDING] = {"type": "string", "enum": list(recordings),
                                      "description": "ask this recording instead of the machine as it is now"}

@@ -132,8 +132,7 @@ def _blocks(topology: Topology, package: RowId, scope: Scope) -> list[_Block]:
     slices = {instance.row for instance in topology.instances(Scope.L3)}
     blocks: dict[tuple[str, int], list[int]] = {}
     for at in topology.parts(package, scope):
-        member = members[at]
-        cpu = member.cpus[0]
+        cpu = members[at].cpus[0]
         kind = topology.places[cpu].core_type or ""
         blocks.setdefault((kind, topology.index(Scope.L3, cpu) if len(slices) > 1 else 0), []).append(at)
     caches = topology.instances(Scope.L3)

@@ -148,8 +148,7 @@ def _box(source: CpuSource, cpu: int, plan: MeterPlan) -> list[Line]:
     """Draw a CPU with its load over time in a frame, and its other numbers in the upper edge."""
     frame, numbers, row, cursor = source.frame, source.numbers, cpu_row(cpu), source.cursor
     inner, edge = plan.width - 2, Span("│", StyleRole.RULE)
-    kind = kind_of(frame, cpu)
-    title: list[Span] = [Span(f" CPU {cpu} {kind}".rstrip() + " ", StyleRole.TITLE)]
+    title: list[Span] = [Span(f" CPU {cpu} {kind_of(frame, cpu)}".rstrip() + " ", StyleRole.TITLE)]
     past: Sequence[float] = ()
     if numbers.busy is not None:
         value = frame.cell(numbers.busy, row)

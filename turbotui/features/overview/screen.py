@@ -186,8 +186,7 @@ class OverviewScreen(CellCursorScreen):
         room = width - len(key)
         text = f" {MARK_AMBER if verdict.is_loss else ' '} {verdict.fitted(max(0, room - 3))}"
         calm = StyleRole.DIM if verdict.findings or verdict.sure else StyleRole.PLAIN  # what was not seen matters
-        role = StyleRole.AMBER if verdict.is_loss else calm
-        return [(set_cell_size(text, room), role), (key, StyleRole.KEY)]
+        return [(set_cell_size(text, room), StyleRole.AMBER if verdict.is_loss else calm), (key, StyleRole.KEY)]
 
     def clicks_of(self, second: list[TextSegment]) -> Sequence[ClickableSegment]:
         """Return what W does, and what the key of the verdict's screen does."""
@@ -235,8 +234,7 @@ class OverviewScreen(CellCursorScreen):
             return
         here = next((place for place in places if place.target == self._cursor), None)
         if here is None:
-            first = self._first(places)
-            self._select(first.target)
+            self._select(self._first(places).target)
             return
         cell = nearest(places, here, across, down)
         if cell is not None:

@@ -102,12 +102,10 @@ class Standouts:
         for word, share in reversed(_SHARES[1:]):
             values = candidates[word] if spare else {}
             wanted = min(len(values), max(1, int(count * share)), spare) if count >= 4 else 0
-            chosen = self._settle(word, values, wanted)
-            standouts.update((row, word) for row in chosen if row not in standouts)
+            standouts.update((row, word) for row in self._settle(word, values, wanted) if row not in standouts)
             spare = count - len(standouts)
         rest = {row: value for row, value in busy.items() if row not in standouts}
-        busiest = self._settle("busiest", rest, spare, _IDLE_LOAD)
-        order = [*((row, "busiest") for row in busiest),
+        order = [*((row, "busiest") for row in self._settle("busiest", rest, spare, _IDLE_LOAD)),
                  *((row, word) for name, _ in _SHARES[1:] for row, word in standouts.items() if word == name)]
         return [Standout(row, word) for row, word in order]
 
@@ -184,6 +182,5 @@ def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> l
         if " runs" in names:
             spans.append(Span(f" {fitted(runs.get(cpu, ''), 15)}", StyleRole.PLAIN))
         spans.append(Span(f" {shown_row.word}", StyleRole.DIM))
-        left = width - sum(span.cells for span in spans)
-        lines.append((*spans, Span(" " * max(0, left))))
+        lines.append((*spans, Span(" " * max(0, width - sum(span.cells for span in spans)))))
     return lines

@@ -122,9 +122,7 @@ def _layer(source: PowerSource, word: str, name: ColumnId, row: RowId) -> _Layer
     column, cell = layer
     past = source.past(name, row)
     watts = float(cell) if isinstance(cell, int | float) else None
-    if watts is None and all(map(math.isnan, past)):
-        return None
-    return _Layer(word, watts, (column, row), past)
+    return None if watts is None and all(map(math.isnan, past)) else _Layer(word, watts, (column, row), past)
 
 
 def difference(whole: Sequence[float], parts: Sequence[Sequence[float]]) -> list[float]:

@@ -133,8 +133,7 @@ def _whole_bar(source: PowerSource, parts: Sequence[_Part], balance: Balance, wi
 
 def _rows(source: PowerSource, parts: Sequence[_Part], balance: Balance, top: float, width: int) -> Iterator[Line]:
     """Draw a line for each part: watts, share as number and bar, and past at the right edge."""
-    left = LEFT + _SHARE
-    room = max(0, width - left)
+    room = max(0, width - (LEFT + _SHARE))
     past = min(HISTORY, max(0, room - max(8, room // 2) - 1))
     for part in parts:
         share = None if part.watts is None or not balance.total else part.watts / balance.total
@@ -156,9 +155,7 @@ def _rows(source: PowerSource, parts: Sequence[_Part], balance: Balance, top: fl
 
 
 def _beside(source: PowerSource, balance: Balance, meters: Sequence[PowerMeter], width: int) -> Iterator[Line]:
-    for meter in meters:
-        if meter.kind.id == "battery":
-            yield _fitted(_battery(source, meter), width)
+    yield from (_fitted(_battery(source, meter), width) for meter in meters if meter.kind.id == "battery")
     busy = [consumer for consumer in balance.consumers if consumer.role is BalanceRole.NO_WATTS]
     for neighbour in busy:
         spans = [Span(flush_left(neighbour.name, WORD), StyleRole.TITLE)]
@@ -248,8 +245,7 @@ def _picture(parts: Sequence[_Part], balance: Balance, width: int, tall: int) ->
         spans = [Span(f"{head}{edge}", StyleRole.DIM)]
         columns = [_sort_at([past[time] for past in pasts], shown, middle) for time in range(longest)]
         columns = columns[-max(1, room // each):]
-        blank = room - len(columns) * each
-        spans.append(Span(" " * blank))
+        spans.append(Span(" " * (room - len(columns) * each)))
         spans += [Span((_CHARACTERS[sort] if sort is not None else " ") * each * many,
                        StyleRole.PLAIN if sort is None else _COLOURS[sort]) for sort, many in _runs(columns)]
         lines.append(tuple(spans))

@@ -153,9 +153,8 @@ def _record_elsewhere(arguments: argparse.Namespace, tables: Collection[str]) ->
             for file in files:
                 file.close()
     with read_machine(arguments.file) as journal:
-        clocks = journal.clocks()
         result.readings, result.first_ns, result.last_ns, result.size = (
-            len(clocks), journal.first_ns, journal.last_ns, files[0].size)
+            len(journal.clocks()), journal.first_ns, journal.last_ns, files[0].size)
         _report(result, arguments.file, len(journal.machine.topology.cpus))
     return 1 if result.failure else ended.status
 

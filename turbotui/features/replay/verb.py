@@ -59,8 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         player = Player(TimeCursor(past, live=False), speed)
         player.cursor.jump(max(first, parse_start(arguments.start, journal.first_ns, last)))
         player.playing = not arguments.paused
-        interval = (past.times[1] - first) / NS if len(past.times) > 1 else 1.0
-        session = RecordedSession(journal, interval)
+        session = RecordedSession(journal, (past.times[1] - first) / NS if len(past.times) > 1 else 1.0)
         app = TurbotuiApp(session, abilities=abilities, theme=arguments.theme, screen="overview", player=player,
                           settings=read_settings(os.environ), on_shown=freeze_objects, on_rest=collect_garbage)
         status = run_app(app, session.stop, lambda: None)

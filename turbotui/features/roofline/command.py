@@ -262,9 +262,8 @@ def _watch_multiplexed(counters: CommandCounters, plan: _Plan, seen: Observation
     shared = [regions.slices(of_type) for of_type in taken]
     places = {name: _joined_points(plan.core_types, [of_type[name] for of_type in shared], name, sizing=sizing)
               for name in shared[0]}
-    counted = regions.counted({name: of_type[0] for name, of_type in places.items() if of_type})
     return CountedCommand(seen.commands[0].status or 0, points, busy, counters.user_only, plan.most, seen.ended_by,
-                          counted)
+                          regions.counted({name: of_type[0] for name, of_type in places.items() if of_type}))
 
 
 def _joined_points(
@@ -283,8 +282,7 @@ def _joined_points(
         ended += seconds
         speeds = []
         for core_type, intervals in zip(core_types, each, strict=True):
-            joined = intervals[number]
-            rates = {key: count / seconds for key, count in joined.counts.items()}
+            rates = {key: count / seconds for key, count in intervals[number].counts.items()}
             speeds.append(speed_of_rates(core_type.definition, rates, sizing))
         speed = sum_speeds(speeds)
         if speed is not None:

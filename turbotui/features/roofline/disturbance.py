@@ -56,8 +56,7 @@ def _sharing(machine: Machine, cpus: frozenset[int], level: str) -> frozenset[in
     topology = machine.topology
     sharing: set[int] = set()
     for cpu in cpus:
-        scope = Scope.PACKAGE if level == "DRAM" else Scope.CORE
-        instance = topology.instance(topology.row(scope, cpu))
+        instance = topology.instance(topology.row(Scope.PACKAGE if level == "DRAM" else Scope.CORE, cpu))
         sharing |= set(() if instance is None else instance.cpus)
         if level.startswith("L"):
             sharing |= {other for cache in read_caches(machine.host, cpu) if f"L{cache.level}" == level

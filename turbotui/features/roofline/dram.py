@@ -36,8 +36,7 @@ def dram_of(machine: Machine) -> Dram:
     if machine.model.hypervisor:
         return Dram(None, False, "no DRAM roof: a virtual machine does not show its host's memory channels")
     packages = max(1, len(machine.topology.instances(Scope.PACKAGE)))
-    facts = read_memory(machine.host)
-    return bandwidth(facts, family_memory(machine.host, machine.model), packages)
+    return bandwidth(read_memory(machine.host), family_memory(machine.host, machine.model), packages)
 
 
 def bandwidth(facts: MemoryFacts, family: FamilyMemory | None, packages: int) -> Dram:

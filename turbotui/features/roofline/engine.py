@@ -78,8 +78,7 @@ def count_command(machine: Machine, words: Sequence[str], interval: float = 1.0,
         core_types = tuple(replace(kind, definition=kind.definition.with_levels) for kind in core_types)
     beside = MachineReadings(machine, interval)
     try:
-        followed = follow(machine, core_types, words, interval, sizing=sizing, ready=beside.start,
-                          functions=functions)
+        followed = follow(machine, core_types, words, interval, sizing=sizing, ready=beside.start, functions=functions)
     finally:
         beside.stop()
     energy = beside.energy()
@@ -249,10 +248,9 @@ def _placed(machine: Machine, frames: Iterable[Frame], capabilities: Capabilitie
 
 
 def _rows(machine: Machine, scope: Scope | None) -> list[tuple[RowId, str]]:
-    topology = machine.topology
     rows = [] if scope is None else [(instance.row, f"cpu {instance.cpus[0]}" if scope is Scope.CPU
         else f"{scope.value} {instance.label}" if scope is Scope.PACKAGE else f"core of cpu {instance.cpus[0]}")
-        for instance in topology.instances(scope) if instance.cpus]
+        for instance in machine.topology.instances(scope) if instance.cpus]
     return [*rows, (SYSTEM_ROW, "machine")]
 
 

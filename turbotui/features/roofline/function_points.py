@@ -133,8 +133,7 @@ def _named(file: CodeFile, offset: int, tables: dict[CodeFile, FunctionTable],
     if file not in tables:
         tables[file] = read_functions(file.path, file.inode, since)
     name = tables[file].name(offset)
-    short = os.path.basename(file.path)
-    return (name or "(no symbol)", short), "" if name else tables[file].why
+    return (name or "(no symbol)", os.path.basename(file.path)), "" if name else tables[file].why
 
 
 def _point(key: tuple[str, str], number: tuple[int, int], counts: Counted | None, *, sampled: bool) -> FunctionPoint:

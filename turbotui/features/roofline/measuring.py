@@ -246,8 +246,7 @@ class Measuring:
 
         beside = Disturbance(self._machine, self._cpus, "")
         rounds = self._fastest(measure, kernels, give_up)
-        bits = isa.bits or 8 * precision.value
-        return Peak(isa.name, bits, precision, operation, rounds.best.rate,
+        return Peak(isa.name, isa.bits or 8 * precision.value, precision, operation, rounds.best.rate,
                     _evidence(rounds, 0, beside.clauses(rounds)))
 
     def _bandwidth(self, threads: KernelThreads, access: _Access, give_up: float) -> Bandwidth:

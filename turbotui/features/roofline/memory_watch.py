@@ -62,8 +62,7 @@ class MemoryWatch:
         return MemoryTotal(rate, self._dram.rate, self._dram.at_most, local)
 
     def _unread(self, frame: Frame) -> Unavailable:
-        refused = (name for name in self.signals() if name not in frame.capabilities.signals)
-        name = next(refused, None)
+        name = next((name for name in self.signals() if name not in frame.capabilities.signals), None)
         if name is not None:
             return frame.capabilities.why_missing(name)
         return Unavailable(Reason.LATE, "the memory controllers' counts are not known in this interval")

@@ -179,8 +179,7 @@ def points_of_totals(totals: RegionTotals, sizing: Sizing, topology: Topology,
     return tuple(regions)
 
 
-def _kind_speed(kind: KindCounts, seconds: float, sizing: Sizing,
-                definitions: FindDefinition) -> Speed | None:
+def _kind_speed(kind: KindCounts, seconds: float, sizing: Sizing, definitions: FindDefinition) -> Speed | None:
     """Compute the speed on one core type; multiplexed sets are joined by instructions."""
     definition = definitions(kind.definition)
     if definition is None or not kind.sets:

@@ -204,8 +204,7 @@ def _judge_stretch(column: Column[PhaseOfRow], row: PhaseOfRow, value: Value) ->
 def _judge_level(column: Column[LevelPoint], row: LevelPoint, value: Value) -> Cell:
     if value is None:
         return Cell(None, NO_LEVEL_ROOF if column.id == "roof" else row.why or _NO_LINES)
-    made = column.id in {"AI", "GB/s", "used", "GFLOP/s"}
-    return Cell(value, estimated=made and row.point.estimated,
+    return Cell(value, estimated=column.id in {"AI", "GB/s", "used", "GFLOP/s"} and row.point.estimated,
                 disputed=(_ABOVE_LEVEL,) if column.id == "used" and row.above else ())
 
 

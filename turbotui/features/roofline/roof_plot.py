@@ -166,10 +166,9 @@ class RoofPlot(Widget):
         lines: list[list[TextSegment]] = []
         for y in range(rows):
             label = labels.get(y, "")
-            edge = "┤" if label else "│"
             lines.append([
                 (f"{flush_right(label, margin - 1)}"[-(margin - 1) :], StyleRole.DIM),
-                (edge, StyleRole.RULE),
+                ("┤" if label else "│", StyleRole.RULE),
                 *canvas.segments(y),
             ])
         return [*lines, *_lower_axis(plot.x, plot.y.title, canvas, margin)]
@@ -210,9 +209,7 @@ class RoofPlot(Widget):
 
     def render_line(self, y: int) -> Strip:
         """Return one line of the widget."""
-        if y < len(self._strips):
-            return self._strips[y][1]
-        return self._palette.strip((), self.size.width)
+        return self._strips[y][1] if y < len(self._strips) else self._palette.strip((), self.size.width)
 
     def notify_style_update(self) -> None:
         """Drop cached colours when the theme changes."""
@@ -267,9 +264,8 @@ def draw_roofs(plot: Plot, width: int, rows: int, *, short: bool) -> Canvas:
     canvas = Canvas(width, rows)
     x, y = plot.x, plot.y
     for line in reversed(plot.lines):  # slanted roofs last, over the flat ones
-        role = StyleRole.SPARK if line.kind is LineKind.MEMORY else StyleRole.RULE
         canvas.line((x.place(line.start[0]), y.place(line.start[1])), (x.place(line.end[0]), y.place(line.end[1])),
-                    role)
+                    StyleRole.SPARK if line.kind is LineKind.MEMORY else StyleRole.RULE)
     for mark in plot.ridges:
         place = canvas.cell(x.place(mark.intensity), y.place(mark.gflops))
         if place is not None:

@@ -172,8 +172,7 @@ def _judged(column: Column[RoofPart[P]], row: RoofPart[P], value: Value) -> Cell
     if value is None:
         return Cell(None, _NO_COMMON_CYCLE if column.unit.endswith("/cycle") else _NO_ROUNDS)
     evidence = row.part.evidence
-    disturbances = () if evidence is None or column.unit not in _RATES else evidence.disturbances
-    return Cell(value, disputed=disturbances)
+    return Cell(value, disputed=() if evidence is None or column.unit not in _RATES else evidence.disturbances)
 
 
 def _dated(_column: Column[RoofSet], _row: RoofSet, value: Value) -> Cell:

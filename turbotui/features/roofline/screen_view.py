@@ -312,12 +312,11 @@ class RoofView:
         if plot is None:
             return None
         placed = self.placed
-        cursor = next((at for at, point in enumerate(placed) if point.identity == self.cursor), None)
         return Picture(
             plot,
             tuple(Dot(point.intensity or 0.0, point.gflops, point.dominant, point.name if point.is_region else "")
                   for point in placed),
-            cursor,
+            next((at for at, point in enumerate(placed) if point.identity == self.cursor), None),
             self._trail(),
             tuple((level_point.intensity, level_point.point.gflops, LETTERS[level_point.level])
                   for level_point in self.level_points

@@ -94,8 +94,7 @@ class WorkingCores:
         beside = self._with(package, core)
         alike = self._with(cache, core)
         cores = len(topology.parts(cache, Scope.CORE)) / max(1, len(topology.parts(package, Scope.CORE)))
-        return WorkingShare(1.0, 1.0, min(1.0, cores) / alike, 1.0 / beside, float(beside),
-                            self._traffic.get(package))
+        return WorkingShare(1.0, 1.0, min(1.0, cores) / alike, 1.0 / beside, float(beside), self._traffic.get(package))
 
     def _of_many(self, row: RowId) -> WorkingShare:
         topology = self._topology

@@ -65,8 +65,7 @@ def task_points(report: Report, sizing: Sizing, seconds: float) -> TaskPoints:
     lacking = {row.key for row in report.rows if _lacks(row, report)}
     each_point = (_point(row, definition, sizing, seconds, lacks=row.key in lacking) for row in report.rows)
     points = tuple(point for point in each_point if point is not None)
-    known = {point.task for point in points if not point.not_scheduled}
-    few = len(lacking - known)
+    few = len(lacking - {point.task for point in points if not point.not_scheduled})
     low = sum(row.incomplete for row in report.rows)
     notes: list[Note] = []
     if points and all(point.gbytes is None for point in points) and numerics.why is not None:

@@ -129,8 +129,7 @@ def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load =
 
 def _configuration(machine: Machine, runs: Sequence[Run]) -> dict[str, str]:
     """Return the configuration of a baseline, with the way in which the clock was measured if it was not counted."""
-    sampled = {CLOCK: SAMPLED} if any(run.error for run in runs) else {}
-    return baselines.configuration(machine) | sampled
+    return baselines.configuration(machine) | ({CLOCK: SAMPLED} if any(run.error for run in runs) else {})
 
 
 def _unlike_hardware(baseline: Baseline, machine: Machine) -> list[str]:
@@ -155,8 +154,7 @@ def keep(machine: Machine, report: ScoreReport, load: Load) -> ScoreReport:
     command = os.path.basename(load.command[0]) if load.command else ""  # its other words may contain secrets
     kept = []
     for run, when, score in zip(report.runs, report.ended, report.measured, strict=True):
-        expected = (None if baseline is None or run.ratio is None
-                    else predict(baseline, run.ratio, error=run.error))
+        expected = (None if baseline is None or run.ratio is None else predict(baseline, run.ratio, error=run.error))
         kept.append(history.kept_run(
             run, when, node=host.name, simulated=label(host), configuration=configuration, load=command,
             baseline=baseline, prediction=expected, measured=score))

@@ -62,8 +62,7 @@ class Throttling:
     @property
     def active(self) -> bool | None:
         """Whether anything throttled the CPUs; None if no throttling is counted here."""
-        known = (self.heat, self.limited, self.reasons)
-        if all(reading is None for reading in known):
+        if all(reading is None for reading in (self.heat, self.limited, self.reasons)):
             return None
         return bool(self.heat or (self.limited or 0.0) > _LIMITED or self.reasons)
 

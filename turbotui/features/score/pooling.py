@@ -127,8 +127,7 @@ def pool(runs: Sequence[KeptRun], name: str, unit: str, *, load: str | None = No
                             f"or idle CPUs and {len(certain)} without a score{known}; give score run a --pattern, or "
                             "the score to score measured")
     newest = max(scored, key=lambda run: run.when)
-    alike = [run for run in scored
-             if not unlike_loads(newest.busy_cpus, newest.busy, run.busy_cpus, run.busy)]
+    alike = [run for run in scored if not unlike_loads(newest.busy_cpus, newest.busy, run.busy_cpus, run.busy)]
     others = _other_hardware(newest, alike)
     if others and not anyway:
         raise ConfigurationError(f"{others}: --anyway takes these runs all the same, with a warning")

@@ -202,8 +202,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run_.add_argument("command", nargs="*", metavar="-- command", help="the load, run once for each run")
     add_measured_arguments(verbs.add_parser("measured", help="store the score that the newest run's load achieved"))
     add_history_arguments(verbs.add_parser("history", help="the stored runs: is this node slower than before?"))
-    listing = verbs.add_parser("list", help="the stored baselines")
-    add_format_arguments(listing)
+    add_format_arguments(verbs.add_parser("list", help="the stored baselines"))
 
 
 def run(arguments: argparse.Namespace) -> int:

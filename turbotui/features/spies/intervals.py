@@ -120,8 +120,7 @@ class Joiner:
     def add(self, frame: Frame) -> list[SpiedInterval]:
         """Take one frame, and return the intervals that are complete now."""
         intervals: list[SpiedInterval] = []
-        signals = frame.capabilities.signals
-        if frame.older is None or SETS not in signals:
+        if frame.older is None or SETS not in frame.capabilities.signals:
             return intervals
         sets = frame.levels(SETS)
         for position, instance in enumerate(frame.topology.instances(Scope.CPU)):
@@ -151,9 +150,7 @@ class Joiner:
             delta = frame.deltas(ids.count)[position]
             if delta is not None:
                 counts[name] = delta
-        if seconds is None:
-            return None
-        return SetInterval(seconds, counts.get(self._plan.reference, 0.0), counts)
+        return None if seconds is None else SetInterval(seconds, counts.get(self._plan.reference, 0.0), counts)
 
     def _known(self, cpu: int, lag: int) -> Iterable[SpiedInterval]:
         past = self._past[cpu]

@@ -86,8 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise MachineError(f"{host.name} is a recorded machine, on which nothing counts; spies watch this machine "
                            "(without --machine) or a simulated one (--machine NAME)")
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
-    machine = read_machine(host, cpus)
-    session = Session(machine, SOURCES, parse_interval(arguments.interval), LinuxHost(), cpus)
+    session = Session(read_machine(host, cpus), SOURCES, parse_interval(arguments.interval), LinuxHost(), cpus)
     if arguments.monitor_cpu is not None:
         session.bind(arguments.monitor_cpu)
     if arguments.config:
@@ -125,8 +124,7 @@ def _check(session: Session, arguments: argparse.Namespace) -> None:
     refused = {name: capabilities.why_missing(SpySignals(name).count)
                for name in plan.events if SpySignals(name).count not in capabilities.signals}
     if arguments.reference in refused:
-        why = refused[arguments.reference]
-        raise UsageError(f"--reference {arguments.reference}: {why.sentence()}")
+        raise UsageError(f"--reference {arguments.reference}: {refused[arguments.reference].sentence()}")
     named = dict.fromkeys(name for spy in plan.spies for events in spy.sets for name in events)
     if all(name in refused and refused[name].reason is Reason.FAILED for name in named):
         raise UsageError("; ".join(refused[name].detail for name in named))
@@ -248,8 +246,7 @@ class _SpyRun:
         first = [column for name in ("CPU",) if (column := catalog.get(name)) is not None]
         beside = [column for name in _BESIDE if (column := catalog.get(name)) is not None
             and all(need in capabilities.signals for need in column.needs)]
-        spied = [column for column in columns if column.default]
-        return Layout((*first, *spied, *beside))
+        return Layout((*first, *[column for column in columns if column.default], *beside))
 
     def say(self, notes: tuple[str, ...]) -> None:
         """Print notes that are new to stderr."""

@@ -94,8 +94,7 @@ def dump_lines(frame: Frame, layout: Layout, form: str) -> Iterator[str]:
     """
     if form != TEXT:
         shown = make_format(form)
-        envelope = Envelope(layout.machine, layout.kind, frame.newer.wall_ns)
-        yield from shown.lines(envelope, counter_table(frame))
+        yield from shown.lines(Envelope(layout.machine, layout.kind, frame.newer.wall_ns), counter_table(frame))
         yield from shown.end()
         return
     if layout.label:

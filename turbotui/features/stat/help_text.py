@@ -37,8 +37,7 @@ def _described(option: Option) -> Iterator[str]:
     spelled = f"{short}{', ' if letter and long else ' '}{long} {option.argument}"
     first, *more = option.help.split("\n")
     yield f"  {spelled:<28} {first}"
-    for line in more:
-        yield f"  {'':<28} {line}"
+    yield from (f"  {'':<28} {line}" for line in more)
 
 
 _MORE = """--add beside turbostat's grammar, one column for each event; rows show the sum of the CPUs or PMUs in them:

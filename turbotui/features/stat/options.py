@@ -284,8 +284,7 @@ _BEGINS_AS_NUMBER = re.compile(r"\s*(?:[+-]?\.?[0-9]|[+-]?(?:nan|inf))", re.ASCI
 
 
 def _interval(text: str) -> float:
-    begin = _BEGINS_AS_NUMBER.match(text)
-    if begin is None:
+    if _BEGINS_AS_NUMBER.match(text) is None:
         seconds: float | None = 0.0  # as strtod returns for a text
     else:
         seconds = decimal_number(text.strip().removesuffix("s"))

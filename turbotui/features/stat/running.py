@@ -122,8 +122,7 @@ def _watch(opened: OpenedSession, options: StatOptions, streams: Streams) -> int
     printer = FramePrinter(options, streams, opened.layout, options.intervals)
     frames: EveryItem[Frame] = EveryItem()
     # SIGINT is how one leaves turbostat, with status 0 (turbostat.md 1.11)
-    with ending_signals(lambda: session.stop(0.0),
-                        {signal.SIGUSR1: lambda _number: session.end_interval()}) as ended:
+    with ending_signals(lambda: session.stop(0.0), {signal.SIGUSR1: lambda _number: session.end_interval()}) as ended:
         session.start(frames.put, intervals=options.intervals, on_end=frames.close)
         _watch_stdin(session)
         try:

@@ -70,8 +70,7 @@ def parse_application(text: str) -> Application:
             break
     if not name or ":" in name:
         raise UsageError(f'application "{text}" is not understood: {GRAMMAR}')
-    kinds = given.keys() & {"pid", "cgroup", "container", "run", "all"}
-    if len(kinds) != 1:
+    if len(given.keys() & {"pid", "cgroup", "container", "run", "all"}) != 1:
         raise UsageError(f'application "{text}": say one of pid=, cgroup=, container=, run= or all ({GRAMMAR})')
     empty = next((word for word, value in given.items() if word != "all" and not value.strip()), None)
     if empty is not None:

@@ -121,5 +121,4 @@ def command_lines(target: CommandTarget) -> tuple[CommandLine, ...]:
 
 def target_of(row: TaskRow, group: GroupName | None, *, kernel: bool) -> CommandTarget:
     """The target that a table row stands for."""
-    cpus = tuple(sorted(row.loads)) or row.cpus
-    return CommandTarget(row.pid, row.tid, kernel, cpus, row.group or group)
+    return CommandTarget(row.pid, row.tid, kernel, tuple(sorted(row.loads)) or row.cpus, row.group or group)

@@ -24,12 +24,11 @@ def merged(rows: Sequence[TaskRow], first: TaskRow | None = None) -> TaskRow:
     first = first or rows[0]
     names = dict.fromkeys(name for row in rows for name in row.counts)
     loads = sums_by_key((cpu, load) for row in rows for cpu, load in row.loads.items())
-    busiest = max(rows, key=lambda row: row.cpu_ns)
     return replace(
         first,
         threads=sum(row.threads for row in rows),
         cpus=tuple(sorted(set().union(*(row.cpus for row in rows)))),
-        last_cpu=busiest.last_cpu,
+        last_cpu=max(rows, key=lambda row: row.cpu_ns).last_cpu,
         counts={name: sum(row.counts[name] for row in rows) for name in names
                 if all(name in row.counts for row in rows)},
         migrations=sum(row.migrations for row in rows),
@@ -77,8 +76,7 @@ class Lineage:
     def parent(self, pid: int) -> int | None:
         """The parent of a process, original or adoptive; None at the root or if unknown."""
         stat = self.stat(pid)
-        parent = self._births.get(pid) if stat is None else stat.parent
-        return parent or None
+        return (self._births.get(pid) if stat is None else stat.parent) or None
 
     def ancestors(self, pid: int) -> list[int]:
         """The ancestors of a process, its parent first."""

@@ -203,8 +203,7 @@ def task_record(stored: JsonValue, wall_ns: int, model: CpuModel,
                       None if places is None else places_from(places))
 
 
-def tasks_of(rows: FindRows, frame: Frame, model: CpuModel,
-             by: Grouping) -> TaskRecord | None:
+def tasks_of(rows: FindRows, frame: Frame, model: CpuModel, by: Grouping) -> TaskRecord | None:
     """The tasks recorded for a frame, summed over its intervals; None if none were recorded.
 
     Args:
@@ -240,7 +239,6 @@ def _by_unit(record: TaskRecord) -> TaskRecord:
 
 def _report_facts(report: Report) -> dict[str, object]:
     application, choice, numerics = report.application, report.choice, report.numerics
-    why = numerics.why
     return {
         "name": application.name, "pids": application.pids, "cgroup": application.cgroup,
         "everything": application.everything, "command": application.command, "events": application.events,
@@ -257,7 +255,7 @@ def _report_facts(report: Report) -> dict[str, object]:
                         for what, part in report.apart.items()},
         "numerics": {
             "flops": numerics.has_flops, "bytes": numerics.has_bytes, "double": numerics.double_only,
-            "note": numerics.note, "why": reason_facts(why), "refused": reason_facts(numerics.refused),
+            "note": numerics.note, "why": reason_facts(numerics.why), "refused": reason_facts(numerics.refused),
             "counted": sorted(numerics.counted),
         },
     }

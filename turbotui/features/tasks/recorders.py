@@ -60,8 +60,7 @@ class TaskRecorder(RowRecorder):
         if snapshot.record is not None:
             record = snapshot.record
             if self._facts is not None:
-                looks = TaskLooks(self._facts, seen=record.facts_seen)
-                record = replace(record, places=read_places(looks, [
+                record = replace(record, places=read_places(TaskLooks(self._facts, seen=record.facts_seen), [
                     (row.pid, row.tid) for by in (Grouping.PROCESS, Grouping.THREAD) for report in record.reports[by]
                     for row in report.rows[:READS] if row.pid is not None]))
             self._record(record)

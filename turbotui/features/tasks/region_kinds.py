@@ -80,8 +80,7 @@ class KindCounters:
         if rotate and several:
             self.at = (at + 1) % len(self.sets)
             counters.rotate(position, self.first + 1 + self.at)
-        return KindChange(base, at, SetInterval(seconds, instructions, counts),
-                       estimated or stood or several)
+        return KindChange(base, at, SetInterval(seconds, instructions, counts), estimated or stood or several)
 
     def _changes(self, counters: Counters, position: int) -> tuple[list[float], bool]:
         newer = counters.read_set(position)

@@ -238,8 +238,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        if self.played is not None or self.watcher is not None or self._stopped or (
-                self not in self.app.screen_stack):
+        if self.played is not None or self.watcher is not None or self._stopped or (self not in self.app.screen_stack):
             return
         watcher: TaskWatcher | None = None
 

@@ -47,8 +47,7 @@ def lane_head(window: float, places: int, cell: int) -> list[TextSegment]:
         at = places * cell * quarter // 4
         text[at : at + len(word)] = word
     line = "".join(text)[: places * cell]
-    head = f" {'TID':>7} {'Command':<{_NAME}} CPU%  "
-    return [(head, StyleRole.TITLE), (line, StyleRole.TITLE)]
+    return [(f" {'TID':>7} {'Command':<{_NAME}} CPU%  ", StyleRole.TITLE), (line, StyleRole.TITLE)]
 
 
 LANE_LEFT: Final = 8 + 1 + _NAME + 1 + 6
@@ -171,8 +170,7 @@ def content_of(kept: PastTasks, topology: Topology, folded: Iterable[Hashable] =
     """The content of the table with a name for an interval, on one CPU only if it is given."""
     snapshot, energy = kept.snapshot, kept.spent
     live = [report for report in snapshot.reports if report.names]
-    why = next(filter(None, (
-        why_not(report, energy) for report in live)), None)
+    why = next(filter(None, (why_not(report, energy) for report in live)), None)
     columns = tuple(column for column in known_columns(snapshot)
         if says_something(column, snapshot.request.by, snapshot.reports, why, several=len(snapshot.reports) > 1))
     if name != TASKS:
@@ -266,8 +264,7 @@ def with_room(fixed: Sequence[Slot], moving: Sequence[Slot], width: int,
     """Widen the last slot to the remaining room, if it is the slot of the arguments and a person gave it no width."""
     if not moving or moving[-1].column.id != ARGUMENTS or ARGUMENTS in own:
         return tuple(moving)
-    edge = sum(slot.outer for slot in fixed) + len(RULE)
-    geometry = arrange(moving, edge, width)
+    geometry = arrange(moving, sum(slot.outer for slot in fixed) + len(RULE), width)
     last = moving[-1]
     if not geometry.slots or geometry.slots[-1] is not last:
         return tuple(moving)

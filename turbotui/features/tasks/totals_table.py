@@ -254,8 +254,7 @@ class TotalsTable:
         surplus = len(ended) + len(self._finished) - self._keep
         if surplus > 0:
             old, self._finished = self._finished[:surplus], self._finished[surplus:]
-            for key in ended[: surplus - len(old)]:
-                old.append(self._forget(key))
+            old.extend(self._forget(key) for key in ended[: surplus - len(old)])
             for entry in old:
                 if entry.root not in self._twice:  # it may have become so since it ended
                     self._join(entry, moved)

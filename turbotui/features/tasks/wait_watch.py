@@ -145,7 +145,6 @@ class WaitWatch:
                                                         for thread in threads if thread.tid in waited)
         delays = [delay for thread in threads if (delay := self._delay(thread, whole=whole)) is not None]
         pusher = known.pusher if known is not None else None
-        behind = () if known is None else _behind(known, name)
         return Waits(
             known,
             sum(delay.waited for delay in delays) if delays else None,
@@ -154,7 +153,7 @@ class WaitWatch:
             self._sleeping(threads),
             self._why_no_records,
             None if self._times is None else self._times.why_no_wakeups,
-            behind=behind,
+            behind=() if known is None else _behind(known, name),
             lost=self._lost[1] - (0 if whole else self._lost[0]),
         )
 

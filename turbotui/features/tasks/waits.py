@@ -21,8 +21,7 @@ WAIT: Final = "waits"
 _MILLION: Final = 1e6  # ns in a ms
 _LITTLE: Final = 0.01  # of the time; a task that waits less, waits for nothing
 _DOCUMENTS: Final = "kernel Documentation/trace/events.rst; Documentation/scheduler/sched-stats.rst"
-_NO_DELAY: Final = Unavailable(
-    Reason.NOT_READ, "the row has no thread that could be asked at the end of the interval")
+_NO_DELAY: Final = Unavailable(Reason.NOT_READ, "the row has no thread that could be asked at the end of the interval")
 NOT_YET: Final = Unavailable(
     Reason.NOT_READ, "what tasks wait for was not read: it is while it is shown, from the next interval on, and is "
     "recorded by turbotui record --tables waits")

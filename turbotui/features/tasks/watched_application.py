@@ -98,8 +98,7 @@ class WatchedApplication:
     def mark_regions(self, pipe: MarkPipe, host: Host) -> None:
         """Divide the counts of threads among the marked regions from now on."""
         single = len(self.aggregators) == 1
-        self.regions = TaskRegions(pipe, self.aggregators[0].names, len(self.aggregators),
-                                   RegionProcesses(host, pipe))
+        self.regions = TaskRegions(pipe, self.aggregators[0].names, len(self.aggregators), RegionProcesses(host, pipe))
         self.aggregators[0].regions = self.regions if single else None
 
     def take(self, now_ns: int, ran: RunTimes | None) -> None:

@@ -56,8 +56,7 @@ class WatchedApplications:
         facts: reads what /proc says of tasks.
     """
 
-    def __init__(self, machine: Machine, pages: int | None = None, *, live: bool = False,
-                 drawn: bool = True) -> None:
+    def __init__(self, machine: Machine, pages: int | None = None, *, live: bool = False, drawn: bool = True) -> None:
         refuse_recorded(machine.host)
         self.waiting = WaitSet()
         self.watched: list[WatchedApplication] = []
@@ -136,8 +135,7 @@ class WatchedApplications:
         if self.facts.sight.foreign and not application.everything:
             raise MachineError(f"tasks cannot be found: {FOREIGN.sentence()}; or watch --all")
         if application.container and self._host.kind is HostKind.REAL:
-            container = find_container(self._host, application.container)
-            application = replace(application, cgroup=container.path)
+            application = replace(application, cgroup=find_container(self._host, application.container).path)
         pids = application.pids if child is None else (child,)
         chosen = self._choose(application, pids)
         try:

@@ -79,6 +79,5 @@ def places(topology: Topology, level: RowLevel) -> tuple[CpuSet, ...]:
 def _core(topology: Topology, cpus: tuple[int, ...]) -> CpuSet:
     place = topology.places[cpus[0]]
     package, core = place.label(Scope.PACKAGE), place.label(Scope.CORE)
-    several = len(topology.instances(Scope.PACKAGE)) > 1
-    name = f"core {package}.{core}" if several else f"core {core}"
+    name = f"core {package}.{core}" if len(topology.instances(Scope.PACKAGE)) > 1 else f"core {core}"
     return CpuSet(RowLevel.CORE, ("core", cpus[0]), name, cpus, package, core, kind=place.core_type or "")

@@ -335,8 +335,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     def action_rows(self) -> None:
         """Switch rows: cores, CPUs, packages, core types, threads, or regions."""
         whys = []
-        at = _LEVELS.index(self._level)
-        for level in (*_LEVELS[at + 1:], *_LEVELS):
+        for level in (*_LEVELS[_LEVELS.index(self._level) + 1:], *_LEVELS):
             moving = self._moving.get(level)
             why = "" if moving is None else moving.why_none
             if not why:

@@ -70,8 +70,7 @@ class TopdownPainter(RowPainter[TopdownRow]):
             if slot.column.id == BAR.id:
                 segments += bar_segments(row, slot.width)
             else:
-                segments.append((fitted(str(content.value(slot.column, line.row) or ""), slot.width),
-                                 StyleRole.PLAIN))
+                segments.append((fitted(str(content.value(slot.column, line.row) or ""), slot.width), StyleRole.PLAIN))
         return merged(segments)
 
 
@@ -183,5 +182,4 @@ def busiest_first(rows: Sequence[TopdownRow], before: Sequence[Hashable] = ()) -
 
 def _weight(row: TopdownRow) -> float:
     """Return slots; for a region its share, because an opened region is counted for a shorter time than others."""
-    slots = row.slots() if row.extent is None else row.extent.of_slots
-    return slots or 0.0
+    return (row.slots() if row.extent is None else row.extent.of_slots) or 0.0

@@ -242,8 +242,7 @@ def table_of(counters: TopdownCounters, level: RowLevel, rows: Sequence[TopdownR
     busy = (BUSY,) if level in MOVING else ()
     one_kind = level is RowLevel.THREAD and len(counters.branches) < 2
     ids = [_IDS[name] for name in _IDENTITY[level] if not (one_kind and name == "kind")]
-    columns = (NAME, *ids, *busy, *columns_of(counters, levels), HOTTEST, TOTAL,
-               SLOTS, ran)
+    columns = (NAME, *ids, *busy, *columns_of(counters, levels), HOTTEST, TOTAL, SLOTS, ran)
     return RowTable(TOPDOWN, level.value, columns, rows, judge, basis)
 
 

@@ -67,8 +67,7 @@ class ProcessThreads:
         """Return a thread with its name, which new threads soon change: by exec(2), or by themselves."""
         known, looks = self._known.get(tid, (None, 0))
         if known is None or looks < _RENAMED:
-            name = name_of(self._host, pid, tid)
-            known = CountedThread(pid, tid, name or (known.name if known else ""))
+            known = CountedThread(pid, tid, name_of(self._host, pid, tid) or (known.name if known else ""))
             self._known[tid] = known, looks + 1
         return known
 

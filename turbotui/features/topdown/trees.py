@@ -103,9 +103,8 @@ class Tree:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_id", {node.id: node for node in self.nodes})
-        parents = dict.fromkeys(node.parent for node in self.nodes)
         object.__setattr__(self, "below", {parent: tuple(node for node in self.nodes if node.parent == parent)
-                                           for parent in parents})
+                                           for parent in dict.fromkeys(node.parent for node in self.nodes)})
 
     def children(self, parent: str) -> tuple[Node, ...]:
         """Return the children of a node; the nodes of level 1 for ""."""
@@ -219,8 +218,7 @@ def tree_for(model: str, pmu: str, events: frozenset[str], *, watchdog: bool) ->
 
 @functools.cache
 def _written() -> dict[str, dict[str, dict[str, Any]]]:
-    path = os.path.join(os.path.dirname(__file__), _FILE)
-    with open(path, encoding="utf-8") as file:
+    with open(os.path.join(os.path.dirname(__file__), _FILE), encoding="utf-8") as file:
         return cast("dict[str, dict[str, dict[str, Any]]]", parse_toml(file.read()))
 
 

@@ -114,8 +114,7 @@ class UncoreCounters:
 
     def show(self, units: UncoreUnits, metrics: Sequence[Metric]) -> None:
         """Show these metrics, in the kind's order; typed events come last."""
-        known = (*units.metrics, *units.raw)
-        chosen = [metric for metric in known if metric in metrics]
+        chosen = [metric for metric in (*units.metrics, *units.raw) if metric in metrics]
         self._shown[units.kind.id] = tuple(dict.fromkeys((*chosen, *metrics)))
 
     def count_beside(self, wanted: Mapping[str, Sequence[Metric]]) -> None:

@@ -168,8 +168,7 @@ class FilterForm(ListWindow):
         if field.name in ("dst_addr_base", "dst_addr_mask") and value and "dst_addr_en" in self._fields:
             draft["dst_addr_en"] = 1
         self.query_one(Input).value = ""
-        hint = self._hint(event.value, value) if field.name == "src_bdf" else ""
-        self._take(draft, hint)
+        self._take(draft, self._hint(event.value, value) if field.name == "src_bdf" else "")
 
     def _hint(self, text: str, value: int) -> str:
         """Return a warning if a device to filter by is known not to be below this root complex."""

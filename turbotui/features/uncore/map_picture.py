@@ -159,8 +159,7 @@ def _sums(rows: Sequence[Traffic], chosen: str) -> list[_Stroke]:
     """Add up the edges of one kind, and those of links to one package."""
     groups: dict[str, list[Traffic]] = {}
     for row in rows:
-        linked = row.edge.place.kind is EdgeKind.PACKAGE
-        name = (row.edge.end.partition(" by ")[0] if linked else
+        name = (row.edge.end.partition(" by ")[0] if row.edge.place.kind is EdgeKind.PACKAGE else
                 "CXL" if row.edge.place.kind is EdgeKind.CXL else row.edge.units.kind.title)
         groups.setdefault(name, []).append(row)
     return [_stroke(group[0], chosen) if len(group) == 1 else _added(f"{name}, {len(group)} edges", group, chosen)

@@ -351,8 +351,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         first = next((at for at, line in enumerate(lines) if line.row == row), 0)
         count = sum(not first or line.parent == row for line in lines[first + 1:])  # the machine's row adds up all
         top = table.virtual_region.y + (-1 if not first else table.cursor_y)
-        bottom = table.virtual_region.y + table.cursor_y + 1 + count
-        height = min(bottom - top, self._stack.size.height)
+        height = min(table.virtual_region.y + table.cursor_y + 1 + count - top, self._stack.size.height)
         self._stack.scroll_to_region(Region(0, top, 1, height), animate=False, immediate=True)
         self._found_in = self._stack.size
 
@@ -366,8 +365,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
             return super().known_columns
         if units is None or content is None:
             return ()
-        shown = self.counters.shown(units)
-        typed = (*self._typed.get(units.kind.id, ()), *shown)
+        typed = (*self._typed.get(units.kind.id, ()), *self.counters.shown(units))
         numbers = dict.fromkeys((*units.metrics, *(metric for metric in typed if metric not in units.raw), *units.raw))
         return (*numbers, *(column for column in content.whole.columns if column.decimals < 0))
 

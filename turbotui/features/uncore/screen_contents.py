@@ -85,8 +85,7 @@ class UnitCharts(SegmentLines):
         content, cell = table.content, table.selected
         lines: list[list[TextSegment]] = []
         if content is not None and cell is not None and room >= LEAST:
-            lines = self._charts.lines(
-                ChartedRow(content, table.view, table.drawn[0], *cell, seconds, width, room))
+            lines = self._charts.lines(ChartedRow(content, table.view, table.drawn[0], *cell, seconds, width, room))
         if self.styles.height is None or self.styles.height.value != len(lines):
             self.styles.height = len(lines)
         self.show(lines)

@@ -84,8 +84,7 @@ class UncoreTable(RowTable[UnitRow]):
     def evidence(self, column: Column[Any], row: UnitRow) -> CellEvidence:
         if not isinstance(column, Metric):
             return CellEvidence()
-        return evidence_of(self.counters, self.units, row, column, self.reading(row, column),
-                           ports=self.ports)
+        return evidence_of(self.counters, self.units, row, column, self.reading(row, column), ports=self.ports)
 
     def own_rows(self, column: Column[Any]) -> Sequence[UnitRow]:
         """Rows that hold each value once: the units, whose sums the other rows are."""

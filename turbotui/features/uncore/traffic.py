@@ -150,8 +150,7 @@ def _placed(packages: _Packages, package: int) -> int:
 
 def _end(packages: _Packages, units: UncoreUnits, place: EdgeRow, unit: UncoreUnit) -> str:
     """Return the other end of a unit's edge."""
-    several = len(units.find(unit.package)) > 1
-    number = unit.pmu.name.removeprefix(f"{units.kind.id}_") if several else ""
+    number = unit.pmu.name.removeprefix(f"{units.kind.id}_") if len(units.find(unit.package)) > 1 else ""
     label = " ".join(filter(None, (place.label or units.kind.title, number)))
     if place.kind is EdgeKind.PACKAGE:
         others = [package for package in packages.ids if package != unit.package]
@@ -165,8 +164,7 @@ def _end(packages: _Packages, units: UncoreUnits, place: EdgeRow, unit: UncoreUn
 
 def _far_end(unit: UncoreUnit) -> int | None:
     """Return the package at the other end of a link, from sysfs-devices-mapping ("upi_1,die_3")."""
-    number = unit.peer.rpartition("die_")[2]
-    return whole_number(number) if "die_" in unit.peer else None
+    return whole_number(unit.peer.rpartition("die_")[2]) if "die_" in unit.peer else None
 
 
 def traffic_of(counters: UncoreCounters, frame: Frame | None, edges: Sequence[Edge]) -> tuple[Traffic, ...]:

@@ -106,8 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     named |= {_filter(counters, text).kind.id for text in arguments.filter}
     counters.keep([units for units in counters.kinds if units in kinds or units.kind.id in named])
     tell = _map_of(machine, counters) if arguments.map else _tables_of(counters)
-    _print(machine, counters, tell, _watched(machine, counters, seconds, intervals),
-           open_output(arguments, intervals))
+    _print(machine, counters, tell, _watched(machine, counters, seconds, intervals), open_output(arguments, intervals))
     return 0
 
 
@@ -189,8 +188,7 @@ def _map_text(envelope: Envelope, tables: Sequence[TrafficTable]) -> Iterator[st
     (table,) = tables
     what = "GB/s into and out of packages; shares of the peak, of edges added up the fullest one's"
     yield what if table.rows else NO_EDGES
-    for line in draw_map(table.rows, width, height):
-        yield "".join(text for text, _role in line).rstrip()
+    yield from ("".join(text for text, _role in line).rstrip() for line in draw_map(table.rows, width, height))
     yield from (f"  - {reason}" for reason in table.reasons())
 
 

@@ -106,8 +106,7 @@ class _OverloadWaits:
 
     def begin(self, diagnosis: MachineDiagnosis) -> None:
         """Read switches from now on if CPUs are short; whoever may not has the rule's other facts."""
-        short = are_short(diagnosis)
-        if self._collector is None and short and self._machine.host.kind is HostKind.REAL:
+        if self._collector is None and are_short(diagnosis) and self._machine.host.kind is HostKind.REAL:
             with contextlib.suppress(HostError, MachineError):
                 self._collector = WaitCollector(self._machine.host, tuple(self._machine.topology.cpus))
 

@@ -100,9 +100,8 @@ def _values(frame: Frame, family: SpreadFamily, catalog: Catalog) -> Sequence[fl
     busy = catalog.get(_BUSY_COLUMN) if family.busy else None
     if busy is None:
         return values
-    shares = frame.cells(busy, rows)
     return [value if isinstance(share, int | float) and share >= _HARDLY else None
-            for value, share in zip(values, shares, strict=True)]
+            for value, share in zip(values, frame.cells(busy, rows), strict=True)]
 
 
 def busy_shares(frame: Frame) -> Sequence[float | None]:

@@ -30,8 +30,7 @@ class _Collected(Collector):
             family = ClientFamily(metric.name, _clean(metric.text), metric.kind)
             endings = metric.endings or repeat(_ENDINGS[metric.kind])
             for (labels, value), ending in zip(metric.samples, endings, strict=False):
-                family.add_sample(metric.name + ending,
-                                  {name: _clean(text) for name, text in labels.items()}, value)
+                family.add_sample(metric.name + ending, {name: _clean(text) for name, text in labels.items()}, value)
             yield family
 
 

@@ -30,8 +30,7 @@ class RowMetrics:
 
     def __init__(self, definition: KindDefinition, most: int) -> None:
         self.definition = definition
-        kind = definition.source.kind
-        self.levels = (MetricLevel(kind.word, None),)
+        self.levels = (MetricLevel(definition.source.kind.word, None),)
         aids = {aid for quantity in definition.source.quantities for aid in (quantity.gaps, quantity.unsure)}
         self._counters = [quantity for quantity in definition.source.quantities
                           if quantity.behavior is Behavior.COUNTER and quantity.id not in aids]

@@ -131,6 +131,4 @@ def _without(frame: Frame, family: CounterFamily) -> frozenset[int]:
 
 
 def _factor(frame: Frame, name: SignalId) -> float:
-    if name not in frame.capabilities.signals:
-        return 1.0
-    return frame.whole_level(name) or 1.0
+    return 1.0 if name not in frame.capabilities.signals else frame.whole_level(name) or 1.0

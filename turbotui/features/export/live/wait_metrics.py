@@ -64,8 +64,7 @@ class WaitMetrics:
         stem = "run_queue_wait" if self._source.why_no_wakeups is None else "preempted_wait"
         text = ("Time from when a thread could run to when it got a CPU" if self._source.why_no_wakeups is None else
                 "Time from when a thread lost its CPU, although it could run, to when it got one; wake-ups are unknown")
-        machine = all_of(self._cpus.values())
-        metrics = [_histogram(f"turbotui_machine_{stem}_seconds", text, [({}, machine)])]
+        metrics = [_histogram(f"turbotui_machine_{stem}_seconds", text, [({}, all_of(self._cpus.values()))])]
         if self._per_cpu:
             metrics.append(_histogram(f"turbotui_cpu_{stem}_seconds", f"{text}, by the CPU that it got", [
                 ({"cpu": str(cpu)}, waited) for cpu, waited in sorted(self._cpus.items())]))
@@ -85,8 +84,7 @@ class WaitMetrics:
         for tid, waited in often[:_ASKED]:
             group = self._group(tid)
             if group in self._groups or len(self._groups) < self._most:
-                known = self._groups.setdefault(group, WaitSums())
-                known.add(waited)
+                self._groups.setdefault(group, WaitSums()).add(waited)
             elif len(self._left_out) < _COUNTED:
                 self._left_out.add(group)
 
