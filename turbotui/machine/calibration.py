@@ -84,8 +84,7 @@ def read_msr(machine: Machine, address: int, facts: Circumstances) -> int | Unav
 def rapl_units(machine: Machine, facts: Circumstances) -> RaplUnits | Unavailable:
     """Decode MSR 0x606, or 0xC0010299 on AMD, with the platform's fixed units (Intel SDM vol. 4)."""
     features = machine.platform.features
-    amd = RaplRegister.AMD_PWR_UNIT in features.rapl
-    address = RaplRegister.AMD_PWR_UNIT.value if amd else _RAPL_UNIT
+    address = RaplRegister.AMD_PWR_UNIT.value if RaplRegister.AMD_PWR_UNIT in features.rapl else _RAPL_UNIT
     raw = read_msr(machine, address, facts)
     if isinstance(raw, Unavailable):
         return raw

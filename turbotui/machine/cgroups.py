@@ -95,8 +95,7 @@ def hierarchies(host: Host) -> tuple[Hierarchy, ...]:
 def for_cpu_time(trees: Iterable[Hierarchy]) -> Hierarchy | None:
     """The tree whose groups have CPU quotas: that of version 1's controller, else version 2's."""
     all_of_them = tuple(trees)
-    old = next((tree for tree in all_of_them if "cpu" in tree.controllers), None)
-    return old or for_pressure(all_of_them)
+    return next((tree for tree in all_of_them if "cpu" in tree.controllers), None) or for_pressure(all_of_them)
 
 
 def for_pressure(trees: Iterable[Hierarchy]) -> Hierarchy | None:

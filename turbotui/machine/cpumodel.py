@@ -202,8 +202,7 @@ def _power(keys: Mapping[str, str]) -> CpuModel:
 
 
 def _riscv(block: Mapping[str, str]) -> CpuModel:
-    isa = block.get("isa", "")
-    base, *extensions = isa.split("_")
+    base, *extensions = block.get("isa", "").split("_")
     return CpuModel(architecture="riscv32" if base.startswith("rv32") else "riscv64", vendor=block.get("mvendorid", ""),
         name=block.get("model name", "") or block.get("uarch", ""), flags=frozenset([*base[4:], *extensions]))
 

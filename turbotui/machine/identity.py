@@ -68,8 +68,7 @@ def invoking_user(environment: Mapping[str, str]) -> Person | None:
         known = pwd.getpwuid(uid)
     except (KeyError, OverflowError):  # an id that no user has here; a container's folders may belong to such
         return Person(uid, gid or uid, (), home) if home else None
-    groups = tuple(os.getgrouplist(known.pw_name, known.pw_gid))
-    return Person(uid, known.pw_gid, groups, home or known.pw_dir)
+    return Person(uid, known.pw_gid, tuple(os.getgrouplist(known.pw_name, known.pw_gid)), home or known.pw_dir)
 
 
 def _owner(folder: str) -> tuple[int, int]:

@@ -109,8 +109,7 @@ def _record(kind: int, misc: int, body: bytes) -> IpRecord | None:
     if kind == _COMM:
         pid = struct.unpack_from("=I", body)[0]
         return ProcessBegan(time, pid, pid) if misc & _EXEC else None
-    count = struct.unpack_from("=Q", body, 0 if kind == _LOST_SAMPLES else 8)[0]
-    return RecordsMissed(time, count)
+    return RecordsMissed(time, struct.unpack_from("=Q", body, 0 if kind == _LOST_SAMPLES else 8)[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,8 +127,7 @@ class IpSampler:
         busy = flags | _RECORDS | (_EXCLUDE_IDLE if self._code.running else 0)
         for pid, cpu in self._code.targets:
             first = self._add(pid, cpu, replace(CPU_CLOCK, sample_period=_PERIOD_NS), busy)
-            ring = Ring(first, _PAGES)
-            self._rings.append(ring)
+            self._rings.append(Ring(first, _PAGES))
             self.keys[event_id(first)] = -1
             for number, event in enumerate(events):
                 if number in self.refused or (event.cpus is not None and cpu != _EVERY and cpu not in event.cpus):

@@ -155,9 +155,7 @@ def channels_named(modules: Sequence[Module], packages: int) -> tuple[tuple[Modu
     if "" in groups or len({module.slot for module in modules}) < len(modules):
         return ()
     before = {match[1] for name in groups if (match := re.match(_CHANNEL, name)) is not None}
-    if packages > 1 and len(before) < packages:
-        return ()
-    return tuple(tuple(group) for group in groups.values())
+    return () if packages > 1 and len(before) < packages else tuple(tuple(group) for group in groups.values())
 
 
 def memory_tiers(host: Host) -> frozenset[str]:

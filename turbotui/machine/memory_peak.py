@@ -29,8 +29,7 @@ class MemoryPeak:
         if self._machine.model.hypervisor:
             return ()
         packages = max(1, len(self._machine.topology.instances(Scope.PACKAGE)))
-        groups = channels_named(read_memory(self._machine.host).modules, packages)
-        rates = [_rate(group) for group in groups]
+        rates = [_rate(group) for group in channels_named(read_memory(self._machine.host).modules, packages)]
         return tuple(rate for rate in rates if rate) if all(rates) else ()
 
     def of(self, units: int, every: int) -> float | None:

@@ -251,8 +251,7 @@ def life(words: Sequence[int]) -> Forked | Exited:
 
 def switched(words: Sequence[int]) -> Switched:
     """A record of a switch from the words of `SWITCH`."""
-    misc = words[1]
-    return Switched(words[3], words[4], words[6], bool(misc & SWITCH_OUT), words[5], words[8])
+    return Switched(words[3], words[4], words[6], bool(words[1] & SWITCH_OUT), words[5], words[8])
 
 
 def _other(kind: int, misc: int, data: bytes, read_format: int) -> Record:

@@ -139,9 +139,7 @@ def parse_format(name: str, text: str) -> TermFormat | None:
         if low is None or high is None or high > _HIGHEST_BIT or low > high:
             return None
         bits.update(range(low, high + 1))
-    if word >= len(_WORDS):
-        return None
-    return TermFormat(name, word, tuple(sorted(bits)))
+    return None if word >= len(_WORDS) else TermFormat(name, word, tuple(sorted(bits)))
 
 
 def _read_event(host: Host, folder: str, name: str, listed: frozenset[str]) -> PmuEvent:

@@ -114,9 +114,8 @@ class Topology:
 
     def _level(self, scope: Scope) -> _Level:
         keys = self.keys[scope]
-        members = lists_by_key((keys[cpu], cpu) for cpu in self.cpus)
         instances = tuple(Instance(RowId(scope, key), self.places[cpus[0]].label(scope), tuple(cpus))
-            for key, cpus in members.items())
+            for key, cpus in lists_by_key((keys[cpu], cpu) for cpu in self.cpus).items())
         by_key = {instance.row.key: position for position, instance in enumerate(instances)}
         rows = tuple(instance.row for instance in instances)
         return _Level(instances, rows, {cpu: by_key[keys[cpu]] for cpu in self.cpus}, by_key)

@@ -132,8 +132,7 @@ def l3_groups(facts: Mapping[int, CpuFacts], packages: Groups, dies: Groups) -> 
             ids[cpu] = ("id", packages[cpu][0], fact.l3)
         else:
             ids[cpu] = ("die", dies[cpu][0])
-    masks = {cpu: fact.l3_mask if fact.has_l3 else None for cpu, fact in facts.items()}
-    return share(masks, ids)
+    return share({cpu: fact.l3_mask if fact.has_l3 else None for cpu, fact in facts.items()}, ids)
 
 
 def node_groups(facts: Mapping[int, CpuFacts]) -> Groups:

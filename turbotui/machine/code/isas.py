@@ -134,8 +134,7 @@ def product_isas(model: CpuModel) -> tuple[tuple[VectorIsa, ...], str]:
 
 
 def _why_no_tiles() -> str:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.syscall(*(ctypes.c_long(argument) for argument in _REQUEST)) != 0:
+    if ctypes.CDLL(None, use_errno=True).syscall(*(ctypes.c_long(argument) for argument in _REQUEST)) != 0:
         why = os.strerror(ctypes.get_errno())
         return f"AMX is not measured: the kernel does not let this process use it: {why}"
     return ""

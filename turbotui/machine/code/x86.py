@@ -131,8 +131,7 @@ class X86Writer:
             rex = bytes([0x40 | high_reg << 2 | high_rm]) if high_reg or high_rm else b""
             return (bytes([prefix]) if prefix else b"") + rex + bytes([0x0F, byte]) + operands
         if self.encoding is Encoding.VEX:
-            length = 1 if self.bits == 256 else 0
-            last = (~vvvv & 15) << 3 | length << 2 | _PP[prefix]
+            last = (~vvvv & 15) << 3 | (1 if self.bits == 256 else 0) << 2 | _PP[prefix]
             if opcode.map == _MAP_0F and not high_rm:
                 return bytes([0xC5, (1 - high_reg) << 7 | last, byte]) + operands
             # W gives a fused instruction's precision; the others ignore it
@@ -188,8 +187,7 @@ def arithmetic(isa: VectorIsa, precision: Precision, operation: Operation, shape
     _loop_end(code, top)
     end = len(code)
     code += writer.store(0, _RSI, 3 * size) + _leave(writer)
-    work = shape.streams * shape.unroll * isa.work(precision, operation)
-    return Kernel(bytes(code), work, (top, end), shape)
+    return Kernel(bytes(code), shape.streams * shape.unroll * isa.work(precision, operation), (top, end), shape)
 
 
 _TILE: Final = 1024  # bytes; each place of `tile_data` is of that size
@@ -282,8 +280,7 @@ def clock(shape: LoopShape) -> Kernel:
     code += b"\x48\x01\xc8" * shape.unroll  # add rax, rcx
     code += _DEC_RDI
     _loop_end(code, top)
-    end = len(code)
-    return Kernel(bytes(code + _RET), shape.unroll, (top, end), shape)
+    return Kernel(bytes(code + _RET), shape.unroll, (top, len(code)), shape)
 
 
 _XOR: Final = bytes.fromhex("4c31e5")  # xor rbp, r12: two registers, since one with itself is no chain

@@ -122,8 +122,7 @@ def _header(header: bytes) -> tuple[str, bytes, int]:
     magic = header[_MAGIC]
     if magic not in (_USTAR, _GNU):
         raise GatheredError("it is no archive of tar(1) as turbotui gather writes it")
-    blank = header[: _SUM.start] + b" " * 8 + header[_SUM.stop :]
-    if _octal(header[_SUM]) != sum(blank):
+    if _octal(header[_SUM]) != sum(header[: _SUM.start] + b" " * 8 + header[_SUM.stop :]):
         raise GatheredError("it is damaged: a checksum in it is wrong")
     name = _text(header[_NAME])
     prefix = _text(header[_PREFIX]) if magic == _USTAR else ""

@@ -143,8 +143,7 @@ class GatheredHost:
     def read_counter(self, descriptor: int, size: int) -> bytes:
         """Always fail with ENODATA, because only a counter's increase means anything, and there is none."""
         del size
-        opened = self._open.get(descriptor)
-        if not isinstance(opened, _Counting):
+        if not isinstance(self._open.get(descriptor), _Counting):
             raise HostError(errno.EBADF, f"descriptor {descriptor}")
         raise HostError(NOT_GATHERED, RECORDED_COUNTER)
 
@@ -201,8 +200,7 @@ def gathered_host(path: str) -> GatheredHost:
         MachineError: the file cannot be read, or is no gathered machine.
     """
     machine, _ = read_gathered(path)
-    name = path.rpartition("/")[2]
-    return GatheredHost(machine, one_line(name.removesuffix(".tgz").removesuffix(".tar.gz")))
+    return GatheredHost(machine, one_line(path.rpartition("/")[2].removesuffix(".tgz").removesuffix(".tar.gz")))
 
 
 def _children(machine: Gathered) -> Mapping[str, frozenset[str] | set[str]]:

@@ -52,8 +52,7 @@ class Draining:
         """Decode a piece; return the time of its last record if the ring has more, else None."""
         while self._left and not self._records:
             data = self._ring.look(min(self._left, piece))
-            more = len(data) < self._left
-            self._records, used = self._decoder.part(data, more=more)
+            self._records, used = self._decoder.part(data, more=len(data) < self._left)
             used = used or self._left  # not even one record: the end of the content is the next certain beginning
             self._ring.give_back(used)
             self._left -= used
@@ -79,8 +78,7 @@ def in_order(rings: Sequence[Draining]) -> Iterator[list[RingRecords]]:
     full = [ring for ring in rings if ring.size]
     piece = max(_LEAST, min(_LARGEST, _TOGETHER // max(1, len(full))))
     while full:
-        reached = [drain.parse(piece) for drain in full]
-        first = min((time for time in reached if time is not None), default=None)
+        first = min((time for time in [drain.parse(piece) for drain in full] if time is not None), default=None)
         batch = [taken for drain in full if (taken := drain.until(first)) is not None]
         if batch:
             yield batch

@@ -125,5 +125,4 @@ def _named(kind: str, match: re.Match[str], path: str) -> GroupName:
 
 def _unescaped(name: str) -> str:
     r"""A part of a unit's name without systemd's escapes: \x2d is a hyphen (systemd.unit(5), string escaping)."""
-    plain = re.sub(r"\\x([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), name)
-    return one_line(plain)
+    return one_line(re.sub(r"\\x([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), name))

@@ -129,8 +129,7 @@ class Parallelism:
                 self._slices.clear()
                 self.overrun = True
             return []
-        due = self._due(until)
-        pieces = self._sweep(due)
+        pieces = self._sweep(self._due(until))
         self.span.span += until - self._until
         self._until = until
         return pieces

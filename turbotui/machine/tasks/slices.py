@@ -233,8 +233,7 @@ class RunTimes:
         """Return how many ns of a slice on a CPU are not in `threads`, and never will be."""
         if cpu not in self.cpus:
             return end - begin
-        spans = self.unknown.get(cpu, ())
-        return sum(max(0, min(end, upper) - max(begin, lower)) for lower, upper in spans)
+        return sum(max(0, min(end, upper) - max(begin, lower)) for lower, upper in self.unknown.get(cpu, ()))
 
 
 def added(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:

@@ -331,8 +331,7 @@ class TaskTracer:
         return Closing(counters.root, counters.cpu, reading)
 
     def _read(self, descriptor: int) -> GroupReading:
-        data = self._host.read_counter(descriptor, self._bytes)
-        return parse_reading(data, self.choice.read_format)[0]
+        return parse_reading(self._host.read_counter(descriptor, self._bytes), self.choice.read_format)[0]
 
     def _release(self) -> None:
         """In mode A, read ended threads a last time, and close their descriptors."""
