@@ -110,8 +110,7 @@ _SYMBOLS: Final[Mapping[Unit, str]] = {Unit.COUNT: "", Unit.RATIO: "", Unit.CYCL
 
 def in_words(value: float, signal: Signal) -> str:
     """A number of a signal with its unit: "65,262 °C", "4.29e+12 Hz"."""
-    symbol = _SYMBOLS.get(signal.unit, signal.unit.value)
-    return f"{value:,.10g} {symbol}".rstrip()
+    return f"{value:,.10g} {_SYMBOLS.get(signal.unit, signal.unit.value)}".rstrip()
 
 
 def bounds_of(signal: Signal) -> Bounds:

@@ -255,9 +255,7 @@ class Column(Generic[R]):
 
     def as_shown(self, value: Value) -> Value:
         """A value in the unit in which the screen shows it."""
-        if self.shown is None or not isinstance(value, (int, float)):
-            return value
-        return self.shown.of(value)
+        return value if self.shown is None or not isinstance(value, (int, float)) else self.shown.of(value)
 
     def amount(self, value: float, *, unit: bool = True) -> str:
         """A value of the column for a sentence, in the unit of the screen: "3,498 MHz".

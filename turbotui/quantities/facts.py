@@ -60,8 +60,7 @@ class FactFile:
 
     def tables(self) -> Iterator[tuple[str, dict[str, object]]]:
         """Every table with its name, in the order of the file."""
-        for name, lines in self._sections():
-            yield name, self._parsed(name, lines)
+        yield from ((name, self._parsed(name, lines)) for name, lines in self._sections())
 
     def row(self, kind: type[_RowT], name: str, values: dict[str, object], /, **readers: Reader) -> _RowT:
         """Convert a table to a dataclass (`make_row`).

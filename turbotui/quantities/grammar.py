@@ -22,8 +22,7 @@ RATIO: Final = "d_ratio"
 """The function of formulas that divides two values and is 0 where the divisor is 0, named after perf's."""
 OPERANDS: Final = frozenset({"number", "name", "word", "text"})
 """Kinds of tokens that are values: a number, a known name, and the words and texts of conditions."""
-_BINARY: Mapping[type[ast.operator], str] = MappingProxyType(
-    {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"})
+_BINARY: Mapping[type[ast.operator], str] = MappingProxyType({ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"})
 _PYTHON: Mapping[str, str] = MappingProxyType({"=": "=="})
 _COMPARED: Mapping[type[ast.cmpop], str] = MappingProxyType(
     {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="})

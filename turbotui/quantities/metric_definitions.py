@@ -96,8 +96,7 @@ class MetricDefinition:
 
     def __post_init__(self) -> None:
         # every CPU asks in every interval
-        names = tuple((event.key, f"roofline.{self.slug}.{event.key.replace(' ', '_')}")
-                      for event in self.every_event)
+        names = tuple((event.key, f"roofline.{self.slug}.{event.key.replace(' ', '_')}") for event in self.every_event)
         object.__setattr__(self, "signals", names)
         object.__setattr__(self, "optional", frozenset(event.key for event in self.every_event if event.optional))
 

@@ -142,8 +142,7 @@ def _time(match: re.Match[str], text: str, first_ns: int, last_ns: int) -> int:
     if zone:
         moment = _ns(datetime.fromisoformat(f"{today.isoformat()}{zone.replace('Z', '+00:00')}"))
         return moment - 24 * 3600 * NS if moment > last_ns else moment
-    yesterday = today - timedelta(days=1)
-    day = today if min(_moments(today), default=last_ns + 1) <= last_ns else yesterday
+    day = today if min(_moments(today), default=last_ns + 1) <= last_ns else today - timedelta(days=1)
     return _local(day, text, first_ns, last_ns)
 
 
@@ -167,8 +166,7 @@ def _moments(moment: datetime) -> list[int]:
 
 
 def _ns(moment: datetime) -> int:
-    whole = moment.replace(microsecond=0)
-    return round(whole.timestamp()) * NS + moment.microsecond * 1000
+    return round(moment.replace(microsecond=0).timestamp()) * NS + moment.microsecond * 1000
 
 
 def local_time(moment_ns: int) -> datetime:

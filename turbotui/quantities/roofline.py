@@ -73,8 +73,7 @@ def signal_of(definition: MetricDefinition, key: str) -> SignalId:
 
 def counted(definition: MetricDefinition, counts: Mapping[str, float], sizing: Sizing) -> Counted | None:
     """Compute operations and bytes from counts by event key; None if a count that the operations need is missing."""
-    optional = definition.optional
-    flops = _sum(definition.flops, counts, optional, sizing.vector_bits)
+    flops = _sum(definition.flops, counts, definition.optional, sizing.vector_bits)
     if flops is None:
         return None
     exact = _sum(definition.exact_bytes, counts, frozenset(), sizing.vector_bits) if definition.exact_bytes else None
@@ -108,9 +107,8 @@ def _by_level(definition: MetricDefinition, counts: Mapping[str, float]) -> tupl
 def levels_together(parts: Iterable[tuple[tuple[str, float], ...]]) -> tuple[tuple[str, float], ...]:
     """Bytes by level of several amounts of work, each given by level, for the levels that all of them know."""
     known = [dict(part) for part in parts]
-    first = known[0] if known else {}
     return tuple((level, added(levels[level] for levels in known))
-                 for level in first if all(level in levels for levels in known))
+                 for level in (known[0] if known else {}) if all(level in levels for levels in known))
 
 
 def _sum(terms: Iterable[Term], counts: Mapping[str, float], optional: frozenset[str], bits: int) -> float | None:

@@ -21,6 +21,4 @@ def legend(formulas: str) -> Iterator[str]:
     """A line for each explained signal in some formulas, and one for the formulas' signs."""
     if "Δ" in formulas:
         yield "Δ: how much a counter grew over the interval"
-    for signal, words in SIGNAL_WORDS.items():
-        if signal in formulas:
-            yield f"{signal}: {words}"
+    yield from (f"{signal}: {words}" for signal, words in SIGNAL_WORDS.items() if signal in formulas)

@@ -78,9 +78,7 @@ def written(term: Term, reading: Callable[[TracedReading], str]) -> str:
 
 
 def _strength(term: Term) -> int:
-    if isinstance(term, TracedOperation):
-        return _STRENGTH.get(term.sign, _ATOM)
-    return _ATOM
+    return _STRENGTH.get(term.sign, _ATOM) if isinstance(term, TracedOperation) else _ATOM
 
 
 def number_text(value: float) -> str:
@@ -97,8 +95,7 @@ def number_text(value: float) -> str:
     return f"{value:.12g}".replace("e-0", "e-")
 
 
-_BY_SIGN: Final[Mapping[str, Callable[[float, float], float]]] = {
-    "+": add, "-": sub, "*": mul, "/": truediv}
+_BY_SIGN: Final[Mapping[str, Callable[[float, float], float]]] = {"+": add, "-": sub, "*": mul, "/": truediv}
 
 
 def evaluated(term: Term, reading: Callable[[TracedReading], float]) -> float:
