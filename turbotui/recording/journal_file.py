@@ -118,8 +118,7 @@ class JournalFile:
         parser = RecordParser(offset)
         entry = next(iter(parser.feed(data)), None)
         if entry is None and len(data) >= HEAD_SIZE:
-            size = parser.wanted
-            entry = next(iter(parser.feed(os.pread(self._descriptor, size, offset + len(data)))), None)
+            entry = next(iter(parser.feed(os.pread(self._descriptor, parser.wanted, offset + len(data)))), None)
         return entry if isinstance(entry, Record) and entry.offset == offset else None
 
     def records_at(self, offsets: Iterable[int]) -> Iterator[Record]:

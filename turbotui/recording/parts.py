@@ -22,9 +22,7 @@ def part_path(path: str, tier: Tier, wall_ns: int) -> str:
 def part_time_ns(path: str) -> int:
     """Return the beginning of a part in ns since 1970; 0 for a path that is no part."""
     match = _PART.search(path)
-    if match is None:
-        return 0
-    return round(datetime.fromisoformat(match["time"]).timestamp() * 1e6) * 1000
+    return 0 if match is None else round(datetime.fromisoformat(match["time"]).timestamp() * 1e6) * 1000
 
 
 def parts_of(path: str) -> dict[str, list[str]]:

@@ -338,9 +338,8 @@ class _DecodedGroup:
 
 def _forget_columns(snapshot: Snapshot) -> None:
     """Let go of a snapshot's decoded columns, which are decoded again if they are needed."""
-    ticks = snapshot.rows.values()
     for columns in (snapshot.values, snapshot.stamps, snapshot.wraps,
-                    *(columns for tick in ticks for columns in (tick.values, tick.stamps))):
+                    *(columns for tick in snapshot.rows.values() for columns in (tick.values, tick.stamps))):
         for part in columns.maps if isinstance(columns, ChainMap) else (columns,):  # with the last values of late CPUs
             if isinstance(part, LazyColumns):
                 part.forget()

@@ -295,8 +295,7 @@ class RowDecoder:
         others: dict[QuantityId, RawColumn] = {}
         for quantity in self.layout.quantities.values():
             if quantity.form is Form.TEXT:
-                cells = tick.column(self._columns[quantity.id])
-                texts = tuple(cell for cell in cells if isinstance(cell, str))
+                texts = tuple(cell for cell in tick.column(self._columns[quantity.id]) if isinstance(cell, str))
                 if len(texts) != self._capacity:
                     raise DamagedError(f"{quantity.id} of {self.layout.kind.title} in the recording are no texts")
                 before = self._texts.get(quantity.id)
