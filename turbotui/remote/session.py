@@ -230,9 +230,7 @@ class RemoteSession(FixedColumns):
         if self._broken:
             again = "" if retry_at is None else f"; again in {max(0.0, retry_at - now):.0f} s"
             return f"NO READING FOR {_ago(silent)}: {self._broken}{again}"
-        if silent > max(_SILENCE * self._seconds, _SILENCE):
-            return f"NO READING FOR {_ago(silent)}"
-        return ""
+        return f"NO READING FOR {_ago(silent)}" if silent > max(_SILENCE * self._seconds, _SILENCE) else ""
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -369,8 +367,7 @@ class RemoteSession(FixedColumns):
         if frame.seconds is not None and frame.seconds > 0:
             self._seconds = frame.seconds
         sent, now = frame.newer.rows.keys() | frame.newer.no_rows.keys(), self._last_reading_at
-        unsent = frozenset().union(*self._rows.values()) - sent
-        self._without = {kind: (count + 1, since) for kind in unsent
+        self._without = {kind: (count + 1, since) for kind in frozenset().union(*self._rows.values()) - sent
                          for count, since in (self._without.get(kind, (0, now)),)}
         self.latest = frame
         self._meter.note(frame, 0, 0)

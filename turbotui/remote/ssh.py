@@ -106,8 +106,7 @@ class SshLink:
     def read(self, seconds: float) -> bytes | None:
         stream, requests = _pipe(self._process.stdout), _pipe(self._process.stdin)
         self._outbox.push(requests.fileno())
-        ready = select.select([stream], [requests] if self._outbox.full else [], [], seconds)[0]
-        if not ready:
+        if not select.select([stream], [requests] if self._outbox.full else [], [], seconds)[0]:
             return None
         data = os.read(stream.fileno(), PIECE)
         return data if self._before is None else self._first(self._before + data, more=bool(data))
