@@ -156,8 +156,7 @@ def _named(constants: MachineConstants, tables: VendorTables, text: str) -> Iter
         if not here:
             others = dict.fromkeys(metric.compat or core_of(metric) for metric in single or group)
             raise AddError(f'--add "{text}": {name} is of another machine: of {", ".join(others)}')
-        for core_metric in here:
-            yield _Named(core_metric, "" if single else name.lower(), modifiers)
+        yield from (_Named(core_metric, "" if single else name.lower(), modifiers) for core_metric in here)
 
 
 def _unknown(name: str, tables: VendorTables) -> str:

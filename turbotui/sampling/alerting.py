@@ -223,9 +223,8 @@ class AlertWatch:
             values = moment.cells(column, rows)
             flags = [holds(value, limit) if isinstance(value, int | float) else None for value in values]
             if None in flags and holds in (operator.gt, operator.ge):
-                least = moment.cells(column, rows, at_least=True)
                 return [True if known is None and isinstance(value, int | float) and holds(value, limit) else known
-                        for known, value in zip(flags, least, strict=True)]
+                        for known, value in zip(flags, moment.cells(column, rows, at_least=True), strict=True)]
             return flags
         return [condition.holds(_filter_row(moment, row)) for row in rows]
 

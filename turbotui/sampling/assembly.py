@@ -121,8 +121,7 @@ class Assembler:
         still_times: dict[SignalId, Mapping[int, float]] = {}
         for name in self._must_move:
             rows = [instance.row for instance in self._topology.instances(self._capabilities.signals[name].scope)]
-            began = frozenset(fresh.get(name, ()))
-            dead = self._liveness.see(name, rows, values[name], stamps[name], began)
+            dead = self._liveness.see(name, rows, values[name], stamps[name], frozenset(fresh.get(name, ())))
             if dead:
                 still_times[name] = dead
         return still_times

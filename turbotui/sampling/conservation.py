@@ -72,8 +72,7 @@ def slack(span: float, window: float) -> float:
 
 def _window(interval: Differences) -> float:
     """Seconds that the two readings took together, as far as they excuse anything."""
-    ends = (interval.older, interval.newer)
-    return min(_READING, sum(end.span_ns for end in ends if end is not None) * 1e-9)
+    return min(_READING, sum(end.span_ns for end in (interval.older, interval.newer) if end is not None) * 1e-9)
 
 
 def _summed(interval: Differences, names: Sequence[SignalId]) -> Numbers:
@@ -82,9 +81,8 @@ def _summed(interval: Differences, names: Sequence[SignalId]) -> Numbers:
     if rises and len(rises) == len(names):
         total, factor = list(map(sum, zip(*rises, strict=True))), factor_of(interval.capabilities.signals[names[0]])
         return total if factor is None else [item * factor for item in total]
-    columns = [interval.measured(name) for name in names]
     return [None if None in items else math.fsum(cast("Sequence[float]", items))
-            for items in zip(*columns, strict=True)]
+            for items in zip(*[interval.measured(name) for name in names], strict=True)]
 
 
 def is_conserved(interval: Differences, name: SignalId) -> bool:

@@ -67,8 +67,7 @@ def _parts_over_wholes(interval: Interval) -> Marks:
             if limit is None:
                 continue
             places = topology.parts(outer.row, scope)
-            items = [watts[at] for at in places]
-            used = math.fsum(item for item in items if item is not None)
+            used = math.fsum(item for item in [watts[at] for at in places] if item is not None)
             if used > limit * (1 + _OVER_SHARE) + _OVER_WATTS:
                 text = f"{part} {used:.2f} W is more than {whole} {limit:.2f} W, which contains it"
                 marks.setdefault(part, {}).update(dict.fromkeys(places, text))

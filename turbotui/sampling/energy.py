@@ -44,8 +44,7 @@ class Energy:
         factor = seconds / self.seconds
         joules = {package: used * seconds / span if span > _CLOSE else used
                   for (package, used), span in zip(self.joules.items(), self._spans().values(), strict=True)}
-        return Energy(joules, {cpu: used * factor for cpu, used in self.cycles.items()},
-                      seconds, self.why)
+        return Energy(joules, {cpu: used * factor for cpu, used in self.cycles.items()}, seconds, self.why)
 
     def total(self, packages: int) -> float | None:
         """Joules of a machine with this many packages over `span`; None unless every package is known."""
@@ -63,9 +62,8 @@ class Energy:
     def plus(self, other: Energy) -> Energy:
         """The sum of this energy and another; a missing energy adds nothing."""
         joules = _plus(self.joules, other.joules)
-        spans = _plus(self._spans(), other._spans())
         return Energy(joules, _plus(self.cycles, other.cycles), self.seconds + other.seconds,
-                      None if joules else other.why, spans)
+                      None if joules else other.why, _plus(self._spans(), other._spans()))
 
     def _spans(self) -> dict[int, float]:
         return {package: self.spans.get(package, self.seconds) for package in self.joules}

@@ -149,14 +149,12 @@ def _last_word(text: str, devices: Devices) -> tuple[str, str, str]:
             elif character == ",":
                 start = at + 1
         elif character == "/":
-            word = text[start:at]
-            if _named(devices, word):
+            if _named(devices, text[start:at]):
                 opened = start
             start = at + 1
         elif character in _DELIMITERS:
             start = at + 1
-    pmu = text[opened : text.index("/", opened)] if opened >= 0 else ""
-    return text[:start], text[start:], pmu
+    return text[:start], text[start:], text[opened : text.index("/", opened)] if opened >= 0 else ""
 
 
 def _named(devices: Devices, word: str) -> list[str]:

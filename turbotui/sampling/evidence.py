@@ -115,9 +115,7 @@ class TracedInputs:
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
         """Inputs of each instance as plain numbers: the arithmetic of many rows would be a line of many terms."""
-        if self._row.scope.rank <= scope.rank:
-            return (self,)
-        return self._inputs.each(scope)
+        return (self,) if self._row.scope.rank <= scope.rank else self._inputs.each(scope)
 
     def _traced(self, signal: SignalId, kind: ReadingKind, value: float | None, label: str) -> float | None:
         if value is None:
@@ -165,8 +163,7 @@ def _evidence(frame: Frame, column: CounterColumn, signal: Signal, row: RowId, m
     inputs, traced = frame.inputs_of(column, row), TracedInputs(frame, column, row)
     places = _places(frame, inputs, signal)
     counter = signal.behavior is Behavior.COUNTER
-    ask = traced.delta if counter else traced.value
-    ask(signal.id)
+    (traced.delta if counter else traced.value)(signal.id)
     label = next((reading.label for reading in traced.numbers), f"Δ{signal.id}" if counter else signal.id)
     chosen = frame.capabilities.provider[signal.id]
     probes = [(source, frame.capabilities.probes.get(source.id)) for source in frame.capabilities.sources]

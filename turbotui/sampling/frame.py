@@ -138,8 +138,7 @@ class Frame(Interval):
         values = self.cells(column, rows)
         if self.is_bare(column):
             return values
-        owners = [None if value is None else self.home(column, row)
-                  for row, value in zip(rows, values, strict=True)]
+        owners = [None if value is None else self.home(column, row) for row, value in zip(rows, values, strict=True)]
         marked = {home for home in dict.fromkeys(owners)
                   if home is not None and any(getattr(self, name)(column, home) for name in _NOT_BARE)}
         return [None if home in marked else value for home, value in zip(owners, values, strict=True)]

@@ -237,6 +237,4 @@ class Layouts:
 
 
 def _pick(numbers: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    if len(numbers) == 1:
-        return itemgetter(slice(numbers[0], numbers[0] + 1))
-    return itemgetter(*numbers)
+    return itemgetter(slice(numbers[0], numbers[0] + 1)) if len(numbers) == 1 else itemgetter(*numbers)

@@ -29,16 +29,14 @@ class Relinquished:
         """What the machine offers without root, with a reason for each signal that needs root."""
         signals, provider, missing = dict(now.signals), dict(now.provider), dict(now.missing)
         for name, source in self.before.provider.items():
-            open_here = self.held.get(source.id, frozenset())
-            if name in open_here:
+            if name in self.held.get(source.id, frozenset()):
                 signals[name], provider[name] = self.before.signals[name], source
                 missing.pop(name, None)
             elif name in provider and provider[name].id in self.held:
                 del signals[name], provider[name]
                 missing[name] = _given_up(f"{source.title} was opened without it")
         for name, why in missing.items():
-            was_there = name in self.before.signals
-            if (was_there or why.reason is Reason.NOT_PERMITTED) and why.remedy != _REMEDY:
+            if (name in self.before.signals or why.reason is Reason.NOT_PERMITTED) and why.remedy != _REMEDY:
                 missing[name] = _given_up(why.detail)
         return replace(now, signals=signals, provider=provider, missing=missing)
 

@@ -94,8 +94,7 @@ class RowDifferences:
         """
         if before.roster is self.newer.roster:
             return older
-        size = len(newer)
-        aligned = array("Q", older[:size])
+        aligned = array("Q", older[:len(newer)])
         aligned.extend(newer[len(aligned):])
         for slot in (*self._empty, *self._new):
             aligned[slot] = newer[slot]
@@ -276,16 +275,12 @@ class RowDifferences:
     def raw(self, name: QuantityId, slot: RowSlot) -> Raw | float:
         """A raw reading of the newer tick; None if it is absent."""
         column = self.newer.values.get(name)
-        if column is None or slot in self.newer.absent.get(name, ()):
-            return None
-        return column[slot]
+        return None if column is None or slot in self.newer.absent.get(name, ()) else column[slot]
 
     def raw_before(self, name: QuantityId, slot: RowSlot) -> int | None:
         """The raw reading of a counter at the start of the interval; None if it is unknown."""
         columns = self._columns(name)
-        if columns is None or slot in self._new or slot in self.absent(name):
-            return None
-        return columns[0][slot]
+        return None if columns is None or slot in self._new or slot in self.absent(name) else columns[0][slot]
 
     @property
     def parts(self) -> Mapping[str, Sequence[RowSlot]]:

@@ -167,9 +167,7 @@ class RowInputs:
             return None
         topology = self._frame.topology
         if signal.scope.rank >= self._row.scope.rank:
-            if self._cpu is None:
-                return ()
-            return (topology.index(signal.scope, self._cpu),)
+            return () if self._cpu is None else (topology.index(signal.scope, self._cpu),)
         return topology.parts(self._row, signal.scope)
 
     def _picked(self, name: SignalId, signal: Signal, whole: Callable[[SignalId], Numbers],
@@ -201,8 +199,7 @@ class RowInputs:
         known = self._known(signal)
         if known is None or not self.incomplete(signal):
             return None
-        counter = known.behavior is Behavior.COUNTER
-        items = self._frame.deltas(signal) if counter else self._frame.levels(signal)
+        items = self._frame.deltas(signal) if known.behavior is Behavior.COUNTER else self._frame.levels(signal)
         inside, reading = self.positions(known), reading_cpus(known, self._frame.topology)
         return next((at for at in (range(len(items)) if inside is None else inside)
                      if items[at] is None and reading[at] not in known.absent), None)

@@ -267,8 +267,7 @@ class Sampler:
         self._follow_changes()
         host = self._machine.host
         self._asleep.look()
-        patience = ticks[-1] - now() + self._patience()
-        answers, away = await self._pool.ask(now, patience, ticks=tuple(ticks))
+        answers, away = await self._pool.ask(now, ticks[-1] - now() + self._patience(), ticks=tuple(ticks))
         self._wraps_checked = now()
         torn = self._asleep.look()
         clock, wall = (clock_offset(ahead, lambda: round(now() * 1e9)) for ahead in (host.now_ns, host.wall_ns))

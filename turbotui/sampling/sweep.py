@@ -261,9 +261,7 @@ class Sweep:
         return self._frame.inputs(self._row).place(scope)
 
     def each(self, scope: Scope) -> Iterable[Inputs]:
-        if self._owners.scope.rank <= scope.rank:
-            return (self,)
-        return self._frame.inputs(self._row).each(scope)
+        return (self,) if self._owners.scope.rank <= scope.rank else self._frame.inputs(self._row).each(scope)
 
     def core_type(self) -> str | None:
         return self._frame.inputs(self._row).core_type()

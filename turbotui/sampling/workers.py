@@ -140,8 +140,7 @@ class Worker(threading.Thread):
         pending: dict[int, list[Taken]] = {}
         readers = self._deferrable(work)
         after = work.after
-        ends = (*work.ticks[1:], math.inf)
-        for number, (tick, end) in enumerate(zip(work.ticks, ends, strict=True)):
+        for number, (tick, end) in enumerate(zip(work.ticks, (*work.ticks[1:], math.inf), strict=True)):
             if self._clock.wait(self._wake_up, tick + after):
                 break
             if self._clock.now() >= end:
