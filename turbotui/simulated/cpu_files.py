@@ -50,8 +50,7 @@ def cppc_files(model: Model, place: SimulatedCpu) -> dict[str, Node]:
     running = c0_seconds(kind)
 
     def feedback(now: float) -> str:
-        reference = int(basis.value(running, now) * shape.reference_hz)
-        return f"ref:{reference} del:{int(basis.value(APERF, now))}\n"
+        return f"ref:{int(basis.value(running, now) * shape.reference_hz)} del:{int(basis.value(APERF, now))}\n"
 
     return {
         "feedback_ctrs": File(feedback, cpu=place.cpu),

@@ -153,8 +153,7 @@ def _structure(number: int, shape: MachineShape, mib: int, package: int, channel
     body = bytearray(_LENGTH)
     struct.pack_into("<BBH", body, 0, 17, _LENGTH, 0x1100 + number)
     struct.pack_into("<HHH", body, 0x08, 72, 64, min(_LARGE, mib))
-    struct.pack_into("<BBBBB", body, 0x0E, _DIMM, 0, 1, 2,
-                     _DDR4 if shape.memory_mts < _SLOWEST_DDR5 else _DDR5)
+    struct.pack_into("<BBBBB", body, 0x0E, _DIMM, 0, 1, 2, _DDR4 if shape.memory_mts < _SLOWEST_DDR5 else _DDR5)
     struct.pack_into("<H", body, 0x15, shape.memory_mts)
     body[0x1B] = _RANKS
     struct.pack_into("<IH", body, 0x1C, mib, shape.memory_mts)

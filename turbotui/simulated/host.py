@@ -134,8 +134,7 @@ class SimulatedHost:
             self._refuse(path, path)
             if isinstance(find(self._root, path), Folder):
                 return self._open.take(OpenFolder(path))
-            file = self._file(path)
-            return self._open.take(OpenFile(path, file))
+            return self._open.take(OpenFile(path, self._file(path)))
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
         """Pread on a file or register device.
@@ -157,8 +156,7 @@ class SimulatedHost:
             content = self._content(opened.file, opened.path)
             if isinstance(opened.file, Device):
                 return opened.file.answer(offset)[:size]
-        data = content.encode() if isinstance(content, str) else content
-        return data[offset : offset + size]
+        return (content.encode() if isinstance(content, str) else content)[offset : offset + size]
 
     def open_msr(self, cpu: int) -> int:
         """Open the register device of a CPU."""
@@ -212,8 +210,7 @@ class SimulatedHost:
 
     def read_counter(self, descriptor: int, size: int) -> bytes:
         with self.model.lock:
-            event = self._open.of_kind(OpenEvent, descriptor)
-            return self._perf.read(event, size, self.model.now())
+            return self._perf.read(self._open.of_kind(OpenEvent, descriptor), size, self.model.now())
 
     def follow_tasks(self, choice: TaskSampling) -> SimulatedTasks:
         """Return the samples of the model's tasks."""
@@ -271,8 +268,7 @@ class SimulatedHost:
 
     def wall_ns(self) -> int:
         """Wall-clock time of the simulated machine: its boot time plus its uptime."""
-        passed = self._clock.now_ns() - self._start_ns
-        return self.model.boot_ns + round(self.model.uptime * 1e9) + passed
+        return self.model.boot_ns + round(self.model.uptime * 1e9) + (self._clock.now_ns() - self._start_ns)
 
     def set_online(self, cpu: int, online: bool) -> None:
         """Unplug a CPU or plug it in again.

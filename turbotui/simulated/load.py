@@ -39,8 +39,7 @@ class SimulatedLoad:
         self._phase: list[LoadPhase | None] = [None] * len(layout.package_cores)
         self._hot = -1
         self._queue: list[tuple[float, int, int, int]] = []  # when, what, which, ordinal of the phase
-        for cpu, stream in enumerate(self._streams):
-            self._queue.append((-stream.random(), _OWN, cpu, 0))
+        self._queue.extend((-stream.random(), _OWN, cpu, 0) for cpu, stream in enumerate(self._streams))
         for ordinal, phase in enumerate(self._schedule.phases):
             for package in range(len(layout.package_cores)):
                 self._queue.append((phase.first + package * phase.stagger, _PHASE_ON, package, ordinal))

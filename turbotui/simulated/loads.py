@@ -80,8 +80,7 @@ class SimulatedLoads:
         self._ibs = shape.isa is Isa.AMD
         if self._ibs:
             self._period &= ~0xF  # perf_ibs_init
-        precise = self._ibs or bool(attr.flags & _PRECISE)
-        self._words = _WORDS[shape.isa] if precise else {}
+        self._words = _WORDS[shape.isa] if self._ibs or bool(attr.flags & _PRECISE) else {}
         kind_of_core = shape.core_types[model.layout.places[cpu].type]
         with model.lock:
             now = model.now()

@@ -192,8 +192,7 @@ class Mesh:
         nodes = self._nodes.get(kind)
         if nodes is None:
             return errno.EINVAL
-        filtered = (kind, code, attr.config >> 27 & 0xF)
-        form = self._forms.get(filtered, self._forms.get((kind, code, None)))
+        form = self._forms.get((kind, code, attr.config >> 27 & 0xF), self._forms.get((kind, code, None)))
         share = _share(attr, nodes.ids)
         # the driver opens any event code of an existing node; an unknown code counts nothing
         return errno.EINVAL if not share else self._counter(scaled(form or (), share), kind)
@@ -202,8 +201,7 @@ class Mesh:
         """Return the flits at a port: data to memory leave the mesh at memory's crosspoints, data from memory enter."""
         if code not in (_UP, _DOWN):
             return errno.EINVAL
-        share = _share(attr, _CROSSPOINTS)
-        if not share:
+        if not _share(attr, _CROSSPOINTS):
             return errno.EINVAL
         port, channel = attr.config >> 48 & 0x7, attr.config >> 51 & 0x1F
         chosen = not attr.config >> 31 & 1 or attr.config >> 32 & 0xFFFF in MEMORY_NODES

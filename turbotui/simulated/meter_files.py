@@ -87,8 +87,7 @@ def _fans(model: Model) -> Folder:
     """An embedded controller's fans, faster with the power of the first package."""
 
     def revolutions(_now: float) -> int:
-        limit = model.shape.power.tdp
-        return 1200 + round(60.0 * min(1.5, model.package[0].rate[b.PKG_JOULES] / limit)) * 50
+        return 1200 + round(60.0 * min(1.5, model.package[0].rate[b.PKG_JOULES] / model.shape.power.tdp)) * 50
 
     children: dict[str, Node] = {"name": fixed("thinkpad" if model.shape.around.battery_joules else "nct6798")}
     for number in range(1, model.shape.around.fans + 1):

@@ -153,9 +153,7 @@ def _passing(kind: NvidiaPmuKind, attr: PerfAttr) -> float | int:
     words = (attr.config, attr.config1, attr.config2)
     if kind.complexes and kind.width == 33:  # PCIE: a source is a set of ports or one device, not both
         if attr.config1 & _BDF_ENABLE:
-            if attr.config1 & _PORT_MASK:
-                return errno.EINVAL
-            return 0.5 * _share(kind.parts[1], words)
+            return errno.EINVAL if attr.config1 & _PORT_MASK else 0.5 * _share(kind.parts[1], words)
         if attr.config1 >> 8 and not attr.config1 & _PORT_MASK:
             return 0.0  # a device without its enable bit selects no port
     passing = math.prod((_share(part, words) for part in kind.parts), start=1.0)  # a whole number would be an errno

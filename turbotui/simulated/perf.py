@@ -275,8 +275,7 @@ class PerfEvents:
         """
         if attr.type == RAW or not self._cores:
             return self._cores[0] if self._cores else None
-        fitting = (pmu for pmu in self._cores if pmu.cpus is None or cpu in pmu.cpus)
-        return next(fitting, self._cores[0])
+        return next((pmu for pmu in self._cores if pmu.cpus is None or cpu in pmu.cpus), self._cores[0])
 
     def _check_group(self, group: OpenGroup, leader: OpenEvent, event: OpenEvent, cpu: int, what: str) -> None:
         if group.members[0] is not leader or group.cpu != cpu:
@@ -351,7 +350,6 @@ class PerfEvents:
             group = event.group
             pmu = group.hardware
             # the kernel moves counters of an uncore PMU to another CPU (perf_pmu_migrate_context)
-            moved = pmu is not None and pmu.context is Context.UNCORE
-            if group.cpu == cpu and not group.dead and not moved:
+            if group.cpu == cpu and not group.dead and not (pmu is not None and pmu.context is Context.UNCORE):
                 group.accumulate(now)
                 group.dead = True

@@ -62,8 +62,7 @@ def refused_bits(attr: PerfAttr, rights: Privileges) -> int:
         if wrong(attr):
             return number
     able = rights.has(CAP_PERFMON) or rights.has(CAP_SYS_ADMIN)
-    level = _level(rights)
-    if level > 1 and not able and not attr.flags & EXCLUDE_KERNEL:
+    if _level(rights) > 1 and not able and not attr.flags & EXCLUDE_KERNEL:
         return errno.EACCES
     if attr.flags & _NAMESPACES and not able:
         return errno.EACCES

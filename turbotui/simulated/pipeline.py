@@ -62,9 +62,8 @@ def _level_one(kind: CoreType, width: int, *, contended: bool) -> Mapping[str, F
     retiring = _of_work(kind, CPU_WORK, lambda work: work.ipc * kind.ipc * _OPERATIONS)
     bad = _of_work(kind, CPU_WORK, lambda work: work.branch_misses * work.ipc * kind.ipc * _REFILL * width)
     front = _of_work(kind, first, lambda work: work.front_stall * width)
-    back = _less(slots, sibling, retiring, bad, front)
     return {"slots": slots, "slots-sibling": sibling, "slots-retiring": retiring, "slots-bad": bad,
-            "slots-front": front, "slots-back": back}
+            "slots-front": front, "slots-back": _less(slots, sibling, retiring, bad, front)}
 
 
 def _below(above: Mapping[str, Form], width: int, memory: Form) -> Mapping[str, Form]:

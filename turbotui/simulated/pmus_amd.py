@@ -99,8 +99,7 @@ def crossing(model: Model, package: int, *, outward: bool) -> Callable[[float], 
 
     def value(now: float) -> float:
         given = sum(model.package[at].at(b.PKG_READ_BYTES, now) for at in gives)
-        written = sum(model.package[at].at(b.PKG_WRITTEN_BYTES, now) for at in writes)
-        return scale * (given + written)
+        return scale * (given + sum(model.package[at].at(b.PKG_WRITTEN_BYTES, now) for at in writes))
 
     return value
 
@@ -199,9 +198,7 @@ def _controller(model: Model, package: int) -> Callable[[PerfAttr, int], Simulat
 
     def resolve(attr: PerfAttr, _cpu: int) -> SimulatedCounter | int:
         form = forms.get(attr.config)
-        if form is None:
-            return errno.EINVAL
-        return SimulatedCounter(lambda now: basis.value(form, now), slots=1)
+        return errno.EINVAL if form is None else SimulatedCounter(lambda now: basis.value(form, now), slots=1)
 
     return resolve
 

@@ -116,9 +116,8 @@ def _cluster(model: Model, number: int, types: Mapping[str, int]) -> SimulatedPm
         behind = parts.get(attr.config)
         if cpu not in cpus or behind is None:
             return errno.EINVAL
-        is_clock = attr.config == 0x11
         return SimulatedCounter(lambda now: sum(basis.value(form, now) for basis, form in behind),
-                                slots=1, fixed="cycles" if is_clock else "")
+                                slots=1, fixed="cycles" if attr.config == 0x11 else "")
 
     return SimulatedPmu(
         name, types[name], Context.UNCORE, resolve, {"event": "config:0-31"},

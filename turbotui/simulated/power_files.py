@@ -217,8 +217,7 @@ def graphics(model: Model) -> Mapping[str, Node]:
     basis = model.package[0]
 
     def megahertz(_now: float) -> int:
-        busy = basis.rate[b.PKG_GPU_BUSY]
-        return 300 + round(busy * 39) * 50
+        return 300 + round(basis.rate[b.PKG_GPU_BUSY] * 39) * 50
 
     def gt(factor: float) -> Folder:
         return folder({

@@ -40,8 +40,7 @@ class ProcFiles:
         self._stat = stat_forms(model.shape.steal, model.shape.soft_storm)
         self._soft = {name: soft_interrupts(name, model.shape.soft_storm) for name in SOFTIRQS}
         self._paranoid = paranoid
-        total = len(model.layout.places)
-        self._rows = min(_DEVICE_ROWS, max(2, total // 4))
+        self._rows = min(_DEVICE_ROWS, max(2, len(model.layout.places) // 4))
 
     def children(self) -> dict[str, Node]:
         """Everything below /proc."""
@@ -180,8 +179,7 @@ class ProcFiles:
         return "\n".join(lines) + "\n"
 
     def _cpuinfo(self, _now: float) -> str:
-        blocks = [self._cpuinfo_block(self._model.layout.places[cpu]) for cpu in self._up()]
-        return "\n".join(blocks)
+        return "\n".join([self._cpuinfo_block(self._model.layout.places[cpu]) for cpu in self._up()])
 
     def _cpuinfo_block(self, place: SimulatedCpu) -> str:
         shape, layout = self._shape, self._model.layout
