@@ -53,8 +53,7 @@ class Apic(PerCpuSource):
     def probe(self, machine: Machine) -> Probe:
         """Read the first CPU's ids."""
         if machine.model.architecture not in _X86:
-            why = Unavailable(Reason.NO_HARDWARE, "APIC ids exist on x86 only")
-            return Probe(dict.fromkeys(_SIGNALS, why))
+            return Probe(dict.fromkeys(_SIGNALS, Unavailable(Reason.NO_HARDWARE, "APIC ids exist on x86 only")))
         cpu = machine.topology.cpus[0]
         by_cpuid, by_cpuinfo = _by_cpuid(machine, cpu), self._cpuinfo.look(machine).get(cpu, {})
         origins = {"apic": (f"CPUID 0x1 EBX[31:24] by {_DEVICE}", f"{_CPUINFO}, low 8 bits of initial apicid"),

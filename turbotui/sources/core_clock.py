@@ -213,9 +213,8 @@ class _MomentReader:
             self._last.extend(moments)
             if len(self._last) == KEPT:
                 self._spread_ppm = max(1, round(_deviation(self._last) / _PPM))
-            error = moment_error(len(moments), self._spread_ppm * _PPM)
             values = (round(math.fsum(moments) / len(moments)), MomentVerdict.KNOWN.value, len(moments),
-                      self._spread_ppm, round(error / _PPM))
+                      self._spread_ppm, round(moment_error(len(moments), self._spread_ppm * _PPM) / _PPM))
         else:
             nothing = 0 if verdict in _WITHOUT_CLOCK else None
             values = nothing, verdict.value, 0, self._spread_ppm, nothing

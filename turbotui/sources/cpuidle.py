@@ -130,9 +130,8 @@ class Cpuidle(PerCpuSource):
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
         """Open the wanted counters of one CPU; a counter that this CPU's list of states lacks reads None."""
-        matches = filter(None, map(_SIGNAL.fullmatch, sorted(wanted)))
         files = [ValueFile(match[0], (f"{CPU_DIR.format(cpu=cpu)}/cpuidle/state{match[1]}/{match[2]}",))
-                 for match in matches]
+                 for match in filter(None, map(_SIGNAL.fullmatch, sorted(wanted)))]
         return FileReader(machine.host, cpu, files, inside_cpu=True)
 
 

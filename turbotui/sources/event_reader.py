@@ -53,8 +53,7 @@ class _Sum:
         whole = [scaled(*gain) for gain in gains]
         if None not in whole:  # where one never ran the sum is unknown: it has no running time
             self.running += running
-            estimate = math.fsum(filter(None, whole))
-            self.value += round(estimate * running / enabled) if enabled else 0
+            self.value += round(math.fsum(filter(None, whole)) * running / enabled) if enabled else 0
 
 
 class EventReader:
@@ -69,8 +68,7 @@ class EventReader:
         self._host = host
         self._groups: list[CounterGroup] = []
         try:
-            for part in parts:
-                self._groups.append(open_part(host, part))
+            self._groups.extend(open_part(host, part) for part in parts)
         except HostError as error:
             self.close()
             raise_if_gone(error)

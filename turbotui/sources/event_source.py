@@ -246,8 +246,7 @@ class EventSource(PerCpuSource):
         )
         if first.snapshot:
             return {name: signal}
-        clocks = times.signals(event, family.scope, readers=readers, absent=absent)
-        return {name: signal, **clocks}
+        return {name: signal, **times.signals(event, family.scope, readers=readers, absent=absent)}
 
     def _whole_only(self, machine: Machine) -> Unavailable | None:
         """Why counts of some CPUs cannot be combined with those of a whole package; None if they can."""

@@ -282,8 +282,7 @@ def _complexes(group: Sequence[_Chip], package: int, topology: Topology, ids: _I
     caches = ids.l3[package]
     each, rest = divmod(len(caches), len(complexes))
     if rest or not each or min(caches) < 0:
-        note = f"package {package}: {len(complexes)} Tccd sensors for {len(caches)} L3 caches, not assigned"
-        return [], note
+        return [], f"package {package}: {len(complexes)} Tccd sensors for {len(caches)} L3 caches, not assigned"
     rows = {instance.label: instance.row for instance in topology.instances(Scope.L3)
         if topology.places[instance.cpus[0]].package == package}
     sensors = []

@@ -101,9 +101,8 @@ class LocatedFiles(PerCpuSource, ABC):
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:
         """Open the wanted files that belong to one CPU; a missing file, and a signal without any, read None."""
-        seen = self._sightings.on(machine).signals
         files = [located.file(cpu) if isinstance(located, LocatedSignal) else ValueFile(name, ())
-                 for name, located in seen.items() if name in wanted]
+                 for name, located in self._sightings.on(machine).signals.items() if name in wanted]
         return FileReader(machine.host, cpu, files, inside_cpu=False)
 
     def paths(self, machine: Machine, name: SignalId) -> tuple[str, ...]:

@@ -242,8 +242,7 @@ class CounterGroup:
         """
         now = self._counters.host.now_ns
         started = now()
-        data = self.capture()
-        return self.words(data, started, now())
+        return self.words(self.capture(), started, now())
 
     def capture(self) -> bytes | None:
         """One raw read, which `words` decodes later; None if it is refused.

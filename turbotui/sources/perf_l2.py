@@ -38,8 +38,7 @@ class PerfL2(PerfSource):
             detail = "no L2 events are known for this model"
             if machine.model.vendor in AMD_VENDORS:
                 reason, detail = Reason.NO_HARDWARE, "AMD's L2 is counted by perf's generic events: see perf hardware"
-            why = Unavailable(reason, detail)
-            return Findings((), dict.fromkeys(_IDS, why))
+            return Findings((), dict.fromkeys(_IDS, Unavailable(reason, detail)))
         trials = Trials(machine)
         signals = trials.signals
         for pmu, cpus, events in _cores(machine):

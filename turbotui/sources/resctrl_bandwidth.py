@@ -188,8 +188,7 @@ class ResctrlBandwidth(SharedSource):
 
     def probe(self, machine: Machine) -> Probe:
         """Look for the event, and read each cache's counts once."""
-        why = _why_not(machine)
-        return Probe({TOTAL: why or Signal(
+        return Probe({TOTAL: _why_not(machine) or Signal(
             TOTAL, Scope.L3, Unit.BYTE, Behavior.COUNTER, Reduce.SUM,
             origin=f"{resctrl_mount(machine.host)}: mon_data/mon_L3_*/{_EVENT} of every group",
             document="kernel Documentation/filesystems/resctrl.rst")})

@@ -70,8 +70,7 @@ class _OpenSet:
             for events in spy_set:
                 self._groups.append((tuple(event.name for event in events), self._opened(cpu, events)))
             started = host.now_ns()
-            captured = self.capture()
-            self._seen = self._words(captured, started, host.now_ns())
+            self._seen = self._words(self.capture(), started, host.now_ns())
         except CpuGone:
             self.close()
             raise
@@ -157,8 +156,7 @@ class SpyReader:
     def read(self) -> Sequence[Raw]:
         """Return the totals of every event counted here; None for other events."""
         started = self._host.now_ns()
-        captured = self.capture()
-        return self.decode(captured, started, self._host.now_ns())
+        return self.decode(self.capture(), started, self._host.now_ns())
 
     @property
     def deferrable(self) -> bool:
@@ -220,8 +218,7 @@ class SpyReader:
         running = None if self._open is None else self._open.spy_set
         self._arrangement = arrangement
         self._sets = arrangement.sets.get(self._cpu, ())
-        names = arrangement.counted(self._cpu)
-        self._tallies = {name: self._tallies.get(name) or _Tally() for name in names}
+        self._tallies = {name: self._tallies.get(name) or _Tally() for name in arrangement.counted(self._cpu)}
         self._at = self._sets.index(running) if running in self._sets else 0
         self._switch()
         self._begin()

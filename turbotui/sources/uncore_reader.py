@@ -42,8 +42,7 @@ class _Group:
         """Tell whether a bundle may be tried in this group: the filters must be equal, and the events few enough."""
         if any(events.filter != bundle.filter for events in self.held):
             return False
-        together = {*self.attrs, *bundle.signals.values()}
-        return limit is None or not self.attrs or len(together) <= limit
+        return limit is None or not self.attrs or len({*self.attrs, *bundle.signals.values()}) <= limit
 
     def take(self, bundle: ConcurrentEvents) -> HostError | None:
         """Open the events of a bundle that the group does not have yet; if one is refused, close all of them."""
