@@ -109,12 +109,10 @@ def _reading_lines(frame: Frame, column: CounterColumn, item: Evidence) -> Itera
     signal = item.signal
     alone = item.parts[0] if item.count == 1 else None
     texts = {part.newer for part in item.parts}
-    value = _value_text(column, item, texts.pop() if len(texts) == 1 else None)
-    yield f"{item.label} = {value}"
+    yield f"{item.label} = {_value_text(column, item, texts.pop() if len(texts) == 1 else None)}"
     if signal.id in SIGNAL_WORDS:
         yield SIGNAL_WORDS[signal.id]
-    origin = _origin(signal.origin, alone)
-    where = f"{origin}, by {item.source}"
+    where = f"{_origin(signal.origin, alone)}, by {item.source}"
     if alone is None:
         where += f": {_HERE[signal.reduce]} of {item.count:,} x {scope_word(signal.scope)}"
     yield f"{where}; per {scope_word(signal.scope)}, {_SUMMARY[signal.reduce]}"
@@ -206,8 +204,7 @@ def _circumstances(frame: Frame, column: CounterColumn, row: RowId, home: RowId)
     if home != row:
         yield f"a value of {row_name(frame.topology, home)}, shown on each of its CPUs"
     elif row.scope is not Scope.CPU and row.scope.rank > column.scope.rank and (column.needs or column.wants):
-        instance = frame.topology.instance(row)
-        count = 0 if instance is None else len(frame.topology.parts(row, column.scope))
+        count = 0 if frame.topology.instance(row) is None else len(frame.topology.parts(row, column.scope))
         yield f"recomputed from the counters of {count:,} x {scope_word(column.scope)}, never a mean of ratios"
     if frame.seconds is not None:
         yield f"over {frame.seconds:.6f} s; the readings took {frame.newer.span_ns / 1e3:,.0f} µs"

@@ -49,8 +49,7 @@ class OpenMetricsText:
 
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
         """The families of one interval, without the end of the exposition."""
-        common = {"machine": envelope.machine,
-                  "simulated": "true" if envelope.is_simulated else "false"}
+        common = {"machine": envelope.machine, "simulated": "true" if envelope.is_simulated else "false"}
         if envelope.kind is HostKind.RECORDED:  # neither simulated nor measured on this machine
             common["kind"] = envelope.kind.value
         columns = measures(table)
@@ -142,8 +141,7 @@ def _head(name: str, kind: str, unit: str, text: str) -> Iterator[str]:
 
 
 def _labels(labels: Mapping[str, str]) -> str:
-    inner = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
-    return "{" + inner + "}"
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
 
 
 def _escaped(text: str) -> str:
@@ -182,5 +180,4 @@ def _name(stem: str, unit: str) -> str:
     for sign, word in _SIGNS.items():
         if stem.endswith(sign):
             stem = stem.removesuffix(sign) + word
-    middle = _WORD.sub("_", stem.lower()).strip("_")
-    return "_".join(part for part in (_PREFIX, middle, unit) if part)
+    return "_".join(part for part in (_PREFIX, _WORD.sub("_", stem.lower()).strip("_"), unit) if part)

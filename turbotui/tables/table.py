@@ -49,8 +49,7 @@ class TableText:
         height = max(map(len, headings), default=0)
         for titles in zip(*(("",) * (height - len(lines)) + lines for lines in headings), strict=True):
             yield self._line(columns, titles)
-        for at in range(len(rows)):
-            yield self._line(columns, [every[column][at] for column in fitting])
+        yield from (self._line(columns, [every[column][at] for column in fitting]) for at in range(len(rows)))
         if left_out:
             yield f"# too wide for {self._room} columns: {', '.join(left_out)}; a pipe gets them all (| less -S)"
 

@@ -78,8 +78,7 @@ class TurbostatText:
         return places
 
     def _is_large(self, frame: Frame, column: CounterColumn) -> bool:
-        counted = column.id in _COUNTS or "cpuidle" in column.groups
-        value = frame.cell(column, SYSTEM_ROW) if counted else None
+        value = frame.cell(column, SYSTEM_ROW) if column.id in _COUNTS or "cpuidle" in column.groups else None
         return not isinstance(value, str) and value is not None and value > _WIDE_FROM
 
     def _title(self, column: CounterColumn) -> str:
@@ -129,5 +128,4 @@ class TurbostatText:
     def _line(self, cells: Iterable[str]) -> str:
         """Join cells with TABs; a line ends where its data ends, except after a clock."""
         line = "\t".join(cells).rstrip("\t")  # no cell has a TAB of its own (`untrusted.one_line`)
-        after_clock = line and self._layout.columns[line.count("\t")].id in _CLOCKS
-        return f"{line}\t" if after_clock else line
+        return f"{line}\t" if line and self._layout.columns[line.count("\t")].id in _CLOCKS else line
