@@ -99,9 +99,7 @@ def _plain_key(number: str, modifiers: str, event: str, text: str, end: str) -> 
     else:
         known = all(map(_is_character, characters)) and (
             name in FUNCTIONAL_KEYS or (end == "u" and (_is_character(int(number)) or (name == "0u" and bool(text)))))
-    if not known:
-        return ""
-    return f"\x1b[{int(number)};{modifiers};{text}{end}"
+    return "" if not known else f"\x1b[{int(number)};{modifiers};{text}{end}"
 
 
 def _is_character(code: int) -> bool:

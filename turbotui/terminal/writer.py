@@ -197,8 +197,7 @@ def _never_waiting(descriptor: int) -> tuple[int, bool]:
         return descriptor, False
     # O_NONBLOCK belongs to an opening, which the shell and others share with us: on theirs it must not be set
     try:
-        return os.open(f"/proc/self/fd/{descriptor}",
-                       os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), True
+        return os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), True
     except OSError:
         # another user's terminal (after su) cannot be opened: a write may wait, on a thread that nobody waits for
         return descriptor, False
