@@ -66,9 +66,7 @@ class DirectScreen(Screen[None]):
             if place is None or any(strip.cell_length > place.width for strip in lines.values()):
                 _refresh(widget, lines)
                 continue
-            for y, strip in lines.items():
-                if y < place.height:
-                    placed.append((place.y + y, place.x, strip))
+            placed.extend((place.y + y, place.x, strip) for y, strip in lines.items() if y < place.height)
         driver = app._driver  # noqa: SLF001 - the app writes to it as below
         if not placed or driver is None:
             return

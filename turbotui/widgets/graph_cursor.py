@@ -88,8 +88,7 @@ class GraphCursor:
         self._go(bisect_right(self._moments, time_ns - 1))
 
     def _go(self, index: int) -> None:
-        last = len(self._moments) - 1
-        self.at = None if index >= last else self._moments[max(0, index)]
+        self.at = None if index >= len(self._moments) - 1 else self._moments[max(0, index)]
         self.span = self.span.holding(self.here, self.whole)
 
     def zoom(self, by: int) -> None:

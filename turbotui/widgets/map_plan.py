@@ -135,8 +135,7 @@ def _words(topology: Topology, key: tuple[str, int, int]) -> Iterator[str]:
 def package_name(topology: Topology, package: RowId) -> str:
     """A package's name, with its node if there are several and each package has its own."""
     instance = topology.instance(package)
-    label = package.key[0] if instance is None else instance.label
-    name = f"package {label}"
+    name = f"package {package.key[0] if instance is None else instance.label}"
     if instance is not None and topology.varies(Scope.NODE):
         nodes = {topology.row(Scope.NODE, cpu) for cpu in instance.cpus}
         if len(nodes) == 1:

@@ -118,8 +118,7 @@ class Painter(ABC, Generic[F, C, K]):
         segments.append((f" {text}", StyleRole.SORTED if is_sorted else StyleRole.TITLE))
 
     def _finish(self, segments: list[TextSegment], geometry: Geometry) -> None:
-        used = sum(cell_count(text) for text, _ in segments)
-        room = self.width - used
+        room = self.width - sum(cell_count(text) for text, _ in segments)
         if room <= 0:
             return
         segments.append((" " * (room - 1), StyleRole.TITLE))
@@ -202,8 +201,7 @@ def shortened(segments: Sequence[TextSegment], width: int) -> Sequence[TextSegme
     for at, (text, role) in enumerate(segments):
         size = cell_count(text)
         if size >= left:
-            last = not any(more.strip() for more, _ in segments[at + 1:])
-            if last and cell_count(text.rstrip()) <= left:
+            if not any(more.strip() for more, _ in segments[at + 1:]) and cell_count(text.rstrip()) <= left:
                 merged_line.append((begin_of(text, left), role))
             else:
                 merged_line.append((cut_words(text, left) if size > left else cut(f"{text} ", left), role))

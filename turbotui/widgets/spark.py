@@ -40,8 +40,7 @@ def spark(values: Sequence[float], top: float, width: int, seq: int = 0) -> str:
     """
     per = max(1, len(values) // width) if width else 1
     if per == 1:
-        shown = values[-width:]
-        return "".join(block(value, top) for value in shown).rjust(width, GAP)
+        return "".join(block(value, top) for value in values[-width:]).rjust(width, GAP)
     bars: list[str] = []
     end = len(values)
     size = seq % per + 1

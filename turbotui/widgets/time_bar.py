@@ -42,8 +42,7 @@ def time_bar(moments: Moments, width: int) -> TimeBar:
     """The time bar as segments of a number of characters."""
     times = moments.times
     first, last = (times[0] if times else moments.at), max(moments.last, moments.at)
-    ago = (moments.last - moments.at) / NS
-    word = f"PAST {age(ago)} ago" if moments.live else moments.state or "RECORDED"
+    word = f"PAST {age((moments.last - moments.at) / NS)} ago" if moments.live else moments.state or "RECORDED"
     left = f" {word} · {time_of_day(moments.at)}{_step(times, moments.at)} "
     right = f" {time_of_day(last)} {'now: Esc ' if moments.live else ''}"
     note = f"{moments.note} " if moments.note else ""
