@@ -455,7 +455,12 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         watch = self.watch_state
         width = self.size.width
         self._show_banner(width)
-        self._show_beside(width)
+        command = self.watch_state.beside
+        if command is not None:
+            from turbotui.app.beside import beside_line  # noqa: PLC0415 - most watch without a command
+
+            key = next((action.shown for action in actions_of(self.app) if action.id == "output"), "")
+            self.query_one("#beside", SegmentLines).show([beside_line(command, width, key.partition(" ")[0])])
         self.show_mark()
         machine, frame = watch.session.machine, watch.frame
         topology = machine.topology if frame is None else frame.topology
@@ -508,15 +513,6 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def _show_banner(self, width: int) -> None:
         if self._banner is not None:
             self._banner.show([[(self._banner_text(width), StyleRole.BANNER)]])
-
-    def _show_beside(self, width: int) -> None:
-        """Draw the line of the command beside the dashboard, if there is one."""
-        command = self.watch_state.beside
-        if command is not None:
-            from turbotui.app.beside import beside_line  # noqa: PLC0415 - most watch without a command
-
-            key = next((action.shown for action in actions_of(self.app) if action.id == "output"), "")
-            self.query_one("#beside", SegmentLines).show([beside_line(command, width, key.partition(" ")[0])])
 
     def _banner_text(self, width: int) -> str:
         session = self.watch_state.session

@@ -195,7 +195,10 @@ class TurbotuiApp(FramesApp):
         if self._profile is not None:
             self._use_profile(*self._profile)
         if self._problems:
-            self.call_after_refresh(self.say, self._about_problems())
+            first, *others = self._problems
+            key = next(action.shown for action in self.actions if action.id == "help").split()[0]
+            self.call_after_refresh(self.say, f"{len(self._problems)} mistakes ({key} lists them): {first}" if others
+                                    else first)
         elif self.watched.lacks_chosen:
             self.call_after_refresh(self.say, "This machine has none of the chosen columns, so the usual ones are "
                                               "shown: C says why each is missing")
@@ -210,11 +213,6 @@ class TurbotuiApp(FramesApp):
                 self._play(self.watched.player)
         if self._has_tour:
             self.call_after_refresh(self.tour.begin)
-
-    def _about_problems(self) -> str:
-        first, *others = self._problems
-        key = next(action.shown for action in self.actions if action.id == "help").split()[0]
-        return f"{len(self._problems)} mistakes ({key} lists them): {first}" if others else first
 
     def _taken(self, frame: Frame) -> None:
         """Keep a frame for the past and hand it to the screens; called on the sampler's thread."""

@@ -113,16 +113,12 @@ def matching(items: Sequence[Item], text: str) -> list[Item]:
     for item in items:
         if len(item.segments) == 1:
             heading = item
-        elif item.segments and all(word in _text_of(item) for word in words):
+        elif item.segments and all(word in "".join(text for text, _ in item.segments).lower() for word in words):
             if heading is not None:
                 fitting += [*([Item(())] if fitting else []), heading]
                 heading = None
             fitting.append(item)
     return fitting or [Item(((f"Nothing matches {one_line(text)}: Esc shows everything", StyleRole.PLAIN),))]
-
-
-def _text_of(item: Item) -> str:
-    return "".join(text for text, _ in item.segments).lower()
 
 
 def _laid_out(item: Item, width: int) -> list[Item]:
