@@ -73,7 +73,10 @@ class Devices:
         if (number := whole_number(word)) is not None:
             pmu = self._of_number(number)
             return () if pmu is None else (pmu,)
-        by_alias = self._by_alias().get(word)
+        if self._aliases is None:
+            texts = {name: line_of(self.host, f"{DEVICES}/{name}/alias") for name in self.names}
+            self._aliases = {text: name for name, text in texts.items() if text}
+        by_alias = self._aliases.get(word)
         if by_alias is not None:
             pmu = self.exactly(by_alias)
             return () if pmu is None else (pmu,)
@@ -89,12 +92,6 @@ class Devices:
         if self._stems is None:
             self._stems = lists_by_key((stem, name) for name in self.names for stem in _stems_of(name))
         return sorted({name for each in _spellings(word) for name in self._stems.get(each, ())})
-
-    def _by_alias(self) -> Mapping[str, str]:
-        if self._aliases is None:
-            texts = {name: line_of(self.host, f"{DEVICES}/{name}/alias") for name in self.names}
-            self._aliases = {text: name for name, text in texts.items() if text}
-        return self._aliases
 
     def core(self) -> tuple[Pmu, ...]:
         """Return the PMUs of the cores: "cpu", or every PMU that has a file `cpus`."""

@@ -77,7 +77,10 @@ class EventEncoder:
                 alone = [written for member in item.members for written in self._alike(member)]
                 members = [self._event(member, item.modifiers) for member in alone]
                 grouped = reloaded(item.text, regroup(item, members, groups), self.devices)
-                self._check_filters(grouped)
+                for name in dict.fromkeys(event.pmu for event in grouped):
+                    pmu = self.devices.exactly(name)
+                    if pmu is not None and pmu.cpumask:
+                        check_together(pmu, [event.attr for event in grouped if event.pmu == name])
                 groups += len({event.group for event in grouped})
                 events += grouped
             else:
@@ -87,13 +90,6 @@ class EventEncoder:
 
     def _alike(self, written: Written) -> list[Written]:
         return alike(written, self.devices, self.tracepoints)
-
-    def _check_filters(self, grouped: Sequence[EncodedEvent]) -> None:
-        """Refuse filters that a PMU cannot have at the same time; the kernel's own refusal gives no reason."""
-        for name in dict.fromkeys(event.pmu for event in grouped):
-            pmu = self.devices.exactly(name)
-            if pmu is not None and pmu.cpumask:
-                check_together(pmu, [event.attr for event in grouped if event.pmu == name])
 
     def _event(self, written: Written, group: str) -> list[EncodedEvent]:
         if written.kind == "memory":

@@ -39,7 +39,8 @@ class Tracepoints:
         names: list[str] = []
         for folder in _fitting(system, systems):
             names = self._list(f"{self._root}/{folder}")
-            tracepoints += [(folder, each, self._id(folder, each)) for each in _fitting(name, names)]
+            tracepoints += [(folder, each, whole_number(text_of(self.host, f"{self._root}/{folder}/{each}/id").strip()))
+                            for each in _fitting(name, names)]
         kept = tuple((folder, each, number) for folder, each, number in tracepoints if number is not None)
         if not kept:
             if _VENDORS.fullmatch(written):
@@ -77,9 +78,6 @@ class Tracepoints:
         if folder not in self._listed:
             self._listed[folder] = names_in(self.host, folder)  # none in files, which stand beside groups in tracefs
         return list(self._listed[folder])
-
-    def _id(self, system: str, name: str) -> int | None:
-        return whole_number(text_of(self.host, f"{self._root}/{system}/{name}/id").strip())
 
 
 def _vendors_spelling(written: str) -> TracepointError:

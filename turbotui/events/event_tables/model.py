@@ -136,7 +136,12 @@ class VendorTables:
 
     def group(self, name: str) -> tuple[VendorMetric, ...]:
         """Return the metrics of a group, named in any case; () if there is no such group."""
-        return tuple(self._by_group().get(name.lower(), ()))
+        if self._groups is None:
+            self._groups = {}
+            for metric in self._metrics:
+                for group in metric.groups:
+                    self._groups.setdefault(group.lower(), []).append(metric)
+        return tuple(self._groups.get(name.lower(), ()))
 
     def group_names(self) -> tuple[str, ...]:
         """Return the groups' names as the table writes them, sorted."""
@@ -149,11 +154,3 @@ class VendorTables:
     def metrics(self) -> VendorRows[VendorMetric]:
         """Yield all metrics."""
         return self._metrics
-
-    def _by_group(self) -> dict[str, list[VendorMetric]]:
-        if self._groups is None:
-            self._groups = {}
-            for metric in self._metrics:
-                for group in metric.groups:
-                    self._groups.setdefault(group.lower(), []).append(metric)
-        return self._groups

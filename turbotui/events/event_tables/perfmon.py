@@ -147,7 +147,10 @@ def _as_perf_has_it(row: JsonRow) -> dict[str, str] | None:
     if _first(values, "MSRIndex") in OMR_REGISTERS and _first(values, "EventCode") not in _OMR_CODES:
         return None  # the kernel would accept config1 and not write the register
     if "UMask" in values or "UMaskExt" in values:
-        values["UMask"] = _umask(values)
+        mask = hexadecimal(values.get("UMask", "0").partition(",")[0])
+        if "UMask" in values and not any(hexadecimal(values.get(key, "0")) for key in ("PortMask", "FCMask")):
+            mask |= hexadecimal(values.get("UMaskExt", "0")) << 8
+        values["UMask"] = hex(mask)
     if values.get("CounterType") == "FREERUN":
         values |= _free_running(name, values.get("Unit", ""))
     elif values.get("Counter", "").lower() == "fixed":
@@ -158,14 +161,6 @@ def _as_perf_has_it(row: JsonRow) -> dict[str, str] | None:
 
 def _first(row: JsonRow, key: str) -> int:
     return integer_of_c(row.get(key, "0").partition(",")[0])
-
-
-def _umask(row: dict[str, str]) -> str:
-    """Return the umask with its upper half, which other keys replace if they are present."""
-    mask = hexadecimal(row.get("UMask", "0").partition(",")[0])
-    if "UMask" in row and not any(hexadecimal(row.get(key, "0")) for key in ("PortMask", "FCMask")):
-        mask |= hexadecimal(row.get("UMaskExt", "0")) << 8
-    return hex(mask)
 
 
 def _free_running(name: str, unit: str) -> dict[str, str]:

@@ -68,7 +68,8 @@ def requests(wanted: Sequence[TitledMetric], machine: MachineConstants, text: st
     counted_metrics: list[_Counted] = []
     alone: dict[str, _Counted] = {}
     for metric in sorted(wanted, key=lambda metric: -len(metric.expanded.all_events)):
-        events = _events(metric, machine)
+        names = [*metric.expanded.events, *(metric.expanded.rule_events if _has_rule(metric, machine) else ())]
+        events = dict.fromkeys(event_text(name, metric.modifiers) for name in names if name != TIME)
         if not events and metric.expanded.dropped:  # a value that nobody counted is unknown, not zero
             own = metric.expanded
             raise MetricError(f"The metric {own.metric.name} is {text_of(own.own.steps)} on this "
@@ -126,12 +127,6 @@ def _items(events: Sequence[str], machine: MachineConstants) -> Iterable[str]:
     for members in leaders.values():
         yield f"{{{','.join(members)}}}:W" if len(members) > 1 else members[0]
     yield from (event for event in events if event not in led)
-
-
-def _events(metric: TitledMetric, machine: MachineConstants) -> dict[str, None]:
-    """Return a metric's event strings, with those events of its threshold that the machine knows."""
-    names = [*metric.expanded.events, *(metric.expanded.rule_events if _has_rule(metric, machine) else ())]
-    return dict.fromkeys(event_text(name, metric.modifiers) for name in names if name != TIME)
 
 
 def _has_rule(metric: TitledMetric, machine: MachineConstants) -> bool:
