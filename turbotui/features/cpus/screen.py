@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
@@ -74,8 +74,10 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
 
     def first_view(self) -> CounterView:
         """Return the table's settings before the user changes them."""
+        watch = self.watch_state
+        columns = {Follow.HOTTEST: watch.heat, Follow.BUSIEST: watch.busy, Follow.SLOWEST: watch.clock}
         return TableView(columns=self.watch_state.columns, top=(SYSTEM_ROW,), sums=(TAGS_ROW,),
-                         targets=self._targets())
+                         targets={follow: column for follow, column in columns.items() if column is not None})
 
     def name_of(self, table: CounterTable) -> str:
         del table
@@ -90,11 +92,6 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
     def compare(self, *, begin: bool) -> None:
         super().compare(begin=begin)
         self.show_view(self._table.view)
-
-    def _targets(self) -> Mapping[Follow, CounterColumn]:
-        watch = self.watch_state
-        columns = {Follow.HOTTEST: watch.heat, Follow.BUSIEST: watch.busy, Follow.SLOWEST: watch.clock}
-        return {follow: column for follow, column in columns.items() if column is not None}
 
     # Frames and columns
 

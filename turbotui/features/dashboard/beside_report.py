@@ -50,7 +50,9 @@ def report_lines(beside: CommandBeside, session: Session, room: int | None) -> I
         if facts:
             yield f"The machine meanwhile: {', '.join(facts)}"
         yield ""
-        yield from _cpu_lines(frame, beside, machine, room)
+        many = len(frame.topology.cpus) > _CPUS
+        layout = Layout(beside.columns, summary_only=many, machine=machine.host.name, kind=machine.host.kind)
+        yield from text_lines(envelope_of(frame, layout), FrameTable(frame, layout), room=room)
     tasks: list[str] = []
     beside.finish_tasks(lambda watching: tasks.extend(_task_lines(watching, beside, machine, room)))
     if tasks:
@@ -90,13 +92,6 @@ def _energy(beside: CommandBeside, frame: Frame) -> Iterator[str]:
     joules = energy.total(len(frame.topology.instances(Scope.PACKAGE)))
     if joules is not None and energy.span:
         yield f"{joules:,.1f} J ({joules / energy.span:,.1f} W)"
-
-
-def _cpu_lines(frame: Frame, beside: CommandBeside, machine: Machine, room: int | None) -> Iterator[str]:
-    """Format the table of CPUs over the whole run, as in `turbotui stat -- COMMAND`."""
-    many = len(frame.topology.cpus) > _CPUS
-    layout = Layout(beside.columns, summary_only=many, machine=machine.host.name, kind=machine.host.kind)
-    yield from text_lines(envelope_of(frame, layout), FrameTable(frame, layout), room=room)
 
 
 def _task_lines(watching: WatchedApplications, beside: CommandBeside, machine: Machine, room: int | None) -> list[str]:

@@ -99,7 +99,9 @@ def compared(first: Side, second: Side, named: Collection[ColumnId] = ()) -> tup
     Columns that were not `named` are left out if neither side has values.
     """
     every = dict.fromkeys((*first.series, *second.series))
-    keys = [key for key in every if key[0] in named or _had(first, second, key)]
+    keys = [key for key in every if key[0] in named
+            or any(series is not None and (series.numbers or series.words)
+                   for series in (first.series.get(key), second.series.get(key)))]
     tests: dict[Key, RankTest] = {}
     reasons: dict[Key, Unavailable] = {}
     for key in keys:
@@ -126,11 +128,6 @@ def compared(first: Side, second: Side, named: Collection[ColumnId] = ()) -> tup
                 comparisons.append(replace(plain, effect=test.effect, p=chances.get(key, 1.0),
                                                  least=min(1.0, test.least * len(family))))
     return tuple(sorted(comparisons, key=_order))
-
-
-def _had(first: Side, second: Side, key: Key) -> bool:
-    return any(series is not None and (series.numbers or series.words)
-               for series in (first.series.get(key), second.series.get(key)))
 
 
 def _varies(first: Series, second: Series) -> bool:

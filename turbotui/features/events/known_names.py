@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -239,7 +239,8 @@ def _of_libpfm(engine: LibpfmEngine, text: str) -> tuple[list[KnownEvent], list[
                    if mask_attribute.unit_mask and (bare or mask_attribute.name.lower() == mask)]
             if not bare and not own:
                 continue
-            masks += _masks_of(event, pmu.name)
+            masks += (UnitMask(f"{pmu.name}::{event.name}:{attribute.name}", "libpfm", pmu.name, attribute.code,
+                               attribute.description) for attribute in event.attributes if attribute.unit_mask)
             string = f"{pmu.name}::{event.name}" + ("" if bare else f":{own[0].name}")
             events.append(_by_libpfm(engine, event, string, "" if bare else own[0].description))
     return events, masks
@@ -251,11 +252,6 @@ def _name_and_mask(text: str) -> tuple[str, str]:
         if separator:
             return name.lower(), mask.lower()
     return text.lower(), ""
-
-
-def _masks_of(event: PfmEvent, model: str) -> Iterable[UnitMask]:
-    return (UnitMask(f"{model}::{event.name}:{attribute.name}", "libpfm", model, attribute.code, attribute.description)
-            for attribute in event.attributes if attribute.unit_mask)
 
 
 def _by_libpfm(engine: LibpfmEngine, event: PfmEvent, string: str, mask: str) -> KnownEvent:

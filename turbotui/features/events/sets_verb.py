@@ -172,12 +172,7 @@ def _text(envelope: Envelope, counted: Sequence[CountedColumn], *, whole: bool) 
         yield from text_lines(envelope, shown_table(rows), indent="  ")
         if whole:
             for row in rows:
-                yield from _in_full(row)
-
-
-def _in_full(row: CountedColumn) -> Iterator[str]:
-    """Return the full text of a column, with every alternative that this machine does not use."""
-    yield f"{row.chosen.name}: {' '.join(filter(None, (row.shown.help, row.document)))}"
-    for alternative, why in row.chosen.refused:
-        yield f"  not {alternative.formula}"
-        yield f"      {why.sentence()}"
+                yield f"{row.chosen.name}: {' '.join(filter(None, (row.shown.help, row.document)))}"
+                for alternative, why in row.chosen.refused:
+                    yield f"  not {alternative.formula}"
+                    yield f"      {why.sentence()}"

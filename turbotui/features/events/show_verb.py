@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from turbotui.commands.formats import print_tables
@@ -108,7 +108,13 @@ def _text(envelope: Envelope, known: KnownName) -> Iterator[str]:
         yield "events of the same code:"
         yield from (f"  umask={mask.value:#x}  {mask.name}  {mask.brief}" for mask in known.masks)
     if known.metrics:
-        yield from _metrics_in_words(known.metrics)
+        yield "metrics that it is counted for:"
+        direct = [use for use in known.metrics if not use.through]
+        for use in direct:
+            yield f"  {use.metric.name}{' (its threshold)' if use.threshold else ''}  {use.metric.brief}"
+        others = dict.fromkeys(use.metric.name for use in known.metrics if use.through)
+        if others:
+            yield f"  through these: {', '.join(others)}"
 
 
 def _event_in_words(event: KnownEvent) -> Iterator[str]:
@@ -136,13 +142,3 @@ def _event_in_words(event: KnownEvent) -> Iterator[str]:
         yield f"  {'; '.join(notes)}"
     if event.reason:
         yield f"  not here: {event.reason}"
-
-
-def _metrics_in_words(uses: Sequence[MetricUse]) -> Iterator[str]:
-    yield "metrics that it is counted for:"
-    direct = [use for use in uses if not use.through]
-    for use in direct:
-        yield f"  {use.metric.name}{' (its threshold)' if use.threshold else ''}  {use.metric.brief}"
-    others = dict.fromkeys(use.metric.name for use in uses if use.through)
-    if others:
-        yield f"  through these: {', '.join(others)}"

@@ -161,7 +161,13 @@ class TraceExport:
                 self._note(series, start_ns, _GONE)
         for piece in chain.from_iterable(added.slices(frame, self._limits.slices) for added in self._rows):
             self._events.slice(piece)
-        self._diagnose(frame)
+        self._diagnosis.seen = self._looks.at(frame)
+        self._diagnosis.push(frame)
+        for finding in self._diagnosis.findings():
+            last = self._told.get(finding.rule.id)
+            if last is None or frame.newer.wall_ns > last + _APART:
+                self._events.instant(f"finding: {finding.sentence}", frame.newer.wall_ns, "findings")
+            self._told[finding.rule.id] = frame.newer.wall_ns
         self._end_ns = end_ns
         return iter(self._events.take())
 
@@ -175,7 +181,8 @@ class TraceExport:
             series = self._series.get((column.id, row))
             if series is None:
                 name = column.id if row == SYSTEM_ROW else f"{column.id} {self._row_name(frame, row)}"
-                series = self._series[column.id, row] = _Series(_group(level), name, column.unit)
+                series = self._series[column.id, row] = _Series("machine" if level is Scope.SYSTEM
+                                                                else f"{scope_word(level)}s", name, column.unit)
             self._note(series, at_ns, _noted(column, value, cells.noted.get(at)))
             if isinstance(value, int | float) and not isinstance(value, bool):
                 self._sample(series, at_ns, value)
@@ -210,15 +217,6 @@ class TraceExport:
             self._names[row] = name
         return self._names[row]
 
-    def _diagnose(self, frame: Frame) -> None:
-        self._diagnosis.seen = self._looks.at(frame)
-        self._diagnosis.push(frame)
-        for finding in self._diagnosis.findings():
-            last = self._told.get(finding.rule.id)
-            if last is None or frame.newer.wall_ns > last + _APART:
-                self._events.instant(f"finding: {finding.sentence}", frame.newer.wall_ns, "findings")
-            self._told[finding.rule.id] = frame.newer.wall_ns
-
     def end(self, stopped: str) -> Iterator[str]:
         """Return what is known at the end, and the facts of the whole trace; what is missing, if a signal ended it."""
         for series in self._series.values():
@@ -251,10 +249,6 @@ class TraceExport:
             "thinned": list(thinned_words),
             "notes": [note for rows in self._rows for note in rows.notes()],
         }
-
-
-def _group(level: Scope) -> str:
-    return "machine" if level is Scope.SYSTEM else f"{scope_word(level)}s"
 
 
 def _is_reading(frame: Frame, column: CounterColumn) -> bool:

@@ -128,15 +128,12 @@ def _all_peers(members: Sequence[FleetNode], model: str, rules: Sequence[PeerRul
                               for load in ({"", _load(node)} if rule.column != BUSY else {""}))
         for load, values in groups.items():
             if len(values) >= FEWEST:
-                peers[rule.column, load] = _peers(rule, values, load)
+                median = statistics.median(values)
+                spread = statistics.median([abs(value - median) for value in values]) * _NORMAL
+                words = f"{len(values)} {load} nodes of its model" if load else f"{len(values)} nodes of its model"
+                peers[rule.column, load] = Peers(median, max(spread, rule.floor, rule.share * abs(median)), len(values),
+                                                 words)
     return peers
-
-
-def _peers(rule: PeerRule, values: Sequence[float], load: str) -> Peers:
-    median = statistics.median(values)
-    spread = statistics.median([abs(value - median) for value in values]) * _NORMAL
-    words = f"{len(values)} {load} nodes of its model" if load else f"{len(values)} nodes of its model"
-    return Peers(median, max(spread, rule.floor, rule.share * abs(median)), len(values), words)
 
 
 def _load(node: FleetNode) -> str:
@@ -160,7 +157,8 @@ def _works(node: FleetNode) -> bool:
 def _findings(node: FleetNode, peers: Mapping[tuple[str, str], Peers], rules: Sequence[PeerRule],
               limits: NodeLimits) -> tuple[Oddity, ...]:
     if node.gone:
-        return (_gone(node),)
+        words = "no samples any more" if node.age is None else f"no samples for {duration(node.age)}"
+        return (Oddity("Age", words, 4.0, "the server scraped it within the last hour, and has no current value"),)
     findings = [*_by_itself(node, limits)]
     for rule in rules:
         value = node.values.get(rule.column)
@@ -172,11 +170,6 @@ def _findings(node: FleetNode, peers: Mapping[tuple[str, str], Peers], rules: Se
         if finding is not None:
             findings.append(finding)
     return tuple(sorted(findings, key=lambda oddity: -oddity.weight))
-
-
-def _gone(node: FleetNode) -> Oddity:
-    words = "no samples any more" if node.age is None else f"no samples for {duration(node.age)}"
-    return Oddity("Age", words, 4.0, "the server scraped it within the last hour, and has no current value")
 
 
 def _by_itself(node: FleetNode, limits: NodeLimits) -> Iterable[Oddity]:

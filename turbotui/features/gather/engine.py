@@ -196,7 +196,12 @@ def read_everything(host: Host, scrubber: Scrubber, interval: float, intervals: 
     for feature in FEATURES:
         part_called(feature.gathers, object, machine)
         for report in part_called(feature.report, FeatureReport, machine, session.capabilities):
-            reports[f"{feature.name}.json"] = _json_lines(report, host)
+            lines: list[str] = []
+            writer = Writer("json", lines.extend)
+            writer.write(Envelope(NAME, host.kind, host.wall_ns(), facts=report.facts, notes=report.notes),
+                         report.tables)
+            writer.end()
+            reports[f"{feature.name}.json"] = "".join(f"{line}\n" for line in lines)
     for name in list_pmus(host):
         read_pmu(host, name)
     for _ in own_listing(OwnEngine(EventEncoder(host))):
@@ -221,12 +226,3 @@ def read_everything(host: Host, scrubber: Scrubber, interval: float, intervals: 
             if not goes_on(count, intervals):
                 break
     return reports, journal, count
-
-
-def _json_lines(report: FeatureReport, host: Host) -> str:
-    """Return a report as a verb writes it for `--json`."""
-    lines: list[str] = []
-    writer = Writer("json", lines.extend)
-    writer.write(Envelope(NAME, host.kind, host.wall_ns(), facts=report.facts, notes=report.notes), report.tables)
-    writer.end()
-    return "".join(f"{line}\n" for line in lines)

@@ -23,7 +23,6 @@ from turbotui.recording.recorder import FrameRecorder
 from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_tables import known_kinds
-from turbotui.sampling.row_workers import RowSource
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.session import Session
 from turbotui.threads import NamedThread
@@ -152,7 +151,13 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
         session.read_rows(recorder, rows)
 
         def note_missing(frame: Frame | None) -> None:
-            known, result.missing = result.missing, _missing(beside, recorder, rows, frame)
+            missing = {row_recorder.what: row_recorder.failure for row_recorder in beside if row_recorder.failure}
+            missing |= recorder.failures
+            for source in rows:
+                of_kind = None if frame is None else frame.kind(source.kind.id)
+                if isinstance(of_kind, Unavailable):
+                    missing[source.kind.title] = of_kind.sentence()
+            known, result.missing = result.missing, missing
             for what in result.missing.keys() - known.keys():
                 tell(what, result.missing[what])
 
@@ -185,18 +190,6 @@ def record(session: Session, recorder: FrameRecorder, *, intervals: int | None =
 def _each(beside: Iterable[RowRecorder], step: str, *values: object) -> None:
     for row_recorder in beside:
         contained(getattr(row_recorder, step), *values)
-
-
-def _missing(beside: Iterable[RowRecorder], recorder: FrameRecorder, rows: Iterable[RowSource],
-             frame: Frame | None) -> dict[str, str]:
-    """Why requested tables are not recorded, by the words for their rows."""
-    missing = {row_recorder.what: row_recorder.failure for row_recorder in beside if row_recorder.failure}
-    missing |= recorder.failures
-    for source in rows:
-        of_kind = None if frame is None else frame.kind(source.kind.id)
-        if isinstance(of_kind, Unavailable):
-            missing[source.kind.title] = of_kind.sentence()
-    return missing
 
 
 def _stop_behind(seen: Observation, session: Session) -> None:

@@ -81,7 +81,8 @@ def find_plateaus(points: Sequence[CurvePoint], caches: Sequence[Cache]) -> tupl
             plateau = points[at:end]
             last = plateau[-1].bytes
             plateaus.append(Plateau(plateau[0].bytes, last, statistics.median(point.rate for point in plateau),
-                                    _level(last, caches)))
+                                    next((f"L{cache.level}" for cache in sorted(caches, key=_by_level)
+                                          if last <= cache.size), "DRAM")))
             at = end
         else:
             at += 1
@@ -91,10 +92,6 @@ def find_plateaus(points: Sequence[CurvePoint], caches: Sequence[Cache]) -> tupl
 def _flat(rates: Sequence[float]) -> bool:
     middle = statistics.median(rates)
     return all(abs(rate - middle) <= _FLAT * middle for rate in rates)
-
-
-def _level(size: int, caches: Sequence[Cache]) -> str:
-    return next((f"L{cache.level}" for cache in sorted(caches, key=_by_level) if size <= cache.size), "DRAM")
 
 
 def _by_level(cache: Cache) -> int:

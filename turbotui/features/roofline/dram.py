@@ -59,7 +59,8 @@ def bandwidth(facts: MemoryFacts, family: FamilyMemory | None, packages: int) ->
 def _by_modules(facts: MemoryFacts, family: FamilyMemory | None, packages: int) -> Dram:
     modules = facts.modules
     channels = channels_named(modules, packages)
-    words = _speeds(modules)
+    kinds = sorted({(module.mts or 0, module.bits or 0) for module in modules}, reverse=True)
+    words = " and ".join(f"{mts} MT/s x {bits} bits" for mts, bits in kinds)
     if channels:
         rate = math.fsum(_channel_rate(group) for group in channels)
         return Dram(rate, False, f"DRAM: {several(len(channels), 'channel')} with {several(len(modules), 'module')} at "
@@ -80,8 +81,3 @@ def _by_modules(facts: MemoryFacts, family: FamilyMemory | None, packages: int) 
 def _channel_rate(modules: tuple[Module, ...]) -> float:
     """Return a channel's bytes per second: as wide as its widest module, as fast as its slowest."""
     return max(module.bits or 0 for module in modules) / 8 * min(module.mts or 0 for module in modules) * 1e6
-
-
-def _speeds(modules: tuple[Module, ...]) -> str:
-    kinds = sorted({(module.mts or 0, module.bits or 0) for module in modules}, reverse=True)
-    return " and ".join(f"{mts} MT/s x {bits} bits" for mts, bits in kinds)

@@ -30,7 +30,8 @@ def svg_text(plot: Plot, points: Sequence[RooflinePoint], *, title: str, notes: 
     Args:
         points: oldest first.
     """
-    shown = [point for point in points if point.has_place and _inside(plot, point)]
+    shown = [point for point in points if point.has_place and (plot.x.low <= (point.intensity or 0.0) <= plot.x.high)
+             and plot.y.low <= point.gflops <= plot.y.high]
     hidden = len(points) - len(shown)
     lines = [
         (f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" '
@@ -51,10 +52,6 @@ def svg_text(plot: Plot, points: Sequence[RooflinePoint], *, title: str, notes: 
 
 def _escaped(text: str) -> str:
     return text.translate(_ESCAPED)
-
-
-def _inside(plot: Plot, point: RooflinePoint) -> bool:
-    return (plot.x.low <= (point.intensity or 0.0) <= plot.x.high) and plot.y.low <= point.gflops <= plot.y.high
 
 
 def _x(axis: LogAxis, value: float) -> float:

@@ -209,7 +209,11 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self.set_class(not self._definitions, "-missing")
         flops = self.watch_state.session.catalog.get("GFLOP/s")
         if not self._definitions:
-            self._show_missing()
+            why = self.watch_state.session.capabilities.why_missing(NO_FLOPS)
+            choice = self.view.roofs(SYSTEM_ROW)
+            lines = missing_lines(why, "" if choice.roofs is None else choice.source, self.size.width)
+            missing = self.query_one("#missing", SegmentLines)
+            missing.show([*lines, *self.charts.machine_lines(self.size.width, missing.size.height - len(lines))])
         elif frame is not None and flops is not None:
             times = self._times
             self.view.take(frame, estimated=_is_estimated(frame, flops), first_ns=times[0] if times else None)
@@ -230,12 +234,6 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         ends = () if cursor is None else cursor.before(KEPT)
         first_ns, last_ns = self._reports.first_ns or 0, self._reports.last_ns or 0
         return [end for end in ends if first_ns <= end <= last_ns] if self.view.tasks else ends
-
-    def _read_unseen(self) -> None:
-        """Read the kept frames whose points the trail lacks, unless that is being done."""
-        flops = self.watch_state.session.catalog.get("GFLOP/s")
-        if flops is not None and (self._unseen is None or self._unseen.done()) and self.view.lacking(self._times):
-            self._unseen = asyncio.get_running_loop().create_task(self._read_lacking(flops))
 
     async def _read_lacking(self, flops: CounterColumn) -> None:
         """Read kept frames a few ms at a time, the newest last."""
@@ -277,7 +275,9 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         """Show the present points in the table, then in the picture."""
         counters = {column.id: column for column in self._columns}
         self.show_content(points_content(self.view, self.view.points, counters, self._moment))
-        self._read_unseen()
+        flops = self.watch_state.session.catalog.get("GFLOP/s")
+        if flops is not None and (self._unseen is None or self._unseen.done()) and self.view.lacking(self._times):
+            self._unseen = asyncio.get_running_loop().create_task(self._read_lacking(flops))
         self._fit_table()
         if self._table.cursor is None and self.view.cursor is not None and not self._table.view.filter.text:
             self._table.select(self.view.cursor)
@@ -302,13 +302,6 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         """Mark the point of the row under the cursor."""
         del message
         self._point_out()
-
-    def _show_missing(self) -> None:
-        why = self.watch_state.session.capabilities.why_missing(NO_FLOPS)
-        choice = self.view.roofs(SYSTEM_ROW)
-        lines = missing_lines(why, "" if choice.roofs is None else choice.source, self.size.width)
-        missing = self.query_one("#missing", SegmentLines)
-        missing.show([*lines, *self.charts.machine_lines(self.size.width, missing.size.height - len(lines))])
 
     def _draw(self) -> None:
         picture = self.view.picture()

@@ -42,7 +42,14 @@ class ThreadWatch:
         if not wanted:
             self.end()
         elif self._watcher is None:
-            self._begin()
+            watcher: TaskWatcher | None = None
+
+            def publish(snapshot: TaskSnapshot) -> None:
+                if watcher is not None and snapshot.reports:
+                    self._owner.post_message(ThreadsReady(snapshot.reports[0], watcher))
+
+            watcher = self._watcher = TaskWatcher(self._machine, (EVERY_THREAD,), publish)
+            watcher.start(THREADS)
 
     def ask(self) -> None:
         """End an interval of the threads; its report arrives as a message."""
@@ -58,13 +65,3 @@ class ThreadWatch:
         if self._watcher is not None:
             self._watcher.stop()
             self._watcher = None
-
-    def _begin(self) -> None:
-        watcher: TaskWatcher | None = None
-
-        def publish(snapshot: TaskSnapshot) -> None:
-            if watcher is not None and snapshot.reports:
-                self._owner.post_message(ThreadsReady(snapshot.reports[0], watcher))
-
-        watcher = self._watcher = TaskWatcher(self._machine, (EVERY_THREAD,), publish)
-        watcher.start(THREADS)

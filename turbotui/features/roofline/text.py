@@ -47,7 +47,12 @@ def report_lines(envelope: Envelope, result: Result, *, plot: bool, width: int, 
         yield from text_lines(envelope, working_table(result))
         yield ""
         yield from course_lines(envelope, result)
-    yield from _levels(envelope, result)
+    judged = [total for total in result.totals() if result.levels or total.point.levels]
+    if judged:
+        yield "points by memory level"
+        yield from text_lines(envelope, level_table(result))
+        yield from (f"{point.point.name}: {level_verdict(point.point, point.choice).sentence}" for point in judged)
+        yield ""
     if result.regions.points:
         yield "marked regions"
         yield from text_lines(envelope, region_table(result))
@@ -62,16 +67,6 @@ def report_lines(envelope: Envelope, result: Result, *, plot: bool, width: int, 
     if plot and roofs is not None:
         drawn = plot_of(roofs, main, result.regions.points)
         yield from ("", drawn.title, draw_plot(drawn, width, coloured), *_legend(drawn, result.regions.points))
-
-
-def _levels(envelope: Envelope, result: Result) -> Iterator[str]:
-    """Format the points by memory level with their bounds; nothing if no level was counted."""
-    judged = [total for total in result.totals() if result.levels or total.point.levels]
-    if judged:
-        yield "points by memory level"
-        yield from text_lines(envelope, level_table(result))
-        yield from (f"{point.point.name}: {level_verdict(point.point, point.choice).sentence}" for point in judged)
-        yield ""
 
 
 def plot_of(roofs: RoofSet, points: Sequence[RooflinePoint], regions: Sequence[RegionPoint] = ()) -> Plot:

@@ -94,7 +94,11 @@ def run(arguments: argparse.Namespace) -> int:
         if path is not None and os.path.exists(path):
             raise UsageError(f"{path} exists already, and is not written over: give another name")
     if arguments.replay or arguments.host:
-        _refuse_live(arguments)
+        _refuse_functions(arguments)
+        if arguments.command or arguments.regions is not None:
+            raise UsageError("--replay and --host place what is recorded: leave the command and --regions out")
+        if arguments.replay and arguments.cpu is not None:
+            raise UsageError("--replay places what was recorded: leave --cpu out")
         with open_replay(arguments, intervals=arguments.intervals or _INTERVALS, seconds=interval, tables="uncore",
                          columns="roofline") as journal:
             result, wall_ns = _replayed(arguments, journal, sizing), journal.last_ns
@@ -134,15 +138,6 @@ def _replayed(arguments: argparse.Namespace, journal: Journal, sizing: Sizing) -
                           theory=arguments.theory, rows=journal.rows)
 
 
-def _refuse_live(arguments: argparse.Namespace) -> None:
-    """Refuse what a recording does not have. Raises UsageError for the options that need the machine."""
-    _refuse_functions(arguments)
-    if arguments.command or arguments.regions is not None:
-        raise UsageError("--replay and --host place what is recorded: leave the command and --regions out")
-    if arguments.replay and arguments.cpu is not None:
-        raise UsageError("--replay places what was recorded: leave --cpu out")
-
-
 def _refuse_functions(arguments: argparse.Namespace) -> None:
     if arguments.by == _FUNCTION:
         raise UsageError("--by function samples a command that runs on this machine: give one after --")
@@ -154,7 +149,14 @@ def _show(arguments: argparse.Namespace, result: Result, wall_ns: int) -> int:
     if arguments.csv is not None:
         write_new(arguments.csv, csv_text(envelope, point_table(result.points)))
     if arguments.svg is not None:
-        _write_svg(arguments.svg, result)
+        points = result.main
+        roofs = result.drawn(points) if points else None
+        if roofs is None:
+            source = next(iter(result.roofs.values())).source if result.roofs else "nothing was counted"
+            raise MachineError(f"there is nothing to draw in {arguments.svg}: {source}")
+        simulated = "" if result.kind is HostKind.REAL else f"{result.kind.value} machine {result.host}: "
+        title = f"{simulated}{result.title}, {points[0].name}"
+        write_new(arguments.svg, svg_text(plot_of(roofs, points), points, title=title, notes=result.notes))
 
     def text() -> Iterator[str]:
         width = min(120, os.get_terminal_size().columns) if sys.stdout.isatty() else 100
@@ -181,14 +183,3 @@ def _host(arguments: argparse.Namespace) -> Host:
             raise UsageError("a simulated machine runs no commands but simulated applications: one word after --")
         return named_host(f"{arguments.machine}+{arguments.command[0]}", arguments.sysroot)
     return named_host(arguments.machine, arguments.sysroot)
-
-
-def _write_svg(path: str, result: Result) -> None:
-    points = result.main
-    roofs = result.drawn(points) if points else None
-    if roofs is None:
-        source = next(iter(result.roofs.values())).source if result.roofs else "nothing was counted"
-        raise MachineError(f"there is nothing to draw in {path}: {source}")
-    simulated = "" if result.kind is HostKind.REAL else f"{result.kind.value} machine {result.host}: "
-    title = f"{simulated}{result.title}, {points[0].name}"
-    write_new(path, svg_text(plot_of(roofs, points), points, title=title, notes=result.notes))

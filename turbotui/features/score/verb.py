@@ -212,7 +212,12 @@ def run(arguments: argparse.Namespace) -> int:
         case "baseline":
             return _store(arguments, path)
         case "list":
-            return _list(arguments, path)
+            known = baselines.load(path)
+            if not known and arguments.format == TEXT:
+                print(f"no baseline is stored in {path}")
+                return 0
+            _print_baselines(arguments, list(known.values()))
+            return 0
         case "history":
             return history(arguments)
         case "measured":
@@ -293,15 +298,6 @@ def _busy(arguments: argparse.Namespace, machine: Machine, same: KeptRun | None)
     if cpus is None and busy is None and same is not None:
         return same.busy_cpus, same.busy
     return cpus, busy
-
-
-def _list(arguments: argparse.Namespace, path: str) -> int:
-    known = baselines.load(path)
-    if not known and arguments.format == TEXT:
-        print(f"no baseline is stored in {path}")
-        return 0
-    _print_baselines(arguments, list(known.values()))
-    return 0
 
 
 def _print_baselines(arguments: argparse.Namespace, known: Sequence[Baseline],

@@ -206,7 +206,11 @@ class _SpyRun:
         joiner = Joiner(self._session.spies)
         last: _Taken | None = None
         while (taken := self._frames.get()) is not None:
-            self._say_note()
+            note = self._session.spy_note
+            if note != self._note:
+                self._note = note
+                if note:
+                    print(f"turbotui: {one_line(note)}; the spies go on as before", file=sys.stderr, flush=True)
             if taken.frame.older is None:
                 continue
             self.say(taken.notes)
@@ -254,13 +258,6 @@ class _SpyRun:
             if note not in self._notes:
                 print(f"turbotui: {one_line(note)}", file=sys.stderr, flush=True)
         self._notes = notes
-
-    def _say_note(self) -> None:
-        note = self._session.spy_note
-        if note != self._note:
-            self._note = note
-            if note:
-                print(f"turbotui: {one_line(note)}; the spies go on as before", file=sys.stderr, flush=True)
 
     def _cost(self, frame: Frame, cost: OwnCost) -> str:
         """Format one line: system calls, wake-ups, time, and interrupts between CPUs."""

@@ -80,7 +80,9 @@ class SpyForm(FieldWindow):
         """Focus the field, and show problems first."""
         super().on_mount()
         self.run_worker(self._read_tables())
-        self._say_state()
+        session = self._watch.spied_on
+        if session is not None and (session.spy_note or self._notes()):
+            self.say(" · ".join(note for note in (session.spy_note, *self._notes()) if note))
         calls = self._watch.find(_CALLS)
         if calls is not None:  # read while the form is open, and shown elsewhere only on request
             self._watch.keep(calls, SYSTEM_ROW)
@@ -101,12 +103,6 @@ class SpyForm(FieldWindow):
         rate = None if calls is None else frame.cell(calls, SYSTEM_ROW)
         count = rate * frame.seconds if isinstance(rate, float) and frame.seconds else None
         self.query_one("#cost", Static).update(f"a sample, with this screen: {cost_words(session.own_cost(), count)}")
-
-    def _say_state(self) -> None:
-        """Show problems before anything is typed."""
-        session = self._watch.spied_on
-        if session is not None and (session.spy_note or self._notes()):
-            self.say(" · ".join(note for note in (session.spy_note, *self._notes()) if note))
 
     def _notes(self) -> list[str]:
         session = self._watch.spied_on
@@ -138,7 +134,8 @@ class SpyForm(FieldWindow):
         on, colon, events = text.partition(":")
         if not colon:
             topology = self._watch.session.machine.topology
-            words = ["all", *_packages(topology), *_cores(topology), _REFERENCE]
+            words = ["all", *[f"package {instance.label}" for instance in topology.instances(Scope.PACKAGE)
+                              if instance.label >= 0], *_cores(topology), _REFERENCE]
             return [f"{word}: " for word in words if word.startswith(on.strip())][:_MOST]
         at = max(events.rfind(","), events.rfind(";")) + 1
         word = events[at:].strip()
@@ -221,10 +218,6 @@ def _asked(plan: SpyPlan, on: str, events: str, topology: Topology) -> tuple[Spy
     if nobody:
         raise UsageError(nobody)
     return plan.with_spy(spy), f"{spy.on.text}: counted from the next interval on"
-
-
-def _packages(topology: Topology) -> list[str]:
-    return [f"package {instance.label}" for instance in topology.instances(Scope.PACKAGE) if instance.label >= 0]
 
 
 def _cores(topology: Topology) -> list[str]:

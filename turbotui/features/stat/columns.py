@@ -38,7 +38,8 @@ def choose(catalog: Catalog, options: StatOptions, absent: Callable[[CounterColu
         StatError: a word names nothing (exit status 234).
     """
     everything = options.debug > 0 or options.task in (StatTask.LIST, StatTask.DUMP)
-    shown = {column.id for column in catalog.columns if _is_turbostat(column) and (everything or _is_default(column))}
+    shown = {column.id for column in catalog.columns if _is_turbostat(column)
+             and (everything or (column.id not in _OFF and "cpuidle" not in column.groups))}
     named: set[ColumnId] = set()
     hidden: set[ColumnId] = set()
     cleared = False
@@ -74,10 +75,6 @@ def _is_turbostat(column: CounterColumn) -> bool:
 def _is_joules(column: CounterColumn) -> bool:
     """Tell whether a column replaces one of watts with --Joules; a category means one of the two."""
     return column.unit == "J" and column.id.endswith(_JOULES)
-
-
-def _is_default(column: CounterColumn) -> bool:
-    return column.id not in _OFF and "cpuidle" not in column.groups
 
 
 def _meant(catalog: Catalog, word: str, verb: str) -> Iterator[ColumnId]:

@@ -173,7 +173,11 @@ def parse_options(words: Sequence[str]) -> StatOptions:
         if isinstance(given, tuple):
             options = replace(options, command=given)
         else:
-            options = _apply(options, given.option, given.argument)
+            option = given.option
+            change = _CHANGES.get(option.name)
+            if change is None:  # -I and -C only print turbostat's help and end with 1 (docs/specs/turbostat.md 1.1)
+                raise OptionError(f"option '{option.spelling}' means nothing: {option.help}")
+            options = change(options, given.argument)
             if options.task in (StatTask.HELP, StatTask.VERSION):
                 return replace(options, format=options.format or TEXT)
     options = replace(options, format=options.format or TEXT)
@@ -229,13 +233,6 @@ def _check_remote_options(options: StatOptions) -> None:
     if given:
         raise StatError(f"{', '.join(given)} cannot be had with {option}: give it to the collector (turbotui collect)",
                         1)
-
-
-def _apply(options: StatOptions, option: Option, argument: str) -> StatOptions:
-    change = _CHANGES.get(option.name)
-    if change is None:  # -I and -C only print turbostat's help and end with 1 (docs/specs/turbostat.md 1.1)
-        raise OptionError(f"option '{option.spelling}' means nothing: {option.help}")
-    return change(options, argument)
 
 
 def _choice(word: str) -> Callable[[StatOptions, str], StatOptions]:

@@ -67,19 +67,15 @@ class FramePrinter:
         """Print one interval."""
         self._streams.rows(self._format.lines(frame))
         if self._tells:
-            self._tell_lost_parts(frame)
+            lost = lists_by_key((why, column.id) for column in self._layout.columns
+                                if (why := frame.lacking(column, SYSTEM_ROW)) is not None)
+            for why, names in lost.items():
+                cause = why.reason, tuple(names)
+                if cause not in self._told:
+                    self._told.add(cause)
+                    warn(f"{', '.join(names)} of the whole machine: {why.sentence()}")
         if self._extremes is not None:
             self._extremes.take(frame)
-
-    def _tell_lost_parts(self, frame: Frame) -> None:
-        """Warn once of numbers of the whole machine that are unknown or marked for lack of a part, and why."""
-        lost = lists_by_key((why, column.id) for column in self._layout.columns
-                            if (why := frame.lacking(column, SYSTEM_ROW)) is not None)
-        for why, names in lost.items():
-            cause = why.reason, tuple(names)
-            if cause not in self._told:
-                self._told.add(cause)
-                warn(f"{', '.join(names)} of the whole machine: {why.sentence()}")
 
     def end(self) -> None:
         """Print what follows the last interval."""

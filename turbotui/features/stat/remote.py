@@ -57,7 +57,14 @@ def watch_remote(options: StatOptions, streams: Streams) -> int:
         streams.configuration(session.machine, options)
         session.want(column.id for column in layout.columns)
         with ending_signals(frames.close) as ended:
-            _print(options, streams, session, layout, frames)
+            printer = FramePrinter(options, streams, layout, options.intervals)
+            needed = frozenset(name for name in signals_of(layout.columns, session.capabilities)
+                               if session.capabilities.signals[name].behavior is not Behavior.CONSTANT)
+            for count, frame in enumerate(_intervals(session, needed, frames), 1):
+                printer.take(frame)
+                if count == options.intervals:
+                    break
+            printer.end()
     finally:
         session.stop()
     lost = session.lost + frames.lost
@@ -71,18 +78,6 @@ def _layout(options: StatOptions, session: RemoteSession) -> Layout:
     capabilities, machine = session.capabilities, session.machine
     return chosen_layout(options, session.catalog, machine.host,
                          lambda column: is_absent(column, capabilities, machine.topology), "not available there: {}")
-
-
-def _print(options: StatOptions, streams: Streams, session: RemoteSession, layout: Layout,
-           frames: EveryItem[Frame]) -> None:
-    printer = FramePrinter(options, streams, layout, options.intervals)
-    needed = frozenset(name for name in signals_of(layout.columns, session.capabilities)
-                       if session.capabilities.signals[name].behavior is not Behavior.CONSTANT)
-    for count, frame in enumerate(_intervals(session, needed, frames), 1):
-        printer.take(frame)
-        if count == options.intervals:
-            break
-    printer.end()
 
 
 def _intervals(session: RemoteSession, needed: frozenset[SignalId], frames: EveryItem[Frame]) -> Iterator[Frame]:

@@ -47,21 +47,21 @@ def run(options: StatOptions, streams: Streams) -> int:
     if options.task is StatTask.LIST:
         streams.rows([",".join(column.id for column in opened.layout.columns)])
         return 0
-    _print_configuration(opened, options, streams)
-    if options.task is StatTask.DUMP:
-        return _dump(opened, options, streams)
-    if options.command:
-        return _run_command(opened, options, streams)
-    return _watch(opened, options, streams)
-
-
-def _print_configuration(opened: OpenedSession, options: StatOptions, streams: Streams) -> None:
     label = opened.layout.label
     if label and not options.quiet:
         streams.notes([f"# {label}: nothing below was {opened.layout.kind.measured}"])
     if opened.session.machine.privileges.renumbered:
         warn(CONTAINER_NOTE)
     streams.configuration(opened.session.machine, options)
+    if options.task is StatTask.DUMP:
+        from turbotui.features.stat.dump import dump_lines  # noqa: PLC0415 - most runs print columns
+
+        for frame in frames_of(opened.session, 0):
+            streams.rows(dump_lines(frame, opened.layout, options.format))
+        return 0
+    if options.command:
+        return _run_command(opened, options, streams)
+    return _watch(opened, options, streams)
 
 
 def _where_read(opened: OpenedSession) -> Iterator[str]:
@@ -72,15 +72,6 @@ def _where_read(opened: OpenedSession) -> Iterator[str]:
             signal = capabilities.signals.get(name)
             if signal is not None:
                 yield f"{column.id}: {name} by {capabilities.provider[name].title}: {signal.origin}"
-
-
-def _dump(opened: OpenedSession, options: StatOptions, streams: Streams) -> int:
-    """Read every counter once, and print the raw words."""
-    from turbotui.features.stat.dump import dump_lines  # noqa: PLC0415 - most runs print columns
-
-    for frame in frames_of(opened.session, 0):
-        streams.rows(dump_lines(frame, opened.layout, options.format))
-    return 0
 
 
 def _run_command(opened: OpenedSession, options: StatOptions, streams: Streams) -> int:
@@ -128,7 +119,11 @@ def _watch(opened: OpenedSession, options: StatOptions, streams: Streams) -> int
         try:
             for frame in frames:
                 if frame.older is None:
-                    _warn_of_dropped(frame, opened)
+                    dropped = lists_by_key((why.sentence(), column.id) for column in opened.layout.columns
+                                           if (why := frame.why(column, SYSTEM_ROW)) is not None
+                                           and why.reason is Reason.NO_DESCRIPTORS)
+                    for sentence, names in dropped.items():
+                        warn(f"{', '.join(names)} cannot be read: {sentence}")
                 else:
                     printer.take(frame)
         finally:
@@ -141,15 +136,6 @@ def _watch(opened: OpenedSession, options: StatOptions, streams: Streams) -> int
     if frames.lost:
         warn(f"{several(frames.lost, 'interval')} lost: the output is too slow")
     return ended.status
-
-
-def _warn_of_dropped(frame: Frame, opened: OpenedSession) -> None:
-    """Warn once about columns whose counters could not be opened, and why."""
-    dropped = lists_by_key((why.sentence(), column.id) for column in opened.layout.columns
-                           if (why := frame.why(column, SYSTEM_ROW)) is not None
-                           and why.reason is Reason.NO_DESCRIPTORS)
-    for sentence, names in dropped.items():
-        warn(f"{', '.join(names)} cannot be read: {sentence}")
 
 
 def _watch_stdin(session: Session) -> None:

@@ -125,7 +125,12 @@ class ParallelWatch:
         """
         span, threads = self._interval = self.slices.take()
         total, everything = self._everything
-        _add(total, span)
+        total.span += span.span
+        total.ran += span.ran
+        total.covered += span.covered
+        total.alone += span.alone
+        total.late += span.late
+        total.crowded += span.crowded
         for thread, time in threads.items():
             everything.setdefault(thread, ParallelTime()).add(time)
         self._unseen = [*self._unseen[-2:], unseen]
@@ -157,12 +162,3 @@ class ParallelWatch:
             return Unavailable(Reason.OUT_OF_RANGE,
                                f"more threads ran than there are CPUs for {span.crowded / 1e6:.3f} ms")
         return None
-
-
-def _add(total: ParallelSpan, more: ParallelSpan) -> None:
-    total.span += more.span
-    total.ran += more.ran
-    total.covered += more.covered
-    total.alone += more.alone
-    total.late += more.late
-    total.crowded += more.crowded

@@ -220,12 +220,6 @@ class RegionCounting:
             os.eventfd_write(self._wake, 1)
             return True
 
-    def _run_orders(self) -> None:
-        with contextlib.suppress(BlockingIOError):  # no wake-up was sent: a mark came
-            os.eventfd_read(self._wake)
-        while self._orders:
-            self._orders.popleft()()
-
     def _exchange(self, other: CountsAtMarks | None) -> None:
         if self._also is not None and self._also is not other:
             self._also.close()
@@ -267,19 +261,18 @@ class RegionCounting:
         rest = select.poll()
         rest.register(self._wake, select.POLLIN)
         while True:
-            poll.poll(self._wait_ms())
+            multiplexed = any(len(kind.sets) > 1 for kind in self._kinds)
+            poll.poll(1e3 * _SLICE if multiplexed and self._times is not None and self._times.still_open else None)
             with self._lock:
                 if self._over:
                     return
                 self._take_marks(rotate=time.monotonic_ns() - self._turned_ns >= _SLICE * 1e9)
-                self._run_orders()
+                with contextlib.suppress(BlockingIOError):  # no wake-up was sent: a mark came
+                    os.eventfd_read(self._wake)
+                while self._orders:
+                    self._orders.popleft()()
                 pause = self._pipe.rest()
             rest.poll(1e3 * pause)
-
-    def _wait_ms(self) -> float | None:
-        """Milliseconds until the next event set is scheduled; None with one set or without an open region."""
-        multiplexed = any(len(kind.sets) > 1 for kind in self._kinds)
-        return 1e3 * _SLICE if multiplexed and self._times is not None and self._times.still_open else None
 
     def _take_marks(self, *, rotate: bool) -> None:
         """Read the new marks from the pipe, and add the counts since the last reading to the regions that were open."""
@@ -291,7 +284,13 @@ class RegionCounting:
                     self._also.add(pid)
             are_first = bool(marks) and self._times is None
             if are_first:
-                self._begin()
+                if self._counters is not None:
+                    self._counters.enable(0)
+                    self._clock = self._counters.read_set(0)[-1]
+                    for kind in self._kinds:
+                        kind.begin(self._counters)
+                self._began_ns = self._last_ns = self._turned_ns = time.monotonic_ns()
+                self._times = RegionTimes(self._began_ns)
             if self._times is None:
                 return
             for mark in marks:
@@ -308,15 +307,6 @@ class RegionCounting:
         if self._counters is not None:
             self._counters.close()
         self._counters, self._clock = None, None
-
-    def _begin(self) -> None:
-        if self._counters is not None:
-            self._counters.enable(0)
-            self._clock = self._counters.read_set(0)[-1]
-            for kind in self._kinds:
-                kind.begin(self._counters)
-        self._began_ns = self._last_ns = self._turned_ns = time.monotonic_ns()
-        self._times = RegionTimes(self._began_ns)
 
     def _book(self, times: RegionTimes, *, rotate: bool) -> None:
         now, counters = time.monotonic_ns(), self._counters

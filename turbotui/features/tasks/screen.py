@@ -84,10 +84,6 @@ _KINDS: Final = ((Grouping.THREAD, False), (Grouping.PROCESS, False), (Grouping.
 """What `t` goes through: what a row stands for, and whether rows stand in a tree."""
 
 
-def _nothing(by: Grouping) -> TaskContent:
-    return TaskContent(RowTable(TASKS, by.value, starting_columns(by), ()))
-
-
 @dataclass()
 class SnapshotReady(Message, bubble=False):
     """A message with a snapshot of the watcher; a newer snapshot replaces one not yet handled."""
@@ -378,7 +374,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         if kept is not None and self.over_span:
             kept = self._spanned()
         self._snapshot = None if kept is None else kept.snapshot
-        self._show(_nothing(self.view.by) if kept is None else self._content(kept))
+        self._show(TaskContent(RowTable(TASKS, self.view.by.value, starting_columns(self.view.by), ())) if kept is None
+                   else self._content(kept))
         self.draw()
 
     # Spans

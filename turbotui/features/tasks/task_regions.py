@@ -162,7 +162,12 @@ class TaskRegions:
             for name, stretches in self._stretches.items():
                 inside = stretches.overlap(start, end)
                 if inside:
-                    self._share_out(name, inside / max(1, end - start), counts)
+                    share = inside / max(1, end - start)
+                    part = self._counts.setdefault(name, [0.0] * len(self._names))
+                    for number, value in enumerate(counts):
+                        part[number] += value * share
+                    if share < 1.0:
+                        self._apportioned[name] += round(counts[self._run] * share)
         pieces, self._pieces = self._pieces, []
         for start, end, threads in pieces:
             for name, stretches in self._stretches.items():
@@ -170,9 +175,6 @@ class TaskRegions:
                 if inside:
                     self._beside.setdefault(name, ParallelTime()).add(ParallelTime(
                         inside * threads, inside, inside * threads * threads, inside * (threads == 1)))
-        self._fold()
-
-    def _fold(self) -> None:
         seconds = {name: float(stretches.done_ns) for name, stretches in self._stretches.items()}
         folded = self._kept.fold(seconds, seconds,
                                  {name for name, stretches in self._stretches.items() if stretches.threads})
@@ -181,13 +183,6 @@ class TaskRegions:
             self._counts = by_rows(self._counts, folded, _sums)
             self._apportioned = Counter(by_rows(self._apportioned, folded, int.__add__))
             self._beside = by_rows(self._beside, folded, _both)
-
-    def _share_out(self, name: str, share: float, counts: tuple[int, ...]) -> None:
-        part = self._counts.setdefault(name, [0.0] * len(self._names))
-        for number, value in enumerate(counts):
-            part[number] += value * share
-        if share < 1.0:
-            self._apportioned[name] += round(counts[self._run] * share)
 
     def _mark(self, mark: RegionMark, ns: int) -> None:
         self._lost += mark.lost

@@ -96,7 +96,13 @@ def _text(envelope: Envelope, tables: Sequence[RowTable[TopdownRow]], trees: Ite
     for number, table in enumerate(tables):
         if number:
             yield "# marked regions"
-        yield from _table(envelope, table)
+        ran = next(column for column in table.columns if column.id == RAN.id)
+        shared = any((ran.compute(row) or 100.0) != 100.0 for row in table.rows)
+        name = table.columns[0]
+        ids = [column for column in table.columns if column.id in ("PID", "TID", "Type")
+               and any(column.compute(row) is not None for row in table.rows)]
+        kept = (name, *ids, BAR, *_shown(table), *((ran,) if shared else ()), HOTTEST)
+        yield from text_lines(envelope, replace(table, columns=kept))
     if asleep:
         yield f"# {asleep} threads did not run"
     yield from (f"# ! {text}" for text in envelope.notes)
@@ -124,16 +130,6 @@ def _shown(table: RowTable[TopdownRow]) -> Sequence[TopdownColumn]:
     parts = {node.id for row in table.rows if row.missing for node in row.nodes()}
     return [column for column in measured if node_of(column) in parts
             or any(table.cell(column, row).value is not None for row in table.rows)] or measured
-
-
-def _table(envelope: Envelope, table: RowTable[TopdownRow]) -> Iterator[str]:
-    ran = next(column for column in table.columns if column.id == RAN.id)
-    shared = any((ran.compute(row) or 100.0) != 100.0 for row in table.rows)
-    name = table.columns[0]
-    ids = [column for column in table.columns if column.id in ("PID", "TID", "Type")
-           and any(column.compute(row) is not None for row in table.rows)]
-    kept = (name, *ids, BAR, *_shown(table), *((ran,) if shared else ()), HOTTEST)
-    yield from text_lines(envelope, replace(table, columns=kept))
 
 
 def _is_asleep(row: TopdownRow) -> bool:

@@ -138,19 +138,16 @@ class ThreadCounters:
         for parts in self._open.pop(thread).values():
             close_parts(parts)
 
-    def _events(self, group: EventGroup) -> OpenedEvents | Unavailable:
-        key = _id(group)
-        if key not in self._encoded:
-            self._encoded[key] = encoded_events(self._machine, group)
-        return self._encoded[key]
-
     def _opened(self, thread: CountedThread, group: EventGroup, *, on_exec: bool) -> list[OpenPart] | Unavailable:
         """Open the counters of a group on a thread, as one or as few parts as the kernel accepts.
 
         Raises:
             HostError: ESRCH, the thread has ended; EACCES, EPERM, EMFILE or ENFILE.
         """
-        events = self._events(group)
+        key = _id(group)
+        if key not in self._encoded:
+            self._encoded[key] = encoded_events(self._machine, group)
+        events = self._encoded[key]
         if isinstance(events, Unavailable):
             return events
         first = DISABLED | ENABLE_ON_EXEC if on_exec else 0

@@ -106,7 +106,10 @@ def run(arguments: argparse.Namespace) -> int:
     named |= {_filter(counters, text).kind.id for text in arguments.filter}
     counters.keep([units for units in counters.kinds if units in kinds or units.kind.id in named])
     tell = _map_of(machine, counters) if arguments.map else _tables_of(counters)
-    _print(machine, counters, tell, _watched(machine, counters, seconds, intervals), open_output(arguments, intervals))
+    session = Session(machine, (), seconds, LinuxHost())
+    session.read_also(counters.sources(), counters.signals())
+    _print(machine, counters, tell, (frame for frame in frames_of(session, intervals) if frame.older is not None),
+           open_output(arguments, intervals))
     return 0
 
 
@@ -127,12 +130,6 @@ def _ports(arguments: argparse.Namespace) -> int:
     print_tables(arguments, envelope, (table,), lambda: marked(envelope, (
         *(text_lines(envelope, table) if table.rows else ()), *notes)))
     return 0
-
-
-def _watched(machine: Machine, counters: UncoreCounters, seconds: float, intervals: int | None) -> Iterator[Frame]:
-    session = Session(machine, (), seconds, LinuxHost())
-    session.read_also(counters.sources(), counters.signals())
-    return (frame for frame in frames_of(session, intervals) if frame.older is not None)
 
 
 def _replay(arguments: argparse.Namespace, seconds: float = 1.0, intervals: int | None = None) -> int:

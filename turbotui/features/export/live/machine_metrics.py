@@ -288,11 +288,6 @@ class MachineMetrics:
         kept = within(metrics, asked, common, series=self._request.series, size=self._request.size, others=left_out)
         return tuple(with_labels(kept, marks))
 
-    def _reasons_in(self, capabilities: Capabilities) -> Mapping[str, str]:
-        if self._reasons is None or self._reasons[0] is not capabilities:
-            self._reasons = capabilities, about.source_reasons(capabilities, _EXPORTED)
-        return self._reasons[1]
-
     def _places_of(self, topology: Topology) -> LevelPlaces:
         if self._places is None or self._places.topology is not topology:
             self._places = LevelPlaces(topology, self._levels)
@@ -304,7 +299,9 @@ class MachineMetrics:
         yield from about.counts(places)
         yield from about.collector(frame, cost, self.seconds)
         capabilities = self._capabilities if frame is None else frame.capabilities
-        yield from about.sources_up(self._reasons_in(capabilities), frame, self._read)
+        if self._reasons is None or self._reasons[0] is not capabilities:
+            self._reasons = capabilities, about.source_reasons(capabilities, _EXPORTED)
+        yield from about.sources_up(self._reasons[1], frame, self._read)
         yield from self._request.facts
         yield from self._meters.metrics(frame)
         for level in places.levels:

@@ -114,7 +114,7 @@ def _increases(frame: Frame, family: CounterFamily) -> Sequence[float | None]:
     for name in family.together:
         if name in signals and signals[name].scope is scope and frame.has_gaps(name):
             values = [None if b is None else a for a, b in zip(values, frame.deltas(name), strict=True)]
-    factor = _factor(frame, family.factor)
+    factor = 1.0 if family.factor not in frame.capabilities.signals else frame.whole_level(family.factor) or 1.0
     return values if factor == 1.0 else [None if a is None else a * factor for a in values]
 
 
@@ -128,7 +128,3 @@ def _without(frame: Frame, family: CounterFamily) -> frozenset[int]:
             reading = reading_cpus(signals[name], frame.topology)
             without.update(at for at, cpu in enumerate(reading) if cpu in signals[name].absent)
     return frozenset(without)
-
-
-def _factor(frame: Frame, name: SignalId) -> float:
-    return 1.0 if name not in frame.capabilities.signals else frame.whole_level(name) or 1.0
