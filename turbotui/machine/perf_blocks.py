@@ -244,7 +244,10 @@ class Decoder:
                 yield from self._by_thread(self._columns(memoryview(block)))
                 continue
             for words in part:
-                self._before = self._sample(words)
+                stride = self._stride
+                lost = words[_VALUES + stride - 1 :: stride] if self._tells_lost else ()
+                reading = GroupReading(words[_ENABLED], words[_RUNNING], words[_VALUES::stride], lost)
+                self._before = Sample(words[_EVENT], words[_PID], words[_TID], words[_TIME], words[_CPU], reading)
                 yield self._before
 
     def _in_time(self, words: Words, now: int) -> Words:
@@ -283,12 +286,6 @@ class Decoder:
         if compared:
             self._compare(*zip(*compared, strict=True))
         return rows, at
-
-    def _sample(self, words: Words) -> Sample:
-        stride = self._stride
-        lost = words[_VALUES + stride - 1 :: stride] if self._tells_lost else ()
-        reading = GroupReading(words[_ENABLED], words[_RUNNING], words[_VALUES::stride], lost)
-        return Sample(words[_EVENT], words[_PID], words[_TID], words[_TIME], words[_CPU], reading)
 
     def _ends(self, rows: Sequence[Words]) -> Iterator[LastCounts]:
         """Last counts; damaged if two writers have mixed their words, or if a record of another set is among them."""

@@ -209,16 +209,12 @@ class RegionTimes:
             self.seconds[share.name] = self.seconds.get(share.name, 0.0) + share.seconds
             if share.apportioned:
                 self.apportioned[share.name] = self.apportioned.get(share.name, 0.0) + share.seconds
-        self._fold()
-        return shares
-
-    def _fold(self) -> None:
-        """Move regions to the others if there are very many."""
         self.folded = self._names.fold(self.entries, self.seconds, self._threads)
         if self.folded:
             self.entries = by_rows(self.entries, self.folded, int.__add__)
             self.seconds = by_rows(self.seconds, self.folded, float.__add__)
             self.apportioned = by_rows(self.apportioned, self.folded, float.__add__)
+        return shares
 
     def _apply(self, mark: RegionMark) -> None:
         self.lost += mark.lost

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-from collections.abc import Mapping
 from typing import Final
 
 from turbotui.machine.host import NAMESPACES, Privileges
@@ -23,12 +22,16 @@ def own_rights(perf_paranoid: int | None) -> Privileges:
     """Read the rights of this process; what a sandbox keeps from it is unknown."""
     status = dict(line.split(":", 1) for line in read_or_empty(_STATUS).splitlines() if ":" in line)
     capabilities = status.get("CapEff", "").strip()
+    namespaces = {}
+    for kind in NAMESPACES:
+        with contextlib.suppress(OSError):
+            namespaces[kind] = os.stat(f"/proc/self/ns/{kind}").st_ino
     return Privileges(
         uid=os.geteuid(),
         capabilities=hexadecimal(capabilities) if capabilities else 0,
         perf_paranoid=perf_paranoid,
         descriptors=resource_limit(resource.RLIMIT_NOFILE),
-        namespaces=_namespaces(),
+        namespaces=namespaces,
         outer_uid=_outer_uid(read_or_empty(_UID_MAP)),
         seccomp=status.get("Seccomp", "").strip() in ("1", "2"),  # SECCOMP_MODE_STRICT, SECCOMP_MODE_FILTER
         no_new_privs=status.get("NoNewPrivs", "").strip() == "1",
@@ -41,15 +44,6 @@ def resource_limit(kind: int) -> tuple[int, int] | None:
         return resource.getrlimit(kind)
     except (OSError, ValueError):
         return None
-
-
-def _namespaces() -> Mapping[str, int]:
-    """Return the inode numbers of this process's namespaces; those that cannot be read are left out."""
-    namespaces = {}
-    for kind in NAMESPACES:
-        with contextlib.suppress(OSError):
-            namespaces[kind] = os.stat(f"/proc/self/ns/{kind}").st_ino
-    return namespaces
 
 
 def _outer_uid(uid_map: str) -> int | None:

@@ -57,7 +57,8 @@ class RunningContainer:
 def running_containers(host: Host) -> list[RunningContainer]:
     """Return every container and pod with a process that this user can see."""
     names = _names(host)
-    pods = _pod_names(host)
+    matches = (_POD_LOG.fullmatch(name) for name in names_in(host, POD_LOGS))
+    pods = {match["uid"]: (match["pod"], f"{match['space']}/{match['pod']}") for match in matches if match is not None}
     containers: dict[str, RunningContainer] = {}
     for pid in processes(host):
         try:
@@ -133,11 +134,6 @@ def _kubelet(host: Host) -> Iterator[tuple[str, str]]:
         if match is not None:
             yield match["id"], f"{match['pod']}/{match['container']}"
             yield match["id"], f"{match['space']}/{match['pod']}/{match['container']}"
-
-
-def _pod_names(host: Host) -> Mapping[str, tuple[str, ...]]:
-    matches = (_POD_LOG.fullmatch(name) for name in names_in(host, POD_LOGS))
-    return {match["uid"]: (match["pod"], f"{match['space']}/{match['pod']}") for match in matches if match is not None}
 
 
 def _json(host: Host, path: str) -> object:

@@ -216,15 +216,12 @@ class Parallelism:
             if stretch is not None and owner == stretch.thread and begin - stretch.end < _JOINED_NS:
                 self._stretch = stretch._replace(end=stop, ran=stretch.ran + stop - begin)
                 continue
-            self._end_stretch()
+            if self._stretch is not None:
+                push = heapq.heappush if len(self.stretches) < _STRETCHES else heapq.heappushpop
+                push(self.stretches, (self._stretch.ran, self._stretch))
+            self._stretch = None
             if owner is not None:
                 self._stretch = SerialStretch(begin, stop, owner, stop - begin)
-
-    def _end_stretch(self) -> None:
-        if self._stretch is not None:
-            push = heapq.heappush if len(self.stretches) < _STRETCHES else heapq.heappushpop
-            push(self.stretches, (self._stretch.ran, self._stretch))
-        self._stretch = None
 
     def longest_stretches(self) -> list[SerialStretch]:
         """The longest serial stretches so far, in the order of time."""
