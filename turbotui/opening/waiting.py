@@ -139,7 +139,10 @@ class Opening:
             if self._wake in ready:
                 done = self._take_signal(os.read(self._wake, 1))
             if time.monotonic() >= self._next_look():
-                self._look_again()
+                self._looked = time.monotonic()
+                self._looks += 1
+                if self._look is not None:
+                    self._older, self._newer = self._newer, self._look()
                 self._draw()
 
     def _take_signal(self, what: bytes) -> bool:
@@ -168,7 +171,13 @@ class Opening:
             if key == typing_keys.SUSPEND:
                 os.kill(0, signal.SIGTSTP)  # every process of the group, as a terminal in its usual modes does
             elif self._help is not None:
-                self._in_help(key, self._help)
+                page = max(1, self._terminal.size[1] - 2)
+                by = (key in typing_keys.ON) - (key in typing_keys.BACK)
+                if key in typing_keys.CLOSE:
+                    self._help = None
+                elif by:
+                    step = page if key[-1] in "~ " else 1
+                    self._scrolled = max(0, min(len(self._help) - page, self._scrolled + by * step))
             else:
                 self._act(key)
         self._draw()
@@ -183,25 +192,10 @@ class Opening:
         elif len(kept.typed) < _MOST_KEYS:
             kept.typed = (*kept.typed, key)
 
-    def _in_help(self, key: str, shown: Sequence[Line]) -> None:
-        page = max(1, self._terminal.size[1] - 2)
-        by = (key in typing_keys.ON) - (key in typing_keys.BACK)
-        if key in typing_keys.CLOSE:
-            self._help = None
-        elif by:
-            step = page if key[-1] in "~ " else 1
-            self._scrolled = max(0, min(len(shown) - page, self._scrolled + by * step))
-
     # What is drawn
 
     def _next_look(self) -> float:
         return self._looked + (_SOON if self._looks == 1 else _LATER)
-
-    def _look_again(self) -> None:
-        self._looked = time.monotonic()
-        self._looks += 1
-        if self._look is not None:
-            self._older, self._newer = self._newer, self._look()
 
     def _draw(self) -> None:
         width, height = self._terminal.size
