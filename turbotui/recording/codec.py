@@ -211,7 +211,13 @@ class TickEncoder:
     def encode(self, tick: TableTick, *, key: bool) -> bytes:
         """Return the payload of one tick's record; with `key` it can be decoded alone, as the first tick always can."""
         if key or not self._begun:
-            self._begin()
+            if self._begun:
+                self._stream = stream_compressor(self._lane_layout.size)
+            self._begun = True
+            self._before = 0
+            self._lanes = bytes(self._lane_layout.size)
+            self._texts.clear()
+            self._seen.clear()
         arithmetic, all_lanes = self._arithmetic, self._arithmetic.lanes
         tags, lanes = self._cells(tick.columns)
         relative = arithmetic.relative(lanes, tick.started_ns)
@@ -226,15 +232,6 @@ class TickEncoder:
         head = HEAD.pack(tick.wall_ns, tick.started_ns, self._number, len(first) + all_lanes.size)
         parts = (first, *all_lanes.planes(moved))
         return head + self._stream.compress(parts if all_lanes.count >= _MANY else (b"".join(parts),))
-
-    def _begin(self) -> None:
-        if self._begun:
-            self._stream = stream_compressor(self._lane_layout.size)
-        self._begun = True
-        self._before = 0
-        self._lanes = bytes(self._lane_layout.size)
-        self._texts.clear()
-        self._seen.clear()
 
     def _cells(self, columns: Sequence[Sequence[Cell]]) -> tuple[bytes, bytes]:
         """Return the tags of all columns and the lanes of all cells."""

@@ -209,14 +209,10 @@ class Changes:
         if snapshot.overruns > before.overruns:
             changes.append(Gap(wall, started, "missed", passed, snapshot.overruns - before.overruns))
         if snapshot.topology is not before.topology:
-            changes.append(Event(wall, started, "topology", _came_or_went(before, snapshot)))
+            old, new = set(before.topology.cpus), set(snapshot.topology.cpus)
+            gone, come = format_cpulist(old - new), format_cpulist(new - old)
+            parts = [f"CPUs {gone} went" if gone else "", f"CPUs {come} came" if come else ""]
+            changes.append(Event(wall, started, "topology", ", ".join(filter(None, parts)) or "the topology changed"))
         texts = (*self._alerts.between(before, snapshot), *spikes)
         changes += [Event(wall, started, "alert", text) for text in texts]
         return changes
-
-
-def _came_or_went(before: Snapshot, now: Snapshot) -> str:
-    old, new = set(before.topology.cpus), set(now.topology.cpus)
-    gone, come = format_cpulist(old - new), format_cpulist(new - old)
-    parts = [f"CPUs {gone} went" if gone else "", f"CPUs {come} came" if come else ""]
-    return ", ".join(filter(None, parts)) or "the topology changed"

@@ -86,7 +86,12 @@ class RotatingRecorder:
         """
         if not self._begun:
             self._begun = True
-            self._begin_tiers(frame.newer.wall_ns)
+            for tier, _seconds in self._retention.tiers():
+                if tier is not FULL:
+                    try:
+                        self._recorders[tier.name] = self._open(part_path(self.path, tier, frame.newer.wall_ns), tier)
+                    except RecordingError as error:
+                        self._give_up(tier.name, error)
         self._each(lambda recorder: self._take(recorder, frame))
 
     def _take(self, recorder: Recorder, frame: Frame) -> None:
@@ -138,14 +143,6 @@ class RotatingRecorder:
     def _open(self, path: str, tier: Tier) -> Recorder:
         return Recorder(path, self._machine, kept=self._kept, tier=tier, header=self._header,
                         sync_seconds=self._retention.sync_seconds)
-
-    def _begin_tiers(self, wall_ns: int) -> None:
-        for tier, _seconds in self._retention.tiers():
-            if tier is not FULL:
-                try:
-                    self._recorders[tier.name] = self._open(part_path(self.path, tier, wall_ns), tier)
-                except RecordingError as error:
-                    self._give_up(tier.name, error)
 
     def _rotate(self, recorder: Recorder, wall_ns: int) -> None:
         """Begin the next file of a tier, and remove parts that are no longer to be kept."""

@@ -153,7 +153,9 @@ class StreamReader:
         if damage is not None or (expected is not None and expected != record.sequence and not again):
             lost = 0 if expected is None or again else record.sequence - expected
             if damage is None or not all(damage.streams) or len(damage.streams) != lost:
-                self._forget()  # ticks may be among the damaged records; ticks do not need records of other streams
+                for _layout, decoder in self._layouts.values():
+                    decoder.forget()
+                self._rows.forget()
             else:
                 self._rows.forget(damage.streams)
             yield _missing(damage, record, lost)
@@ -269,11 +271,6 @@ class StreamReader:
             readings = "1 reading" if ticks == 1 else f"{ticks:,} readings"
             yield Missing(self._skipped_at, 0, ticks, f"{readings} from byte {self._skipped_at:,} on cannot be decoded "
                           f"without what is missing before {'it' if ticks == 1 else 'them'}")
-
-    def _forget(self) -> None:
-        for _layout, decoder in self._layouts.values():
-            decoder.forget()
-        self._rows.forget()
 
 
 def _missing(damage: Damage | None, record: Record, lost: int) -> Missing:
