@@ -295,20 +295,17 @@ class RemoteSession(FixedColumns):
                     return
                 self._retry_at = None
                 pause = min(_LONGEST_PAUSE, 2.0 * pause)
-                self._reopen()
+                self._incoming.begin()
+                self._asked = None
+                try:
+                    self._link = self._way.open()
+                except TurbotuiError as error:
+                    self._broken = str(error)
         except BaseException as error:  # noqa: BLE001 - raised in the waiting thread: a thread's own traceback would be lost
             self.failure = error
             self._broken = f"this program failed: {error!r}"
         finally:
             self._drop()
-
-    def _reopen(self) -> None:
-        self._incoming.begin()
-        self._asked = None
-        try:
-            self._link = self._way.open()
-        except TurbotuiError as error:
-            self._broken = str(error)
 
     def _drop(self) -> None:
         link, self._link = self._link, None
