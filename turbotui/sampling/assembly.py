@@ -93,7 +93,8 @@ class Assembler:
                     fresh.update((name, set(range(len(row))))
                                  for name, row in zip(shared.signals, shared.raw, strict=True)
                                  if len(row) == self._column_sizes.get(name))
-        clocks = [_later(clock, tick.slept_ns) for clock in columns_now.clocks]
+        clocks = [packed([stamp and stamp + tick.slept_ns for stamp in clock]) if tick.slept_ns else clock
+                  for clock in columns_now.clocks]
         stamps = {name: clocks[self._clocks[name]] for name in self._signals}
         columns: dict[SignalId, Sequence[Raw]] = {name: packed(column)
                                                   if (column := columns_now.values.get(name)) is not None
@@ -198,11 +199,6 @@ class Assembler:
             return -1
         position = self._topology.index(self._capabilities.signals[name].scope, cpu)
         return position if readers[position] == cpu else -1
-
-
-def _later(stamps: Sequence[int], by_ns: int) -> Sequence[int]:
-    """Stamps shifted to a clock that is ahead; 0 stands for none."""
-    return packed([stamp and stamp + by_ns for stamp in stamps]) if by_ns else stamps
 
 
 def _first_cpu(answer: Answer) -> int:

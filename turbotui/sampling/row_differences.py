@@ -181,7 +181,8 @@ class RowDifferences:
     def rose(self, name: QuantityId) -> list[int] | None:
         """The raw increases of a counter of which no row's went back; None if one did."""
         if name not in self._rises:
-            self._rises[name] = self._find_rises(name)
+            columns = self._columns(name)
+            self._rises[name] = None if columns is None else rises(*columns)
         return self._rises[name]
 
     def _columns(self, name: QuantityId) -> tuple[Sequence[int], Sequence[int]] | None:
@@ -206,10 +207,6 @@ class RowDifferences:
             absent.update(slot for slot in self.newer.roster.rows
                           if self._before.get(slot, slot) in missed and slot not in self._born)
         return absent
-
-    def _find_rises(self, name: QuantityId) -> list[int] | None:
-        columns = self._columns(name)
-        return None if columns is None else rises(*columns)
 
     def deltas(self, name: QuantityId) -> Numbers:
         """The increase of a counter in each row, in SI units; None where it is unknown (`why`)."""

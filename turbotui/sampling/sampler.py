@@ -248,7 +248,11 @@ class Sampler:
                 return True
             if until >= deadline:
                 return False
-            await self._check_wraps(now, deadline)
+            answers, _late = await self._pool.ask(now, min(_LATE_FLOOR, max(0.0, deadline - now())), wrap_check=True)
+            self._asleep.look()
+            self._assembler.note(answers, self._asleep.ns)
+            self._recheck = self._recheck or any(answer.gone for answer in answers)
+            self._wraps_checked = now()
 
     def _ticks_ahead(self, most: int | None) -> int:
         """The number of ticks for which workers are asked in one request."""
@@ -291,14 +295,6 @@ class Sampler:
             self._publish(read_answers, late, at + wall, at + clock, behind=read - 1 - number, torn=torn)
         self._check(host.now_ns())
         return read, published
-
-    async def _check_wraps(self, now: Callable[[], float], deadline: float) -> None:
-        """Read the counters that wrap, without publishing anything."""
-        answers, _late = await self._pool.ask(now, min(_LATE_FLOOR, max(0.0, deadline - now())), wrap_check=True)
-        self._asleep.look()
-        self._assembler.note(answers, self._asleep.ns)
-        self._recheck = self._recheck or any(answer.gone for answer in answers)
-        self._wraps_checked = now()
 
     async def _tick(self, now: Callable[[], float]) -> None:
         """Ask all workers, wait until all have answered or are late, and publish the frame."""
