@@ -158,15 +158,12 @@ def refused_below(pmu: SimulatedPmu, attr: PerfAttr, group: Sequence[tuple[Simul
     if not any(member.read_format & _GROUP for member in attrs):
         return 0
     # the format of each member gives its bytes in a read of the group
-    return errno.E2BIG if 16 + 8 + sum(_entry(member) for member in attrs) >= _LARGEST_READ else 0
+    return errno.E2BIG if 16 + 8 + sum(8 * (1 + (member.read_format >> 2 & 1) + (member.read_format >> 4 & 1))
+                                       for member in attrs) >= _LARGEST_READ else 0
 
 
 def _is_slots(attr: PerfAttr) -> bool:
     return attr.config == SLOTS and attr.type not in (HARDWARE, HW_CACHE) and not attr.sample_period
-
-
-def _entry(attr: PerfAttr) -> int:
-    return 8 * (1 + (attr.read_format >> 2 & 1) + (attr.read_format >> 4 & 1))
 
 
 CORE_TYPES: Final = (HARDWARE, HW_CACHE, RAW)

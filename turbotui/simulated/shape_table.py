@@ -37,20 +37,16 @@ def _machine(name: str) -> MachineShape:
     values = MACHINES.inherited(name)
     parts = {key: {field.name: values.pop(field.name) for field in fields(kind) if field.name in values}
              for key, kind in (("power", Power), ("around", OtherDevices))}
-    values |= {"name": name, "flags": _flags(values), **parts}
+    lacks, more = texts(values.pop("lacks", [])), text(values.pop("more_flags", ""))
+    words = (word for group in texts(values["flags"]) for word in _flag_words(group))
+    values |= {"name": name, "flags": " ".join((*(word for word in words if not word.startswith(lacks)),
+                                                *more.split())), **parts}
     return MACHINES.row(
         MachineShape, name, values, isa=valued(Isa), crystal=wholes, blocks=each(_listed(Block)),
         core_types=lambda written: tuple(map(_core_type, texts(written))),
         schedule=lambda written: _schedule(text(written)), power=_tabled(Power), around=_tabled(OtherDevices),
         package_states=each(_state), domains=lambda written: frozenset(texts(written)),
     )
-
-
-def _flags(values: dict[str, object]) -> str:
-    """Join the words of the groups of flags, without those that the processor lacks."""
-    lacks, more = texts(values.pop("lacks", [])), text(values.pop("more_flags", ""))
-    words = (word for group in texts(values["flags"]) for word in _flag_words(group))
-    return " ".join((*(word for word in words if not word.startswith(lacks)), *more.split()))
 
 
 def _flag_words(group: str) -> tuple[str, ...]:
