@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.small_files import names_in
 from turbotui.quantities.plain_numbers import integer
@@ -36,7 +35,9 @@ class AmdEnergy(LocatedFiles):
     gives = "energy of AMD cores and sockets on Linux 5.8 to 5.12"
 
     def _find(self, machine: Machine) -> LocatedSignals:
-        directory = _directory(machine.host)
+        directories = (f"{CLASS}/{name}" for name in names_in(machine.host, CLASS))
+        directory = next((directory for directory in directories
+                          if read_line(machine.host, f"{directory}/name") == _DRIVER), None)
         if directory is None:
             vendor = machine.model.vendor
             why = Unavailable(Reason.NO_DRIVER if vendor == "AuthenticAMD" else Reason.NO_HARDWARE,
@@ -53,11 +54,6 @@ class AmdEnergy(LocatedFiles):
                 document=_DOCUMENT, scale=1e-6)
             signals[name] = LocatedSignal.at(signal, _in_row(machine, scope, row_paths))
         return LocatedSignals(signals)
-
-
-def _directory(host: Host) -> str | None:
-    directories = (f"{CLASS}/{name}" for name in names_in(host, CLASS))
-    return next((directory for directory in directories if read_line(host, f"{directory}/name") == _DRIVER), None)
 
 
 def _paths(machine: Machine, directory: str) -> dict[RowId, str]:

@@ -78,7 +78,8 @@ class Cpufreq(PerCpuSource):
     def probe(self, machine: Machine) -> Probe:
         """Read each file on CPUs with a policy until one has it, and time the reading of the frequency."""
         host = machine.host
-        cpu = _cpu_with_policy(machine)
+        cpu = next((cpu for cpu in machine.topology.cpus
+                    if machine.host.exists(f"{CPU_DIR.format(cpu=cpu)}/cpufreq/scaling_driver")), None)
         if cpu is None:
             return Probe(dict.fromkeys((fact.signal for fact in _FACTS), _absent(machine)))
         cpus = machine.topology.cpus[machine.topology.cpus.index(cpu):]
@@ -107,11 +108,6 @@ class Cpufreq(PerCpuSource):
 def _chosen(host: Host, directory: str, fact: _Fact) -> tuple[str, Decode]:
     """The first existing file of a fact; the first of all if none exists."""
     return next((file for file in fact.files if host.exists(f"{directory}/{file[0]}")), fact.files[0])
-
-
-def _cpu_with_policy(machine: Machine) -> int | None:
-    return next((cpu for cpu in machine.topology.cpus
-                 if machine.host.exists(f"{CPU_DIR.format(cpu=cpu)}/cpufreq/scaling_driver")), None)
 
 
 def _probed(host: Host, cpus: Sequence[int], fact: _Fact, doubtful: set[SignalId]) -> Signal | Unavailable:

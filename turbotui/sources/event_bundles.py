@@ -58,7 +58,8 @@ def expanded(machine: Machine, request: EventRequest) -> EventRequest:
     """
     try:
         engine = open_engine(machine.host)
-        named = [(item, _strings(with_pmu_names(engine.encode(item)))) for item in request.items]
+        named = [(item, tuple(dict.fromkeys(event.string for event in with_pmu_names(engine.encode(item)))))
+                 for item in request.items]
     except (UsageError, HostError):
         return request  # opening it finds the same mistake and reports it
     if all(set(strings) == set(events) for (_item, strings), events in zip(named, request.by_item, strict=True)):
@@ -73,10 +74,6 @@ def expanded(machine: Machine, request: EventRequest) -> EventRequest:
                        "write a narrower pattern")
     return request.with_events(members, tuple(each for item, strings in named
         for each in ((item,) if item.rstrip().endswith("}") or "{" in item else strings)))
-
-
-def _strings(events: Sequence[EncodedEvent]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(event.string for event in events))
 
 
 def _some(names: Sequence[str]) -> str:

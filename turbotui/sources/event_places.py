@@ -15,8 +15,7 @@ from turbotui.events.devices import Devices
 from turbotui.events.encoded import EncodedEvent
 from turbotui.events.uncore.filters import check_pcie_group, check_target_group
 from turbotui.machine.cpulist import format_cpulist
-from turbotui.machine.host import Host, PerfAttr
-from turbotui.machine.pmus import Pmu
+from turbotui.machine.host import Host
 from turbotui.machine.topology import Topology
 from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.scope import RowId, Scope
@@ -162,7 +161,10 @@ def filters_of(host: Host, bundles: Iterable[Bundle]) -> Filters:
         for _text, event in bundle.members:
             pmu = devices.exactly(event.pmu) if event.uncore else None
             if pmu is not None and not _RULES.keys().isdisjoint(pmu.formats):
-                terms = _terms(pmu, event.attr)
+                attr = event.attr
+                words = (attr.config, attr.config1, attr.config2, attr.config3, attr.config4)
+                terms = {name: sum((words[form.word] >> bit & 1) << index for index, bit in enumerate(form.bits))
+                         for name, form in pmu.formats.items()}
                 if terms.get("event") != _CYCLES:
                     filters[pmu.name] = (*filters.get(pmu.name, ()), terms)
     return filters
@@ -179,10 +181,3 @@ def check_together(filters: Iterable[Filters]) -> None:
         for term, rule in _RULES.items():
             if any(term in terms for terms in together):
                 rule(together)
-
-
-def _terms(pmu: Pmu, attr: PerfAttr) -> dict[str, int]:
-    """The fields of an attribute, by the PMU's formats; every one of them, zero or not."""
-    words = (attr.config, attr.config1, attr.config2, attr.config3, attr.config4)
-    return {name: sum((words[form.word] >> bit & 1) << index for index, bit in enumerate(form.bits))
-        for name, form in pmu.formats.items()}

@@ -324,11 +324,6 @@ def _file(topology: Topology, signal: SignalId, sensors: Sequence[Sensor], cpu: 
     return ValueFile(signal, paths, signed_number)
 
 
-def _most_sensors(sensors: Sequence[Sensor], signal: SignalId) -> int:
-    rows = [sensor.row for sensor in sensors if sensor.signal == signal]
-    return max((rows.count(row) for row in set(rows)), default=1)
-
-
 def _located(machine: Machine, signal: SignalId, sensors: Sequence[Sensor]) -> LocatedSignal | Unavailable:
     sensor = next((sensor for sensor in sensors if sensor.signal == signal), None)
     if sensor is None:
@@ -338,7 +333,9 @@ def _located(machine: Machine, signal: SignalId, sensors: Sequence[Sensor]) -> L
     named = f"{sensor.chip}: {label}" if label else sensor.chip
     facts = Signal(signal, _SCOPES[signal], Unit.CELSIUS, Behavior.GAUGE, Reduce.MAX,
         origin=f"{pattern_of(sensor.path for sensor in alike)} ({named})", document=_DOCUMENT, scale=_CELSIUS)
-    return LocatedSignal(facts, partial(_file, machine.topology, signal, sensors), _most_sensors(sensors, signal))
+    rows = [sensor.row for sensor in sensors if sensor.signal == signal]
+    return LocatedSignal(facts, partial(_file, machine.topology, signal, sensors),
+                         max((rows.count(row) for row in set(rows)), default=1))
 
 
 def _absent(machine: Machine, signal: SignalId) -> Unavailable:

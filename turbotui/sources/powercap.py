@@ -145,16 +145,12 @@ class Powercap(LocatedFiles):
 
 
 def _file(machine: Machine, signal: SignalId, zones: Sequence[_Zone], cpu: int) -> ValueFile:
-    zone = _zone_of(zones, signal, machine.topology, cpu)
+    zone = next((zone for zone in zones if zone.signal == signal
+                 and (zone.row == SYSTEM_ROW or machine.topology.row(zone.row.scope, cpu) == zone.row)), None)
     if zone is None:
         return ValueFile(signal, ())
     decode = EnergyTotal(zone.range_uj, machine.host.now_ns) if zone.range_uj else number
     return ValueFile(signal, (zone.path,), decode)
-
-
-def _zone_of(zones: Sequence[_Zone], signal: SignalId, topology: Topology, cpu: int) -> _Zone | None:
-    return next((zone for zone in zones if zone.signal == signal and (
-        zone.row == SYSTEM_ROW or topology.row(zone.row.scope, cpu) == zone.row)), None)
 
 
 def _zones(machine: Machine) -> tuple[tuple[_Zone, ...], str]:

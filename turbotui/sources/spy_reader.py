@@ -190,7 +190,11 @@ class SpyReader:
         """
         self.samples += 1
         if not more:
-            self._change()
+            if self._newest() is not self._arrangement:
+                self._follow()
+            elif len(self._sets) > 1:
+                self._at = (self._at + 1) % len(self._sets)
+                self._switch()
         self._begin()
 
     @property
@@ -203,13 +207,6 @@ class SpyReader:
         if self._open is not None:
             self._open.close()
             self._open = None
-
-    def _change(self) -> None:
-        if self._newest() is not self._arrangement:
-            self._follow()
-        elif len(self._sets) > 1:
-            self._at = (self._at + 1) % len(self._sets)
-            self._switch()
 
     def _follow(self) -> None:
         arrangement = self._newest()

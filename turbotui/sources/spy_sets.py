@@ -111,7 +111,9 @@ class _Arranger:
             self._refused.setdefault(name, Unavailable(Reason.NO_HARDWARE, f"{name}: this kind of core lacks it"))
             return None
         if event not in self._opens:
-            self._opens[event] = self._try(cpu, event)
+            error = self._refusal(cpu, leader_first((event,)))
+            self._opens[event] = None if error is None else explain_perf(error, f"perf {event.name}", self._facts,
+                                                                         event.attr.type)
         why = self._opens[event]
         if why is not None:
             self._refused[name] = why
@@ -148,10 +150,6 @@ class _Arranger:
         every = self._plan.reference == name
         wanted = (spy for spy in self._plan.spies if every or any(name in events for events in spy.sets))
         return {cpu for spy in wanted for cpu in cpus_of(spy.on, self._machine.topology)}
-
-    def _try(self, cpu: int, event: EncodedEvent) -> Unavailable | None:
-        error = self._refusal(cpu, leader_first((event,)))
-        return None if error is None else explain_perf(error, f"perf {event.name}", self._facts, event.attr.type)
 
     def _fit(self, cpu: int, reference: EncodedEvent | None, events: Sequence[EncodedEvent], *,
              may_split: bool) -> tuple[SpySet, ...]:
