@@ -52,7 +52,10 @@ def drawn_screen(lines: Sequence[Iterable[Segment]], width: int, theme: Terminal
 def _line(y: int, line: Iterable[Segment], theme: TerminalTheme, ground: str) -> Iterator[str]:
     top = y * _HIGH
     for piece in _pieces(line):
-        ink, behind = _colours(piece.style, theme, ground)
+        style = piece.style
+        ink = _hex(style.color, theme) or theme.foreground_color.hex
+        behind = _hex(style.bgcolor, theme) or ground
+        ink, behind = (behind, ink) if style.reverse else (ink, behind)
         if behind != ground:
             yield _rectangle(piece.at, top, piece.width * _WIDE, _HIGH, behind)
         if piece.text.strip() or piece.style.underline:
@@ -113,13 +116,6 @@ def _drawn(piece: _Piece, top: float, ink: str) -> Iterator[str]:
 
 def _rectangle(at: int, top: float, width: float, height: float, colour: str) -> str:
     return f'<rect x="{at * _WIDE:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{colour}"/>'
-
-
-def _colours(style: Style, theme: TerminalTheme, ground: str) -> tuple[str, str]:
-    """The colours of characters and of their background."""
-    ink = _hex(style.color, theme) or theme.foreground_color.hex
-    behind = _hex(style.bgcolor, theme) or ground
-    return (behind, ink) if style.reverse else (ink, behind)
 
 
 def _hex(colour: Color | None, theme: TerminalTheme) -> str:

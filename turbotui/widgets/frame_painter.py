@@ -142,7 +142,8 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             text = f" Σ {len(self.view.tags)} tagged"
         else:
             name = row_name(frame.topology, row, inside=Scope.PACKAGE in self.view.levels)
-            kind = _kind(frame.topology, row)
+            place = frame.topology.places.get(row.key[0]) if row.scope is Scope.CPU else None
+            kind = "" if place is None else place.core_type or ""
             name += f" {kind}" if kind else " off" if frame.topology.instance(row) is None else ""
             mark = " " if line.open is None else OPEN if line.open else FOLDED
             tagged = "•" if row in self.view.tags else " "
@@ -298,12 +299,6 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         if top is None or (home.scope is Scope.SYSTEM and column.unit == "W"):
             top = nice_top(self.history.peak(column.id, home.scope) or 0.0)
         return spark(past, top, slot.width, frame.seq)
-
-
-def _kind(topology: Topology, row: RowId) -> str:
-    """The core type of a CPU's row; "" for other rows and offline CPUs."""
-    place = topology.places.get(row.key[0]) if row.scope is Scope.CPU else None
-    return "" if place is None else place.core_type or ""
 
 
 def _first(frame: Frame, column: CounterColumn, row: RowId) -> bool:

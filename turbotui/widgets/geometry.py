@@ -45,16 +45,12 @@ def _gap(before: Slot | None, slot: Slot) -> int:
 
 
 def _fits(slots: Sequence[Slot], room: int) -> bool:
-    return _needed(slots) <= room
-
-
-def _needed(slots: Sequence[Slot]) -> int:
     used = 0
     before: Slot | None = None
     for slot in slots:
         used += _gap(before, slot) + slot.outer
         before = slot
-    return used
+    return used <= room
 
 
 def sideways_order(slots: Sequence[Slot], room: int) -> list[int]:

@@ -134,7 +134,8 @@ class RowCharts(Generic[F, C, K]):
         if room.row != self._row:
             self._row = room.row
             self._lively.clear()
-        numbers = [column for column in room.columns if _is_number(column)]
+        numbers = [column for column in room.columns if column.decimals >= 0 and not column.identity
+                   and not column.hexadecimal]
         if not numbers:
             return self._in_words(room)
         pasts = {column.id: self._past(column, room.row, room.width) for column in numbers}
@@ -192,10 +193,6 @@ def _reasons(room: ChartedRow[Any, Any, Any], columns: Sequence[Column[Any]]) ->
     wide = max(20, min(_WIDEST, room.width - 2))
     return [[(f" {line}", StyleRole.DIM)] for text in texts
             for line in textwrap.wrap(text, wide, subsequent_indent="  ")][:max(0, room.height - 2)]
-
-
-def _is_number(column: Column[Any]) -> bool:
-    return column.decimals >= 0 and not column.identity and not column.hexadecimal
 
 
 def _has_something(column: Column[Any], past: Sequence[float]) -> bool:

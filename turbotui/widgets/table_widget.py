@@ -375,18 +375,14 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
         if hidden:
             self._shown.clear()  # drawn when it is scrolled into view
         else:
-            self._draw_changes(everything=everything)
-
-    def _draw_changes(self, *, everything: bool) -> None:
-        """Draw the lines that changed, or all of them."""
-        fresh = self._all_strips()
-        if everything:
-            self.refresh()
-        # all at once: until Textual draws, rows of a new view would stand below titles of the old one
-        dirty = {y: strip for y, strip in fresh.items() if everything or self._shown.get(y) is not strip}
-        if dirty:
-            draw_lines(self, dirty)
-        self._shown = fresh
+            fresh = self._all_strips()
+            if everything:
+                self.refresh()
+            # all at once: until Textual draws, rows of a new view would stand below titles of the old one
+            dirty = {y: strip for y, strip in fresh.items() if everything or self._shown.get(y) is not strip}
+            if dirty:
+                draw_lines(self, dirty)
+            self._shown = fresh
 
     @property
     def _is_out_of_sight(self) -> bool:
