@@ -147,8 +147,7 @@ def screen_encoding(environment: Mapping[str, str]) -> str | None:
     Args:
         environment: TURBOTUI_ASCII, the locale by LC_ALL, LC_CTYPE and LANG (none: UTF-8, as Python takes it), TERM.
     """
-    switch = environment.get(SWITCH, "")
-    if switch:
+    if switch := environment.get(SWITCH, ""):
         return None if switch == "0" else ASCII
     term = environment.get("TERM", "")
     if not _unicode_locale(environment) or _is_of(term, _OLD):
