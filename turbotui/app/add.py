@@ -186,8 +186,7 @@ class AddCounter(FieldWindow):
 
     def action_take(self) -> None:
         """Accept the completion under the cursor."""
-        key = self.query_one(Listing).key
-        if key and not key.startswith(_REMOVE):
+        if (key := self.query_one(Listing).key) and not key.startswith(_REMOVE):
             self.put(key)
 
     def action_remove(self) -> None:

@@ -109,8 +109,7 @@ class ArrangeKeys(Window[None]):
     def action_choose(self, by: int) -> None:
         """Go to the next column, or the one before."""
         self._below.table.move_column(by)
-        cell = self._below.table.selected
-        if cell is not None:
+        if (cell := self._below.table.selected) is not None:
             self._column = cell[0]
         self._show()
 

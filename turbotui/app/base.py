@@ -455,8 +455,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         watch = self.watch_state
         width = self.size.width
         self._show_banner(width)
-        command = self.watch_state.beside
-        if command is not None:
+        if (command := self.watch_state.beside) is not None:
             from turbotui.app.beside import beside_line  # noqa: PLC0415 - most watch without a command
 
             key = next((action.shown for action in actions_of(self.app) if action.id == "output"), "")
@@ -489,8 +488,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     def show_alerts(self) -> None:
         """Draw the line about alerts, which is shown while an alert lasts."""
-        alerts = self.watch_state.alerts
-        if alerts is not None and self.composed:
+        if (alerts := self.watch_state.alerts) is not None and self.composed:
             line = alerts.line(self.size.width)
             self.set_class(bool(line), "-alert")
             self.query_one("#alert", SegmentLines).show([line])
@@ -517,8 +515,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def _banner_text(self, width: int) -> str:
         session = self.watch_state.session
         host = session.machine.host
-        collector = session.collector
-        if collector is not None:
+        if (collector := session.collector) is not None:
             return remote_banner(host.kind, host.name, collector.way, collector.trouble, width)
         word = host.kind.value
         long = f"{word} machine {host.name}: no number on this screen was measured"
@@ -534,8 +531,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             return
         here = {EVERYWHERE, self.where}
         usable = [action for action in actions_of(self.app) if action.label and not here.isdisjoint(action.where)]
-        kept = self.keys_without_table
-        if kept is not None:
+        if (kept := self.keys_without_table) is not None:
             usable = [action for action in usable if EVERYWHERE in action.where or action.id in kept]
         elif self.opens:
             usable = [replace(action, label=self.opens, rank=2) if action.id == "open" else action for action in usable]
@@ -655,8 +651,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     def go_back(self) -> None:
         """Stop pointing at a CPU or task, and return to the screen on which that began."""
-        back = self.watch_state.pointing.clear()
-        if back:
+        if back := self.watch_state.pointing.clear():
             self.show_frame()
             self.go_to(back)
 

@@ -29,8 +29,7 @@ class CellCursorScreen(WatchScreen):
         from turbotui.app.graph import Explain  # noqa: PLC0415 - as above
         from turbotui.app.one_cell import FrameCell  # noqa: PLC0415 - as above
 
-        target = self.pointed
-        if target is not None:
+        if (target := self.pointed) is not None:
             self.app.push_screen(Explain(FrameCell(self.watch_state, *target)))
 
     def action_graph(self) -> None:
@@ -38,8 +37,7 @@ class CellCursorScreen(WatchScreen):
         from turbotui.app.graph import Graph  # noqa: PLC0415 - as above
         from turbotui.app.one_cell import FrameCell  # noqa: PLC0415 - as above
 
-        target = self.pointed
-        if target is not None and target[0].decimals < 0:
+        if (target := self.pointed) is not None and target[0].decimals < 0:
             self.notice(f"{target[0].id} is words, not numbers: there is nothing to draw")
         elif target is not None:
             self.app.push_screen(Graph(FrameCell(self.watch_state, *target)))

@@ -67,8 +67,7 @@ class CommandLinesWindow(MenuWindow[str]):
 
     def action_choose(self) -> None:
         """Close and copy the line under the cursor."""
-        line = self._lines.get(self.query_one(Listing).key)
-        if line is not None:
+        if (line := self._lines.get(self.query_one(Listing).key)) is not None:
             self.dismiss(line.words)
 
 

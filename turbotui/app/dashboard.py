@@ -235,8 +235,7 @@ class TurbotuiApp(FramesApp):
 
     def request(self, what: str) -> None:
         """Request something from another thread or a signal handler: "quit", "end_interval"."""
-        loop = self._loop_here
-        if loop is None:
+        if (loop := self._loop_here) is None:
             self._asked_early.append(what)
         elif not loop.is_closed():
             # a signal handler runs inside the loop's own wait, which only this call ends
@@ -421,8 +420,7 @@ class TurbotuiApp(FramesApp):
 
     def action_tcc(self) -> None:
         """Ask for the temperature from which readouts count down."""
-        base = self.base
-        if base is not None:
+        if (base := self.base) is not None:
             def shown(sentence: str) -> None:
                 base.notice(sentence)
                 base.show_columns()
@@ -546,7 +544,6 @@ def _shown(keys: tuple[str, ...], shown: str, key: str) -> str:
 
 def _listed(words: list[str]) -> str:
     """Words as a list in a sentence: "a", "a and b", "a, b and c"; more than a few are counted."""
-    more = len(words) - _SCREENS_TOLD
-    if more > 0:
+    if (more := len(words) - _SCREENS_TOLD) > 0:
         words = [*words[:_SCREENS_TOLD], f"{more} more"]
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]

@@ -215,21 +215,18 @@ class FramesApp(App[int]):
 
     def action_past_step(self, by: int) -> None:
         """Show an earlier moment, or a later one."""
-        cursor = self._past()
-        if cursor is not None and cursor.step(by):
+        if (cursor := self._past()) is not None and cursor.step(by):
             self._show_moment(cursor)
 
     def action_past_now(self) -> None:
         """Return to now."""
-        cursor = self.watched.cursor
-        if cursor is not None and cursor.at is not None:
+        if (cursor := self.watched.cursor) is not None and cursor.at is not None:
             cursor.now()
             self._show_moment(cursor)
 
     def action_past_jump(self) -> None:
         """Ask for a time, or for a condition to look for."""
-        cursor = self._past()
-        if cursor is not None:
+        if (cursor := self._past()) is not None:
             self.push_screen(*past_prompt(cursor, self.watched.find, self._jumped))
 
     def _jumped(self, cursor: TimeCursor) -> None:
@@ -241,8 +238,7 @@ class FramesApp(App[int]):
 
     def action_past_event(self, by: int) -> None:
         """Show the next event, or the next moment at which the condition begins to hold."""
-        cursor = self._past()
-        if cursor is not None:
+        if (cursor := self._past()) is not None:
             self._do(self._search(cursor, by))
 
     def on_time_line_pointed(self, message: TimeLine.Pointed) -> None:
@@ -251,8 +247,7 @@ class FramesApp(App[int]):
 
     def go_to_time(self, time_ns: int) -> None:
         """Show the moment of a time."""
-        cursor = self._past()
-        if cursor is not None:
+        if (cursor := self._past()) is not None:
             is_kept = time_ns >= cursor.timeline.times[0]
             if cursor.jump(time_ns):
                 self._show_moment(cursor)
@@ -261,8 +256,7 @@ class FramesApp(App[int]):
 
     def action_past_mark(self) -> None:
         """Mark this moment."""
-        cursor = self._past()
-        if cursor is not None:
+        if (cursor := self._past()) is not None:
             time_ns = cursor.timeline.times[cursor.index]
             mark = PastEvent(time_ns, f"mark {1 + sum(event.text.startswith('mark ') for event in cursor.marks)}")
             cursor.marks = (*cursor.marks, mark)
@@ -471,8 +465,7 @@ class FramesApp(App[int]):
     def show_row(self, name: str, row: RowId | None) -> None:
         """Open a screen by its name, with the cursor on a row."""
         self.open_screen(name)
-        base = self.base
-        if base is not None and row is not None:
+        if (base := self.base) is not None and row is not None:
             base.point_at(row)
 
     def find_on(self, name: str, text: str) -> None:
@@ -545,8 +538,7 @@ class FramesApp(App[int]):
 
     def action_close(self) -> None:
         """Undo the newest state of the view; Esc never quits."""
-        states = self.look_at_states()
-        if states:
+        if states := self.look_at_states():
             sentence = states[-1].ended
             try:
                 states[-1].undo()

@@ -148,8 +148,7 @@ class GraphCells:
     def read(self, time_ns: int) -> None:
         """Read the frame that ended at that time, which may take some milliseconds."""
         watch = self._watch
-        latest = watch.session.latest
-        if latest is not None and latest.newer.wall_ns == time_ns:
+        if (latest := watch.session.latest) is not None and latest.newer.wall_ns == time_ns:
             frame: Frame | None = latest
         else:
             frame = None if watch.cursor is None else watch.cursor.timeline.frame(time_ns)

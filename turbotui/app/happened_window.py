@@ -53,8 +53,7 @@ class HappenedWindow(MenuWindow[int]):
 
     def action_choose(self) -> None:
         """Go to the moment of the current line."""
-        key = self.query_one(Listing).key
-        if key:
+        if key := self.query_one(Listing).key:
             self.dismiss(int(key.partition(" ")[0]))
 
     def _items(self, width: int) -> Iterator[Item]:

@@ -159,8 +159,7 @@ class Judge:
             for last_ns in times:
                 if cursor.at != moment:
                     return None
-                frame = cursor.timeline.frame(last_ns)
-                if frame is not None:
+                if (frame := cursor.timeline.frame(last_ns)) is not None:
                     self._push(frame, diagnosis)
                 await portions.rest()
         return diagnosis

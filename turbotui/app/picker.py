@@ -208,8 +208,7 @@ class Picker(ListWindow):
         """Show or hide the column under the cursor; the table behind changes at once."""
         if self.take_whole():
             return
-        column = self._current
-        if column is not None and self._choosing.why_absent(column) is None:
+        if (column := self._current) is not None and self._choosing.why_absent(column) is None:
             self._choosing.toggle(column)
             self.fill()
 

@@ -176,6 +176,5 @@ class RowPast(Generic[R]):
         rows = None if frame is None or frame.older is None else self._moment(frame)
         slot = self._slot(end_ns - round((frame.seconds or 0.0) * NS) if frame is not None else end_ns, end_ns)
         for cell, column in wanted.items():
-            values = self._cells.get(cell)
-            if values is None or values[slot] == _UNREAD:
+            if (values := self._cells.get(cell)) is None or values[slot] == _UNREAD:
                 self._put(cell, slot, None if rows is None else rows.bare(column, cell[1]))

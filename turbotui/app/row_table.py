@@ -116,8 +116,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
             view = replace(table.view, columns=columns, arrangement=arrangement)
             table.show_view(view, self.watch_state.interval)
         table.show_content(content)
-        interval = self._interval
-        if interval is not None and not self.over_span:
+        if (interval := self._interval) is not None and not self.over_span:
             past = self.past(content)
             past.trim(*table.drawn)
             past.keep(*interval, content, *table.drawn)
@@ -256,8 +255,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def action_sideways(self, by: int) -> None:
         """Fold or unfold the current row while no column is chosen; otherwise go to the next column."""
-        line = self._table.line
-        if line is None or self._table.is_column_chosen:
+        if (line := self._table.line) is None or self._table.is_column_chosen:
             super().action_sideways(by)
         elif by > 0 and line.open is False:
             self._fold(line.row, fold=False)
@@ -270,8 +268,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def action_fold_all(self) -> None:
         """Fold every row with children, or unfold all if some are folded."""
-        outer = self.outer_rows
-        if outer is None:
+        if (outer := self.outer_rows) is None:
             self.notice(self.treeless)
         else:
             self.show_folds(frozenset() if self._table.view.folded else outer)

@@ -35,8 +35,7 @@ def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], Ba
     gc.freeze()  # to look for cycles here took 20 to 60 ms of the time to the first screen, and found 200 objects
     with _signals(app):
         try:
-            number = left_by()
-            if number:
+            if number := left_by():
                 app.request_leave(number)
             app.run()
         finally:

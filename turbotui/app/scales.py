@@ -103,8 +103,7 @@ def gauges_of(watch: Watch) -> list[Gauge]:
         gauges.append(Gauge(label, watch.watts, value(watch.watts), past(watch.watts), limit, note,
                             share=share_of(value(watch.watts), limit), signs=signs(watch.watts)))
     if watch.heat is not None:
-        warmest = hottest(watch)
-        if warmest is None:
+        if (warmest := hottest(watch)) is None:
             gauges.append(Gauge("Hot", watch.heat, None))
         else:
             row, degrees = warmest

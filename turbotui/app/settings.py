@@ -257,8 +257,7 @@ def _read_alerts(file: PersonalSettings, value: object, problems: list[str]) -> 
 
 def _read_units(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     for quantity, unit in table.items():
-        known = UNITS.get(quantity)
-        if known is None:
+        if (known := UNITS.get(quantity)) is None:
             why = f"there is no unit of {reprlib.repr(quantity)}; there are {', '.join(UNITS)}"
             problems.append(file.problem(quantity, why, (_UNITS,)))
         elif unit not in known:

@@ -97,8 +97,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
 
     def states(self) -> Iterator[ViewState]:
         """A comparison, and filter and tags of each table, beside those of all screens."""
-        marked = self.marked
-        if marked is not None and marked != self.shared_mark:
+        if (marked := self.marked) is not None and marked != self.shared_mark:
             yield ViewState(self.number, ("comparison", marked.seq), self.action_mark)
         for table in self.tables:
             name, text = self.name_of(table), table.view.filter.text
@@ -463,8 +462,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
 
     def action_explain(self) -> None:
         """Explain the cell under the cursor."""
-        cell = self._cell_of_one_row()
-        if cell is not None:
+        if (cell := self._cell_of_one_row()) is not None:
             self._table.select(cell[1])  # a user who asks about a row wants to find it again
             self.app.push_screen(Explain(self.cell(*cell)))
 
@@ -483,8 +481,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
 
     def action_graph(self) -> None:
         """Graph the cell under the cursor, together with the tagged rows' cells."""
-        cell = self._cell_of_one_row()
-        if cell is not None:
+        if (cell := self._cell_of_one_row()) is not None:
             self._table.select(cell[1])
             rows = dict.fromkeys((cell[1], *self._table.view.tags))
             self.app.push_screen(Graph(*(self.cell(cell[0], row) for row in rows)))

@@ -65,8 +65,7 @@ class Tour:
 
     def go_on(self) -> None:
         """Start the tour, or go to its next step."""
-        base = self._app.base
-        if base is not None and base.size.height < LEAST_LINES:
+        if (base := self._app.base) is not None and base.size.height < LEAST_LINES:
             base.notice(f"The tour needs {LEAST_LINES} lines")
             return
         self._go_to_step(0 if self.step is None else self.step + 1)
@@ -85,8 +84,7 @@ class Tour:
 
     def follow(self, action_name: str) -> None:
         """Advance if a key's action does what the step describes."""
-        step = self.step
-        if step is not None and step < len(STEPS) and action_name in STEPS[step].done:
+        if (step := self.step) is not None and step < len(STEPS) and action_name in STEPS[step].done:
             self._go_to_step(step + 1)
 
     def _go_to_step(self, step: int | None) -> None:

@@ -286,8 +286,7 @@ class Watch:
             How many columns changed, and whether they are visible now.
         """
         members = self._group(names)
-        visible = {column.id for column in members} & self._visible
-        if visible:
+        if visible := {column.id for column in members} & self._visible:
             self._visible -= visible
             return len(visible), False
         shown = {column.id for column in members if column.default} or {column.id for column in members}
