@@ -26,8 +26,7 @@ class OneFormat(argparse.Action):
         """Store the format that --format or --json names. Raises UsageError if another format was given before."""
         del option_string
         name = str(values or self.const)
-        before = getattr(namespace, _GIVEN, name)
-        if before != name:
+        if (before := getattr(namespace, _GIVEN, name)) != name:
             parser.error(two_formats(before, name))
         setattr(namespace, _GIVEN, name)
         setattr(namespace, self.dest, name)

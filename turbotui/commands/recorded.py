@@ -89,8 +89,7 @@ def named_intervals(name: str, frames: Iterable[Frame], every: float) -> Iterato
 
     count = shorter = 0
     for count, frame in enumerate(frames, 1):  # noqa: B007 - counted
-        seconds = frame.seconds
-        if seconds is not None and seconds < every * _SHORTER:
+        if (seconds := frame.seconds) is not None and seconds < every * _SHORTER:
             shorter += 1
             if shorter <= _MOST_TOLD:
                 print(f"turbotui: {one_line(name)}: the interval that ends at {time_of_day(frame.newer.wall_ns)} is "

@@ -44,8 +44,7 @@ class RowChoice(Generic[R]):
         rows = list(table.rows)
         if self.passing.text:
             rows = [row for row in rows if self.passing.passes(self.words(row), partial(_value, row))]
-        by = self.by
-        if by is not None:
+        if (by := self.by) is not None:
             rows.sort(key=lambda row: _falling(by.compute(row)))
         return replace(table, rows=tuple(rows[: self.top]))
 
