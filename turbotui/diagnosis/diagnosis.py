@@ -205,8 +205,7 @@ class MachineDiagnosis:
         capabilities = moment.frame.capabilities
         if self._blind[0] is not capabilities:
             self._blind = capabilities, {}
-        known = self._blind[1].get(rule.id)
-        if known is not None:
+        if (known := self._blind[1].get(rule.id)) is not None:
             return NoFinding.BLIND, known
         reasons = [why for group in rule.needs if (why := _missing_group(moment, group)) is not None]
         if not rule.needs and isinstance(moment.memory, Unavailable):

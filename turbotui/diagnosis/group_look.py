@@ -56,8 +56,7 @@ class GroupLook:
         pressed = {}
         for resource in _RESOURCES:
             shares = self._shares(f"{resource}.some")
-            most = max(shares.values(), default=0.0)
-            if most >= _LEAST:
+            if (most := max(shares.values(), default=0.0)) >= _LEAST:
                 name = max((path for path in shares if shares[path] >= _AS_MUCH * most),
                            key=lambda path: path.count("/"))
                 pressed[resource] = PressedGroup(_in_words(name), min(100.0, shares[name]))

@@ -269,10 +269,8 @@ def _inferred(facts: Facts) -> Iterable[Hold]:
     hot = celsius is not None and hottest is not None and celsius >= hottest - _NEAR_TJ
     if hot and facts.number("PkgThr%") is None:
         yield Hold(Holder.HEAT, EvidenceKind.INFERRED, 1.0, "CoreTmp" if "PkgTmp" in facts.why else "PkgTmp")
-    if facts.number("PKG_%") is None:
-        which = _which_power(facts)
-        if which is not Holder.POWER:
-            yield Hold(which, EvidenceKind.INFERRED, 1.0, "PkgWatt")
+    if facts.number("PKG_%") is None and (which := _which_power(facts)) is not Holder.POWER:
+        yield Hold(which, EvidenceKind.INFERRED, 1.0, "PkgWatt")
 
 
 def prefers_less(facts: Facts) -> tuple[ColumnId, str] | None:

@@ -60,8 +60,7 @@ class MemoryLook:
         before, now = self._looks
         moved: dict[str, float] = {}
         for path in now.keys() & before.keys():
-            rate = _rate(before[path], now[path])
-            if rate is not None:
+            if (rate := _rate(before[path], now[path])) is not None:
                 moved[path] = rate
         return moved
 

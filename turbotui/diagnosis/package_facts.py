@@ -47,8 +47,7 @@ def facts_of(frame: Frame, known: LimitColumns) -> list[Facts]:
     packages, levels = frame.rows(Scope.PACKAGE), _Levels(frame, known)
     values: dict[ColumnId, Sequence[Value]] = {}
     for column in known.there:
-        instead_of = values.get(_INSTEAD_OF.get(column.id, ""))
-        if instead_of is None or None in instead_of:
+        if (instead_of := values.get(_INSTEAD_OF.get(column.id, ""))) is None or None in instead_of:
             values[column.id] = (frame.cells(column, packages) if column.scope is Scope.PACKAGE
                                  else [frame.cell(column, row) for row in packages])
     facts_list: list[Facts] = []

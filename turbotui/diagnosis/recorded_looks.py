@@ -122,7 +122,6 @@ class RecordedLooks:
         place = bisect_right(self._walls, wall_ns)
         if place and self._read[0] != place:
             wall_ns = self._walls[place - 1]
-            looks = newest_rows(self._find(LOOKS_STREAM, wall_ns - 1, wall_ns))
-            if looks is not None:
+            if (looks := newest_rows(self._find(LOOKS_STREAM, wall_ns - 1, wall_ns))) is not None:
                 self._read = place, looks.restored(lambda document, _wall_ns: look_results(document))
         return self._read[1] if place else LookResults()

@@ -222,8 +222,7 @@ class TaskLook:
         names = ("", *controllers, "name=systemd")
         path = next((paths[name] for name in names if paths.get(name, "/") != "/"), "")
         last = path.rstrip("/").rpartition("/")[2]
-        known = group_name((path,))
-        if known is not None and known.kind not in (UNIT, CGROUP):
+        if (known := group_name((path,))) is not None and known.kind not in (UNIT, CGROUP):
             last = known.text
         elif _IS_ID.fullmatch(last):
             last = f"group {last[:_SHORT]}"

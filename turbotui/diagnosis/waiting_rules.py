@@ -118,8 +118,7 @@ def _memory(frame: JudgedFrame) -> Observed | NoFinding:
     elif short:
         facts.append(f"tasks had to free memory {reclaims:,.0f} times a second before they got some")
     of_group = _is_of_a_group(frame) and not killed
-    available = frame.number("MemAvail%")
-    if available is not None:
+    if (available := frame.number("MemAvail%")) is not None:
         facts.append(f"{available:.0f} % of memory is available" + (_GROUP_IS_SHORT if of_group else ""))
     return Observed(max(_SHORT_LOST, ((some or 0.0) + full) / 200.0), opening("; ".join(facts)),
                     Certainty.LIKELY if some is None and not killed else Certainty.CERTAIN,
@@ -167,8 +166,7 @@ def _storage(frame: JudgedFrame) -> Observed | NoFinding:
     if some < _STORAGE:
         return NoFinding.CLEAR
     facts = [f"Tasks wait for storage {some:.0f} % of the time, all of them at once {full:.0f} %"]
-    blocked = frame.number("Blocked")
-    if blocked:
+    if blocked := frame.number("Blocked"):
         facts.append(f"{blocked:,.0f} {'waits' if blocked == 1 else 'wait'} at this instant")
     if waits:
         facts.append(f"iowait is {waits:.1f} %")
