@@ -76,8 +76,7 @@ class Devices:
         if self._aliases is None:
             texts = {name: line_of(self.host, f"{DEVICES}/{name}/alias") for name in self.names}
             self._aliases = {text: name for name, text in texts.items() if text}
-        by_alias = self._aliases.get(word)
-        if by_alias is not None:
+        if (by_alias := self._aliases.get(word)) is not None:
             pmu = self.exactly(by_alias)
             return () if pmu is None else (pmu,)
         pmus = tuple(pmu for name in self._fitting(word) if (pmu := self.exactly(name)) is not None)

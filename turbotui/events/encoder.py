@@ -78,8 +78,7 @@ class EventEncoder:
                 members = [self._event(member, item.modifiers) for member in alone]
                 grouped = reloaded(item.text, regroup(item, members, groups), self.devices)
                 for name in dict.fromkeys(event.pmu for event in grouped):
-                    pmu = self.devices.exactly(name)
-                    if pmu is not None and pmu.cpumask:
+                    if (pmu := self.devices.exactly(name)) is not None and pmu.cpumask:
                         check_together(pmu, [event.attr for event in grouped if event.pmu == name])
                 groups += len({event.group for event in grouped})
                 events += grouped

@@ -102,8 +102,7 @@ def tracepoint_listing(engine: OwnEngine, pattern: str) -> Iterator[ListedEvent]
 def vendor_listing(devices: VendorDevices) -> Iterator[ListedEvent]:
     """List every event of the vendor's tables that a PMU of this machine has, by its name alone."""
     for row in devices.tables.events():
-        names = devices.matched(row)
-        if names:
+        if names := devices.matched(row):
             pmu = names[0] if len(names) == 1 else f"{row.pmu} ({len(names)})"
             text = (row.brief or row.description) + (" (deprecated)" if row.deprecated else "")
             yield ListedEvent(row.name, pmu, text, row.unit, "tables", "vendor")

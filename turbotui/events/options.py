@@ -166,8 +166,7 @@ def _aux_action(settings: Settings, term: EventTerm) -> None:
 
 
 def _ratio(settings: Settings, term: EventTerm) -> None:
-    match = re.fullmatch(_RATIO, term.value or "")
-    if match is None or float(match[0]) <= 0:
+    if (match := re.fullmatch(_RATIO, term.value or "")) is None or float(match[0]) <= 0:
         raise TermValueError(f"The value {(term.value or '')[:80]!r} of the term {term.name!r} is no ratio above 0.")
     _keep(settings, term)
 

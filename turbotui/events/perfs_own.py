@@ -47,8 +47,7 @@ def check_counted(written: Written, devices: Devices) -> None:
         name = next((term.name.lower() for term in written.terms if term.value is None), "")
         instead = TOOL_NAMES.get(name) or f"it has {', '.join(TOOL_NAMES)}"
         raise NoCounterError(f"{written.text} is measured by perf itself: the kernel has no counter for it; {instead}.")
-    tool = head.lower()
-    if tool in TOOL_NAMES and not devices.holding(head):
+    if (tool := head.lower()) in TOOL_NAMES and not devices.holding(head):
         instead = TOOL_NAMES[tool]
         raise NoCounterError(f"{tool} is measured by perf itself: the kernel has no counter for it; {instead}.")
     if head.startswith(_HWMON) and written.terms:

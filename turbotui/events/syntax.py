@@ -132,8 +132,7 @@ class _Parser:
         start = self._at
         if _MEMORY.match(self._text, start):
             return self._memory(start)
-        numeric = _NUMERIC.match(self._text, start)
-        if numeric is not None:
+        if (numeric := _NUMERIC.match(self._text, start)) is not None:
             self._at = numeric.end()
             terms = self._terms() if self._next() == "/" else None
             modifiers = self._after_colon() if terms is None or self._next() == ":" else self._letters()
@@ -172,8 +171,7 @@ class _Parser:
         return letters
 
     def _memory(self, start: int) -> Written:
-        before = _BEFORE_TERMS.match(self._text, start)
-        if before is not None:
+        if (before := _BEFORE_TERMS.match(self._text, start)) is not None:
             self._at = before.end()
             terms = self._terms()
             modifiers = self._after_colon() if self._next() == ":" else self._letters()

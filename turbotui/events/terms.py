@@ -74,8 +74,7 @@ def settings_of(pmu: Pmu, terms: Sequence[EventTerm], *, core: bool, extended: b
     written: dict[str, int] = {}
     alias: PmuEvent | None = None
     for term in terms:
-        event = _alias(pmu, term)
-        if event is not None:
+        if (event := _alias(pmu, term)) is not None:
             _take_event(settings, f"{pmu.name}/{event.name}/")
             alias = event
         elif term.name in pmu.formats:
@@ -100,8 +99,7 @@ def check_once(terms: Sequence[EventTerm]) -> None:
     seen: dict[str, str] = {}
     for term in terms:
         subject = _OPPOSITES.get(term.name, term.name)
-        before = seen.get(subject)
-        if before is not None:
+        if (before := seen.get(subject)) is not None:
             fault = f"the term {term.name!r} twice" if before == term.name else f"both {before!r} and {term.name!r}"
             raise ConflictError(f"An event cannot have {fault}: write one of them.")
         seen[subject] = term.name
@@ -215,8 +213,7 @@ def _alias_terms(pmu: Pmu, alias: PmuEvent, written: dict[str, int], settings: S
 def _generic(pmu: Pmu, term: EventTerm, settings: Settings, *, core: bool, extended: bool) -> None:
     """Take a raw number, or a generic event inside a core PMU. Raises UnknownTermError if the term is neither."""
     if term.value is None:
-        raw = re.fullmatch(_RAW, term.name)
-        if raw is not None:
+        if (raw := re.fullmatch(_RAW, term.name)) is not None:
             _take_event(settings, term.name)
             settings.words[0] |= int(raw[1], 16)
             settings.shown.append(f"config={int(raw[1], 16):#x}")

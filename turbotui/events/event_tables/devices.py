@@ -97,8 +97,7 @@ class _Events(Mapping[str, PmuEvent]):
         self._pmu = pmu
 
     def __getitem__(self, name: str) -> PmuEvent:
-        own = self._pmu.events.get(name)
-        if own is not None:
+        if (own := self._pmu.events.get(name)) is not None:
             return own
         row = self._row(name)
         if row is None:

@@ -123,13 +123,11 @@ def _terms(row: JsonRow) -> str:
         first = f"event={_number(_integer(row, 'EventCode') | _integer(row, 'ExtSel') << 8)}"
     parts = [first]
     for key, term in _FIELDS:
-        value = _integer(row, key)
-        if value:
+        if value := _integer(row, key):
             parts.append(f"{term}={_number(value) if row[key].startswith('0x') else value}")
     if row.get("Filter"):
         parts.append(row["Filter"])
-    register = _integer(row, "MSRIndex")
-    if register:  # 0 means none
+    if register := _integer(row, "MSRIndex"):  # 0 means none
         if register not in _MSRS:
             raise ValueError(f"its MSRIndex {register:#x} is no register that the kernel fills")
         parts.append(f"{_MSRS[register]}={row.get('MSRValue', '0')}")

@@ -173,8 +173,7 @@ def _free_running(name: str, unit: str) -> dict[str, str]:
 
 
 def _event_name(name: str) -> str:
-    match = re.match(r"OFFCORE_RESPONSE:request=(.*):response=(.*)", name)
-    if match is not None:
+    if (match := re.match(r"OFFCORE_RESPONSE:request=(.*):response=(.*)", name)) is not None:
         return f"OFFCORE_RESPONSE.{match[1]}.{match[2]}"
     return name.replace("OFFCORE_RESPONSE_0", "OFFCORE_RESPONSE", 1) if name.startswith("OFFCORE_RESPONSE_0") else name
 

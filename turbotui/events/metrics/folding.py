@@ -122,8 +122,7 @@ def _joined(expression: MetricExpression, kind: str, operands: Sequence[_Operand
     if kind == "if":
         return _chosen(*operands)
     values = [operand.value for operand in operands]
-    decided = _decided(kind, values)
-    if decided is not None:
+    if (decided := _decided(kind, values)) is not None:
         return decided
     if kind == "%" and values[1] == 0.0:
         raise MetricError(f"The metric expression {expression.text!r} divides by zero for a remainder.")

@@ -162,8 +162,7 @@ class MachineConstants:
         return float(max(cpus_in(self._machine.host, f"{_CPUS}/present"), default=max(self._all.cpus)) + 1)
 
     def _smt_on(self) -> float:
-        active = line_of(self._machine.host, f"{_CPUS}/smt/active")
-        if active in {"0", "1"}:
+        if (active := line_of(self._machine.host, f"{_CPUS}/smt/active")) in {"0", "1"}:
             return float(active)
         return float(any(len(core.cpus) > 1 for core in self._all.instances(Scope.CORE)))
 

@@ -144,8 +144,7 @@ def _is_fabric(identifier: str) -> bool:
 
 def place_of(machine: Machine, cpu: int) -> tuple[int, int]:
     """Return package and die of a CPU, measured or not; -1 if the machine does not tell."""
-    known = machine.topology.places.get(cpu)
-    if known is not None:
+    if (known := machine.topology.places.get(cpu)) is not None:
         return known.package, known.die
     base = f"/sys/devices/system/cpu/cpu{cpu}/topology"
     return _number(machine.host, f"{base}/physical_package_id"), _number(machine.host, f"{base}/die_id")

@@ -91,8 +91,7 @@ def _root_port(host: Host, name: str, devices: tuple[str, ...]) -> RootPort:
         space = read_bytes(host, path, _SPACE)
     except HostError as error:
         return RootPort(name, None, devices, Unavailable(Reason.FAILED, f"{path}: {error.strerror}"))
-    place = parse_place(space)
-    if place is not None:
+    if (place := parse_place(space)) is not None:
         return RootPort(name, place, devices)
     if len(space) <= _PUBLIC:
         return RootPort(name, None, devices, Unavailable(
