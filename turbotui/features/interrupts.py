@@ -216,8 +216,7 @@ class InterruptReader:
         source.of_all.put(into)
         source.roomless = False
         for place, (cpu, step) in enumerate(zip(() if source.whole else self._cpus, steps, strict=False)):
-            part = source.parts.get(cpu)
-            if part is None:
+            if (part := source.parts.get(cpu)) is None:
                 if cells[place]:
                     self._new_part(name, source, cpu, cells[place], into, began=before[place] == 0)
             elif step or place in fell:

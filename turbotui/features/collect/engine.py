@@ -72,8 +72,7 @@ class PipeCollector:
         parser = RequestParser()
         try:
             while data := os.read(requests, PIECE):
-                wanted = parser.feed(data)
-                if wanted is not None:
+                if (wanted := parser.feed(data)) is not None:
                     self._wanted.take((wanted,))
         except (OSError, RequestError):
             pass

@@ -140,14 +140,12 @@ class MapScreen(CellCursorScreen):
         yield ViewChoice(self.number, "column", "" if self._column is None else self._column.id, self._colour_again, "")
 
     def _colour_again(self, name: ColumnId) -> None:
-        column = self.watch_state.find(name)
-        if column is not None:
+        if (column := self.watch_state.find(name)) is not None:
             self._colour_by(column)
 
     def action_sort_step(self, by: int) -> None:
         """Colour by the next or previous column."""
-        choices = self._choices()
-        if choices:
+        if choices := self._choices():
             at = next((at for at, column in enumerate(choices) if column is self._column), -1)
             self._colour_by(choices[(at + by) % len(choices)])
 

@@ -248,15 +248,13 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
         if self._table.view.folded:
             self._change(folded=frozenset())
             return
-        frame = self.watch_state.frame
-        if frame is not None:
+        if (frame := self.watch_state.frame) is not None:
             levels = self._table.view.levels[:-1]
             self._change(folded=frozenset(row for scope in levels for row in frame.rows(scope)))
 
     def action_sideways(self, by: int) -> None:
         """Fold or unfold the group under the cursor; elsewhere, go to the next or previous column."""
-        line = self._table.line
-        if line is None or line.open is None:
+        if (line := self._table.line) is None or line.open is None:
             super().action_sideways(by)
         elif by > 0 and not line.open:
             self._fold(line.row, fold=False)

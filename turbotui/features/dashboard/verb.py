@@ -87,8 +87,7 @@ def _run(arguments: argparse.Namespace, abilities: Abilities, keeper: RunKeeper,
         return _run_beside(arguments, abilities, keeper)
     if arguments.stay:
         raise UsageError("--stay is for a command beside the dashboard: turbotui --stay -- COMMAND")
-    way = _way(arguments)
-    if way is not None:
+    if (way := _way(arguments)) is not None:
         from turbotui.app.loading import load_asyncio  # noqa: PLC0415 - --help stays fast
 
         load_asyncio()

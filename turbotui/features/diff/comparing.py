@@ -106,8 +106,7 @@ def compared(first: Side, second: Side, named: Collection[ColumnId] = ()) -> tup
     reasons: dict[Key, Unavailable] = {}
     for key in keys:
         earlier, other = first.series.get(key), second.series.get(key)
-        why = _why_not(earlier, other)
-        if why is not None or earlier is None or other is None:
+        if (why := _why_not(earlier, other)) is not None or earlier is None or other is None:
             reasons[key] = why or Unavailable(Reason.NOT_READ, "only one of the two recordings has it")
         else:
             tests[key] = rank_test(earlier.numbers, other.numbers)

@@ -180,8 +180,7 @@ def _confinement(machine: Machine) -> Iterator[tuple[str, str]]:
         hidden = [point or "files of /proc" for point in view.masks]
         more = f" and {len(hidden) - _SHOWN_MASKS} more" if len(hidden) > _SHOWN_MASKS else ""
         yield "hidden", ", ".join(hidden[:_SHOWN_MASKS]) + more
-    unseen = task_sight(machine.host).why
-    if unseen is not None:
+    if (unseen := task_sight(machine.host).why) is not None:
         yield "processes", f"{unseen.detail}; {unseen.remedy}"
 
 

@@ -195,15 +195,13 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
                     wrapped(why, width=max(20, self.size.width - wide - 6)))
                 lines += [((f" {'—' if not at else ' '} {flush_left('' if at else signal.id, wide)}", StyleRole.DIM),
                            (part, StyleRole.DIM)) for at, part in enumerate(parts)]
-        columns = self._columns_of(source)
-        if columns:
+        if columns := self._columns_of(source):
             lines += [((f" {part}", StyleRole.DIM),) for part in wrapped(f"its columns: {', '.join(columns)}")]
         return lines
 
     def readout(self) -> str:
         """Describe the cell under the cursor, or how many sources work."""
-        cell = self._table.selected
-        if cell is not None and cell[0].id != "state":
+        if (cell := self._table.selected) is not None and cell[0].id != "state":
             return super().readout()
         states = [source.state for source in self._diagnosis.sources]
         return " · ".join(f"{states.count(state)} {state.value}" for state in State)

@@ -41,8 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tell(arguments: argparse.Namespace, machine: Machine, capabilities: Capabilities, wall_ns: int) -> int:
     diagnosis = diagnose(machine, capabilities)
-    writer = make_writer(arguments)
-    if writer is not None:
+    if (writer := make_writer(arguments)) is not None:
         host = machine.host
         envelope = Envelope(host.name, host.kind, wall_ns, facts=dict(diagnosis.facts), notes=diagnosis.notes)
         writer.write(envelope, (source_table(diagnosis), signal_table(diagnosis)))

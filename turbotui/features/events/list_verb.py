@@ -64,8 +64,7 @@ def list_events(arguments: argparse.Namespace, host: Host) -> int:
                 yield OfferedEvent(event, tried=True, refused=opens(host, engines[event.engine], event, facts, cpus))
 
     envelope = envelope_now(host, notes=tuple(notes))
-    writer = make_writer(arguments)
-    if writer is not None:
+    if (writer := make_writer(arguments)) is not None:
         writer.write(envelope, (listing_table(tuple(offers())),))
         writer.end()
         return 0

@@ -164,8 +164,7 @@ class TraceExport:
         self._diagnosis.seen = self._looks.at(frame)
         self._diagnosis.push(frame)
         for finding in self._diagnosis.findings():
-            last = self._told.get(finding.rule.id)
-            if last is None or frame.newer.wall_ns > last + _APART:
+            if (last := self._told.get(finding.rule.id)) is None or frame.newer.wall_ns > last + _APART:
                 self._events.instant(f"finding: {finding.sentence}", frame.newer.wall_ns, "findings")
             self._told[finding.rule.id] = frame.newer.wall_ns
         self._end_ns = end_ns

@@ -146,8 +146,7 @@ class FleetReader:
         labels: dict[str, Mapping[str, str]] = {}
         doubled: list[str] = []
         for series in answer.result:
-            name = self._name(series.labels)
-            if name in labels:
+            if (name := self._name(series.labels)) in labels:
                 doubled.append(name)
             else:
                 labels[name] = {key: value for key, value in series.labels.items() if key not in _OWN}

@@ -166,16 +166,14 @@ def _findings(node: FleetNode, peers: Mapping[tuple[str, str], Peers], rules: Se
             peers.get((rule.column, "")) if _is_like_most(node, peers) or rule.column == BUSY else None)
         if value is None or known is None or (rule.working and not _works(node)):
             continue
-        finding = _against(rule, value, known)
-        if finding is not None:
+        if (finding := _against(rule, value, known)) is not None:
             findings.append(finding)
     return tuple(sorted(findings, key=lambda oddity: -oddity.weight))
 
 
 def _by_itself(node: FleetNode, limits: NodeLimits) -> Iterable[Oddity]:
     """Return the findings about a node that need no other nodes."""
-    throttled = node.values.get("Throttled%")
-    if throttled is not None and throttled >= limits.throttled:
+    if (throttled := node.values.get("Throttled%")) is not None and throttled >= limits.throttled:
         yield Oddity("Throttled%", f"{throttled:.0f} % of the time held back by heat",
                       min(_ODDEST, throttled / limits.throttled), f"{limits.throttled:g} % and more is told")
     ratio = node.values.get("Ratio%")

@@ -82,6 +82,5 @@ def reading_of(rows: FindRows, frame: Frame, question: FleetQuestion) -> FleetRe
 def recorded_readings(rows: FindRows, frames: Iterator[Frame], question: FleetQuestion) -> Iterator[FleetReading]:
     """Yield the readings of a recording."""
     for frame in frames:
-        reading = reading_of(rows, frame, question)
-        if reading is not None:
+        if (reading := reading_of(rows, frame, question)) is not None:
             yield reading

@@ -115,8 +115,7 @@ class FleetScreen(RowTableScreen[FleetNode]):
         if not self.composed or reading is None or frame is None:
             return
         columns = fitted(SCREEN_COLUMNS, reading, self.size.width, grouped=bool(self._label))
-        pictures = self._trends.pictures
-        if pictures:
+        if pictures := self._trends.pictures:
             nodes = [replace(node, trend=pictures[node.name]) if node.name in pictures else node
                      for node in reading.nodes]
             reading = replace(reading, nodes=nodes)

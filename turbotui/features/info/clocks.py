@@ -27,8 +27,7 @@ def _crystal(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _frequencies(facts: MachineFacts) -> Iterable[HeaderLine]:
-    leaf = facts.leaf(0x16)
-    if leaf is not None:
+    if (leaf := facts.leaf(0x16)) is not None:
         yield HeaderLine(f"CPUID(0x16): base_mhz: {leaf.eax & 0xFFFF} max_mhz: {leaf.ebx & 0xFFFF} "
                          f"bus_mhz: {leaf.ecx & 0xFFFF}", "CPUID 0x16")
 
@@ -48,8 +47,7 @@ def _platform_info(facts: MachineFacts) -> Iterable[HeaderLine]:
     bus = facts.bus_mhz()
     if not facts.machine.platform.features.has_nhm_msrs or bus is None:
         return
-    word = facts.register(_PLATFORM_INFO)
-    if word is not None:
+    if (word := facts.register(_PLATFORM_INFO)) is not None:
         origin = "MSR 0xce"
         yield HeaderLine(f"cpu{facts.cpu}: MSR_PLATFORM_INFO: 0x{word:08x}", origin)
         yield HeaderLine(f"{_times(word >> 40 & 0xFF, bus)} max efficiency frequency", origin)
@@ -85,8 +83,7 @@ def _base(facts: MachineFacts, address: int, name: str, bus: float, *, buckets: 
         yield HeaderLine(f"cpu{facts.cpu}: {name}: 0x{word:08x}", f"MSR {address:#x}")
         yield HeaderLine(f"cpu{facts.cpu}: MSR_TURBO_RATIO_LIMIT1: 0x{counts:08x}", f"MSR {_RATIOS_1:#x}")
         for index in range(7, -1, -1):
-            ratio = word >> 8 * index & 0xFF
-            if ratio:
+            if ratio := word >> 8 * index & 0xFF:
                 yield HeaderLine(f"{_times(ratio, bus)} max turbo {counts >> 8 * index & 0xFF} active cores", origin)
     elif not buckets:
         yield from _counted(facts, address, name, bus, first=1)
@@ -100,8 +97,7 @@ def _counted(facts: MachineFacts, address: int, name: str, bus: float, *, first:
     origin = f"MSR {address:#x}"
     yield HeaderLine(f"cpu{facts.cpu}: {name}: 0x{word:08x}", origin)
     for index in range(bytes_used - 1, -1, -1):
-        ratio = word >> 8 * index & 0xFF
-        if ratio:
+        if ratio := word >> 8 * index & 0xFF:
             yield HeaderLine(f"{_times(ratio, bus)} max turbo {first + index} active cores", origin)
 
 

@@ -51,8 +51,7 @@ def _cpufreq(facts: MachineFacts) -> Iterable[HeaderLine]:
         yield HeaderLine(f"cpu{facts.cpu}: cpufreq {word}: {one_line(text)}", path)
     for words, path in (("cpufreq boost", f"{_CPU}/cpufreq/boost"),
                         ("cpufreq intel_pstate no_turbo", f"{_CPU}/intel_pstate/no_turbo")):
-        number = facts.number(path)
-        if number is not None:
+        if (number := facts.number(path)) is not None:
             yield HeaderLine(f"{words}: {number}", path)
 
 
@@ -172,8 +171,7 @@ def _root_ports(facts: MachineFacts) -> Iterable[HeaderLine]:
     """Return a line for each NVIDIA root port whose place is known, and why for others (nvidia-tegra410-pmu.rst)."""
     unknown: dict[str, list[str]] = {}
     for port in read_root_ports(facts.machine.host):
-        place = port.place
-        if place is not None:
+        if (place := port.place) is not None:
             yield HeaderLine(
                 f"Root port {port.address}: segment {place.segment:#x}, RP {place.port}, RC {place.complex}, socket "
                 f"{place.socket}: {place.pmus[0]}", f"{DEVICES}/{port.address}/config")

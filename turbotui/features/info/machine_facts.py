@@ -85,8 +85,7 @@ class MachineFacts:
     def line(self, address: int, name: str, words: Callable[[int], str],
              cpu: int | None = None) -> Iterator[HeaderLine]:
         """Return the line of a register with words about its bits; none if it cannot be read."""
-        word = self.register(address, cpu)
-        if word is not None:
+        if (word := self.register(address, cpu)) is not None:
             where = self.cpu if cpu is None else cpu
             yield HeaderLine(f"cpu{where}: {name}: 0x{word:08x} ({words(word)})", f"MSR {address:#x}")
 
@@ -162,8 +161,7 @@ class MachineFacts:
 
     def bus_mhz(self) -> float | None:
         """The clock that ratios multiply; None if unknown."""
-        clock = self.machine.platform.features.bclk
-        if clock is None or clock.value is not None:
+        if (clock := self.machine.platform.features.bclk) is None or clock.value is not None:
             return None if clock is None else clock.value
         index = self.register(_FSB_FREQ)
         if index is None:

@@ -47,8 +47,7 @@ def _version(_facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _command_line(facts: MachineFacts) -> Iterable[HeaderLine]:
-    text = facts.text(_COMMAND_LINE)
-    if text is not None:
+    if (text := facts.text(_COMMAND_LINE)) is not None:
         yield HeaderLine(f"Kernel command line: {one_line(text)[:_COMMAND_LINE_LENGTH]}", _COMMAND_LINE)
 
 

@@ -38,8 +38,7 @@ _POWER = (
 
 def _vendor(facts: MachineFacts) -> Iterable[HeaderLine]:
     vendor = facts.machine.model.vendor
-    leaf = facts.leaf(0)
-    if leaf is not None:
+    if (leaf := facts.leaf(0)) is not None:
         name = one_line(decoded(struct.pack("<3I", leaf.ebx, leaf.edx, leaf.ecx)))
         yield HeaderLine(f"CPUID(0): {name} {leaf.eax:#x} CPUID levels", "CPUID 0")
         return
@@ -64,8 +63,7 @@ def _identity(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _extended(facts: MachineFacts) -> Iterable[HeaderLine]:
-    leaf = facts.leaf(0x8000_0000)
-    if leaf is not None:
+    if (leaf := facts.leaf(0x8000_0000)) is not None:
         yield HeaderLine(f"CPUID(0x80000000): max_extended_levels: {leaf.eax:#x}", "CPUID 0x80000000")
 
 
@@ -99,8 +97,7 @@ def _misc_enable(facts: MachineFacts) -> Iterable[HeaderLine]:
 
 
 def _extensions(facts: MachineFacts) -> Iterable[HeaderLine]:
-    leaf = facts.leaf(7)
-    if leaf is not None:
+    if (leaf := facts.leaf(7)) is not None:
         words = f"{negated_unless(facts.has('sgx'), 'SGX')} {negated_unless(leaf.edx >> 15 & 1, 'Hybrid')}"
         yield HeaderLine(f"CPUID(7): {words}", "CPUID 7")
     elif facts.intel:

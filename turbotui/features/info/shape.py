@@ -116,8 +116,7 @@ def _virtual(facts: MachineFacts) -> Iterable[HeaderLine]:
     parts += ["inside a virtual machine"] if facts.machine.model.hypervisor else []
     if parts:
         yield HeaderLine(f"Virtualization: {', '.join(parts)}", "flags of /proc/cpuinfo")
-    sizes = re.search(_ADDRESSES, facts.text("/proc/cpuinfo") or "")
-    if sizes is not None:
+    if (sizes := re.search(_ADDRESSES, facts.text("/proc/cpuinfo") or "")) is not None:
         yield HeaderLine(f"Addresses: {sizes[1]} bits physical, {sizes[2]} bits virtual", "/proc/cpuinfo")
 
 
@@ -151,8 +150,7 @@ def _levels(facts: MachineFacts) -> Iterable[HeaderLine]:
         (sizes[Scope.CORE], "core", "cores"),
     )
     parts = [f"{number} {single if number == 1 else many}" for number, single, many in counts if number]
-    threads = sorted({len(core.cpus) for core in topology.instances(Scope.CORE)})
-    if threads:
+    if threads := sorted({len(core.cpus) for core in topology.instances(Scope.CORE)}):
         parts.append(f"{' or '.join(map(str, threads))} {'thread' if threads == [1] else 'threads'} a core")
     yield HeaderLine(f"Topology{' of the measured CPUs' if partly else ''}: {', '.join(parts)}", _TOPOLOGY)
 
@@ -207,8 +205,7 @@ def _memory(facts: MachineFacts) -> Iterable[HeaderLine]:
         parts = [_kibibytes(facts.text(f"{_NODES}/node{number}/meminfo")) for number in _node_numbers(facts)]
         if parts and all("MemTotal" in part for part in parts):
             yield HeaderLine(f"Memory: {binary(sum(part['MemTotal'] for part in parts) << 10)}", _NODES)
-    modules = read_memory(facts.machine.host).modules
-    if modules:
+    if modules := read_memory(facts.machine.host).modules:
         yield HeaderLine(f"Memory modules: {', '.join(_modules(modules))}", "SMBIOS type 17")
 
 

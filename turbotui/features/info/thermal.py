@@ -14,8 +14,7 @@ _GUESSED = 100  # °C (docs/specs/turbostat.md 5, row 41)
 
 def _tj_max(facts: MachineFacts, cpu: int) -> tuple[int, HeaderLine | None]:
     """Return the temperature from which a package's readouts count down, and a warning if it was not read."""
-    tcc = facts.machine.tcc
-    if tcc is not None:
+    if (tcc := facts.machine.tcc) is not None:
         return tcc, HeaderLine(f"cpu{cpu}: Using cmdline TCC Target ({tcc} C)", "--TCC", always=True)
     word = facts.register(_TARGET, cpu) if facts.machine.platform.features.has_nhm_msrs else None
     if word and word >> 16 & 0xFF:

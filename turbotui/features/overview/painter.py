@@ -156,8 +156,7 @@ def parts(topology: Topology, width: int, height: int, *, has_tasks: bool, note:
     tasks = tasks if most is None else min(tasks, most)
     left = room - least - (tasks + 1 + gap if tasks else 0) - gap
     boxes = max(left if not tasks else 0, round(room * 0.34), 0 if most is None else (room - tasks) // 2 - 2)
-    meters = plan_meters(len(topology.cpus), width, left, min(left, boxes))
-    if meters is not None:
+    if (meters := plan_meters(len(topology.cpus), width, left, min(left, boxes))) is not None:
         used = meters.lines + gap
         if tasks:
             tasks = max(tasks, min(round(room * 0.3), room - least - used - gap - 1))
@@ -244,8 +243,7 @@ class OverviewPainter:
             figures.pop()
         source = self._source(inputs)
         for at, line in enumerate(plan.lines):
-            row = line.package
-            if row is not None and figures:
+            if (row := line.package) is not None and figures:
                 after = [Span(" " * (plan.width + _BETWEEN - sum(span.cells for span in lines[at])))]
                 for column, size in figures:
                     after += [number_span(source, column, row, size, frame.cell(column, row)),

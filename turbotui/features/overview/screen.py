@@ -155,8 +155,7 @@ class OverviewScreen(CellCursorScreen):
 
     def _note(self, width: int) -> str:
         """Return the last line, with the number of unreadable sources, counted once for each probing."""
-        capabilities = self.watch_state.session.capabilities
-        if capabilities is not self._noted:
+        if (capabilities := self.watch_state.session.capabilities) is not self._noted:
             self._noted = capabilities
             probes = [probe.signals.values() for probe in capabilities.probes.values() if probe.signals]
             mute = sum(not any(isinstance(signal, Signal) for signal in signals) for signals in probes)
@@ -236,8 +235,7 @@ class OverviewScreen(CellCursorScreen):
         if here is None:
             self._select(self._first(places).target)
             return
-        cell = nearest(places, here, across, down)
-        if cell is not None:
+        if (cell := nearest(places, here, across, down)) is not None:
             self._select(cell.target)
 
     @staticmethod
@@ -295,8 +293,7 @@ class OverviewScreen(CellCursorScreen):
 
     def action_end(self, by: int) -> None:
         """Move the cursor to the first or last number."""
-        places = self._places()
-        if places:
+        if places := self._places():
             self._select(places[0 if by < 0 else -1].target)
 
     def states(self) -> Iterator[ViewState]:

@@ -215,8 +215,7 @@ def _reasons(source: PowerSource, verdict: LimitVerdict, width: int) -> list[Lin
     lines: list[Line] = []
     counted: list[Span] = []
     for word, name in (("power", "PKG_%"), ("heat", "PkgThr%")):
-        percent = facts.number(name)
-        if percent is not None:
+        if (percent := facts.number(name)) is not None:
             over = percent >= 0.5
             flag = f"{MARK_AMBER if over else ' '}{word} "
             counted += [Span(flag, StyleRole.AMBER if over else StyleRole.DIM),

@@ -98,8 +98,7 @@ class PowerScreen(CellCursorScreen):
 
     def show_frame(self) -> None:
         """Show the newest verdicts."""
-        frame = self.watch_state.frame
-        if frame is not None:
+        if (frame := self.watch_state.frame) is not None:
             if not self.watch_state.in_past:
                 self.watch_state.judge.push(frame)
             self._show(frame, self.watch_state.judge.limits())

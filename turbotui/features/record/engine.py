@@ -60,8 +60,7 @@ class LookRecorder(RowRecorder):
 
     def end_interval(self, frame: Frame) -> None:
         """Look again, if it is time to."""
-        record = self._looks.record(frame)
-        if record is not None:
+        if (record := self._looks.record(frame)) is not None:
             self._record(record)
 
 

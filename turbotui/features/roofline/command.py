@@ -179,8 +179,7 @@ def _watch(counters: CommandCounters, plan: _Plan, seen: Observation, name: str,
         over = regions.wait(seen, deadline)
         regions.take_marks()
         now, newer = time.monotonic(), counters.read()
-        shares = regions.until(now)
-        if shares:
+        if shares := regions.until(now):
             speed, estimated = speed_of(plan.core_types, plan.sets, newer[1:], last[1:], now - cut, sizing=sizing)
             regions.add(shares, speed, estimated=estimated)
         last, cut = newer, now
@@ -284,8 +283,7 @@ def _joined_points(
         for core_type, intervals in zip(core_types, each, strict=True):
             rates = {key: count / seconds for key, count in intervals[number].counts.items()}
             speeds.append(speed_of_rates(core_type.definition, rates, sizing))
-        speed = sum_speeds(speeds)
-        if speed is not None:
+        if (speed := sum_speeds(speeds)) is not None:
             estimated = any(intervals[number].estimated for intervals in each)
             points.append(replace(point_of(name, speed, seconds, estimated=estimated), seconds=ended))
     return tuple(points)
@@ -324,8 +322,7 @@ def speed_of(
             due = enabled if expected is None else expected
             estimated |= running < due
             for event, change in zip(events, changes, strict=True):
-                value = scaled(change, due, running)
-                if value is not None:
+                if (value := scaled(change, due, running)) is not None:
                     counts[event.key] = value / seconds
         at += len(type_sets)
         speeds.append(speed_of_rates(core_type.definition, counts, sizing))

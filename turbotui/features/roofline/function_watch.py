@@ -87,8 +87,7 @@ class FunctionWatch:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        why = why_not_sampled(self._machine.host)
-        if why is not None:
+        if (why := why_not_sampled(self._machine.host)) is not None:
             self._publish(SampledFunctions(over=True, why=why))
             return
         events: tuple[SampledEvent, ...] = ()

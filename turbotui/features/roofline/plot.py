@@ -123,8 +123,7 @@ def chosen_peaks(roofs: RoofSet, precision: Precision | None = None) -> tuple[Pe
     for peak in () if top is None else roofs.flat_roofs(top.precision):
         if top is not None and peak.precision is not top.precision:
             continue
-        held = best.get(peak.isa)
-        if held is None or peak.flops > held.flops:
+        if (held := best.get(peak.isa)) is None or peak.flops > held.flops:
             best[peak.isa] = peak
     return tuple(sorted(best.values(), key=lambda peak: -peak.flops))
 

@@ -184,8 +184,7 @@ class RoofPlot(Widget):
         x, y = picture.plot.x, picture.plot.y
         number = len(picture.trail)
         for at, (intensity, gflops) in enumerate(picture.trail):
-            place = canvas.cell(x.place(intensity), y.place(gflops))
-            if place is not None:
+            if (place := canvas.cell(x.place(intensity), y.place(gflops))) is not None:
                 char, role = TRAIL[at * len(TRAIL) // number]
                 canvas.draw_char(*place, char, role)
 
@@ -317,8 +316,7 @@ def _lower_axis(x: LogAxis, height_title: str, canvas: Canvas, margin: int) -> l
     edge = ["─"] * canvas.width
     ticks = Canvas(canvas.width, 1)
     for tick in x.ticks():
-        place = canvas.cell(x.place(tick.value), 0.0)
-        if place is not None:
+        if (place := canvas.cell(x.place(tick.value), 0.0)) is not None:
             edge[place[0]] = "┬"
             ticks.text(max(0, min(canvas.width - len(tick.label), place[0] - len(tick.label) // 2)), 0, tick.label,
                        StyleRole.DIM)

@@ -117,8 +117,7 @@ def _choices(machine: Machine, threads: str | None) -> list[tuple[str, tuple[int
         return [(threads, _of_kind(machine, threads))]
     if threads is not None and threads not in _WORDS:
         chosen = _chosen(machine, threads)
-        missing = chosen - frozenset(machine.topology.cpus)
-        if missing:
+        if missing := chosen - frozenset(machine.topology.cpus):
             raise UsageError(f"--threads {threads}: CPU {min(missing)} is not there, is offline or may not be used")
         return [(threads, threads_of(machine, threads, chosen))]
     words = _WORDS if threads is None else (threads,)

@@ -326,8 +326,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             return self.view.why or (past if self.watch_state.in_past else self.waiting_for("the first interval"))
         if point is None or self._table.is_column_chosen:
             return super().readout()
-        by_level = self.view.by_level
-        if by_level is not None:
+        if (by_level := self.view.by_level) is not None:
             return f"{point.name}: {by_level.sentence}"
         return verdict_text(point, self.view.roofs(point.row))
 
@@ -427,8 +426,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         """Move the cursor to the nearest point in a direction."""
         placed = self.view.placed
         at = next((at for at, point in enumerate(placed) if point.identity == self.view.cursor), -1)
-        nearest = self.roof_plot.nearest(at, across, up)
-        if nearest is not None and nearest < len(placed):
+        if (nearest := self.roof_plot.nearest(at, across, up)) is not None and nearest < len(placed):
             self._table.select(placed[nearest].identity)
         else:
             self.notice("No point lies there: A shows all of them, j and k go through their rows")

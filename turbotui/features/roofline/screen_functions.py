@@ -126,8 +126,7 @@ class FunctionsWindow(TextWindow):
 def open_functions(machine: Machine, view: RoofView, uncounted: Unavailable | None) -> FunctionsWindow | str:
     """Make the window for the point under the cursor, or return why there is none."""
     place = place_of(view, machine.topology)
-    point = view.under_cursor
-    if point is not None and point.is_region:
+    if (point := view.under_cursor) is not None and point.is_region:
         return "Functions are sampled of CPUs and threads, not of a region: turbotui roofline --by function -- COMMAND"
     if place is None:
         return "This point's thread is gone: its functions cannot be sampled any more"

@@ -276,8 +276,7 @@ class RoofView:
     @property
     def choice(self) -> LevelRoofs:
         """The roofs to draw: those above the point under the cursor, or above the first possible one."""
-        under = self.under_cursor
-        if under is not None:
+        if (under := self.under_cursor) is not None:
             return self.roofs(under.row)
         return self.roofs(self._topology.instances(self.scope or Scope.CORE)[0].row)
 

@@ -300,8 +300,7 @@ def _below(dram: Dram, share: float, caches: Sequence[Bandwidth]) -> Dram:
 
 
 def _memory(core: Core, dram: Dram, share: float) -> Iterator[Bandwidth]:
-    rate = dram.of(share)
-    if rate:
+    if rate := dram.of(share):
         yield Bandwidth("DRAM", Mix.LOADS, core.widths[-1][0], rate, at_most=dram.at_most)
 
 

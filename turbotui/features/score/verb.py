@@ -91,8 +91,7 @@ def history(arguments: argparse.Namespace) -> int:
         raise TurbotuiError(f"no run{of} is kept in {_place(arguments, [path for path, _past, _trends in histories])}: "
                             f"turbotui score run keeps one{'' if arguments.node == _EVERY else others}")
     known = [(_envelope(past), past, seen) for _path, past, seen in histories if past.runs]
-    writer = make_writer(arguments, len(known))
-    if writer is None:
+    if (writer := make_writer(arguments, len(known))) is None:
         print("\n\n".join("\n".join(past_lines(*past, arguments.last)) for past in known))
     else:
         for envelope, past, seen in known:

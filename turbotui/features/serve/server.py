@@ -71,8 +71,7 @@ async def serve_until_signal(app: web.Application, listener: socket.socket, tabs
     with ending_signals(lambda: loop.call_soon_threadsafe(over.set)) as ended:
         await runner.setup()
         try:
-            server = runner.server
-            if server is not None:  # always, after setup
+            if (server := runner.server) is not None:  # always, after setup
                 listening = await loop.create_server(LimitedConnections(server, tabs), sock=listener)
                 announce()
                 await over.wait()
@@ -237,8 +236,7 @@ class DashboardServer:
         """Refuse requests with another host name, from another page, or without the key."""
         if request.host != self._host:
             return _refused(f"this is {self._origin}, and no other name is answered for it")
-        origin = request.headers.get("Origin")
-        if origin is not None and origin != self._origin:
+        if (origin := request.headers.get("Origin")) is not None and origin != self._origin:
             return _refused("pages from elsewhere get no answer")
         given = request.query.get("key")
         if (given is None and request.path == "/ws") or (given is not None and not self._is_key(given)):

@@ -147,8 +147,7 @@ class Joiner:
             if ids.count not in frame.capabilities.signals:
                 continue
             seconds = frame.spans(ids.count)[position] or seconds
-            delta = frame.deltas(ids.count)[position]
-            if delta is not None:
+            if (delta := frame.deltas(ids.count)[position]) is not None:
                 counts[name] = delta
         return None if seconds is None else SetInterval(seconds, counts.get(self._plan.reference, 0.0), counts)
 

@@ -172,8 +172,7 @@ class _SpyRun:
             finally:
                 session.stop()
         raise_failure(session)
-        missed = missed_words(session.latest, session.interval)
-        if missed:
+        if missed := missed_words(session.latest, session.interval):
             print(f"turbotui: {missed}", file=sys.stderr)
         return ended.status
 
@@ -206,8 +205,7 @@ class _SpyRun:
         joiner = Joiner(self._session.spies)
         last: _Taken | None = None
         while (taken := self._frames.get()) is not None:
-            note = self._session.spy_note
-            if note != self._note:
+            if (note := self._session.spy_note) != self._note:
                 self._note = note
                 if note:
                     print(f"turbotui: {one_line(note)}; the spies go on as before", file=sys.stderr, flush=True)

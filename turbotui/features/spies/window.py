@@ -80,8 +80,7 @@ class SpyForm(FieldWindow):
         """Focus the field, and show problems first."""
         super().on_mount()
         self.run_worker(self._read_tables())
-        session = self._watch.spied_on
-        if session is not None and (session.spy_note or self._notes()):
+        if (session := self._watch.spied_on) is not None and (session.spy_note or self._notes()):
             self.say(" · ".join(note for note in (session.spy_note, *self._notes()) if note))
         calls = self._watch.find(_CALLS)
         if calls is not None:  # read while the form is open, and shown elsewhere only on request
@@ -214,8 +213,7 @@ def _asked(plan: SpyPlan, on: str, events: str, topology: Topology) -> tuple[Spy
             raise UsageError(f"one event joins the sets, and these are {len(names)}")
         return SpyPlan(plan.spies, names[0]), f"sets are joined by {names[0]} from the next interval on"
     spy = typed_spy(on, events)
-    nobody = no_cpus_note(spy.on, topology)
-    if nobody:
+    if nobody := no_cpus_note(spy.on, topology):
         raise UsageError(nobody)
     return plan.with_spy(spy), f"{spy.on.text}: counted from the next interval on"
 

@@ -109,8 +109,7 @@ def _add(session: Session, text: str, options: StatOptions) -> frozenset[str]:
         raise StatError(str(error), 1) from error
     refused = set()
     for column in columns:
-        why = why_absent(column, session.capabilities, session.machine.topology)
-        if why is not None:
+        if (why := why_absent(column, session.capabilities, session.machine.topology)) is not None:
             warn(f"{column.id} is not added: {why.sentence()}")
             refused.add(column.id)
     return frozenset(refused)

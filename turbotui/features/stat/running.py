@@ -47,8 +47,7 @@ def run(options: StatOptions, streams: Streams) -> int:
     if options.task is StatTask.LIST:
         streams.rows([",".join(column.id for column in opened.layout.columns)])
         return 0
-    label = opened.layout.label
-    if label and not options.quiet:
+    if (label := opened.layout.label) and not options.quiet:
         streams.notes([f"# {label}: nothing below was {opened.layout.kind.measured}"])
     if opened.session.machine.privileges.renumbered:
         warn(CONTAINER_NOTE)
@@ -69,8 +68,7 @@ def _where_read(opened: OpenedSession) -> Iterator[str]:
     capabilities = opened.session.capabilities
     for column in opened.layout.columns:
         for name in dict.fromkeys((*column.needs, *column.wants)):
-            signal = capabilities.signals.get(name)
-            if signal is not None:
+            if (signal := capabilities.signals.get(name)) is not None:
                 yield f"{column.id}: {name} by {capabilities.provider[name].title}: {signal.origin}"
 
 
@@ -130,8 +128,7 @@ def _watch(opened: OpenedSession, options: StatOptions, streams: Streams) -> int
             session.stop()
     printer.end()
     raise_failure(session)
-    missed = missed_words(session.latest, session.interval)
-    if missed:
+    if missed := missed_words(session.latest, session.interval):
         warn(missed)
     if frames.lost:
         warn(f"{several(frames.lost, 'interval')} lost: the output is too slow")

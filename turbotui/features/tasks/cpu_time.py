@@ -120,8 +120,7 @@ class SchedStats:
                and (entry.tid in children if entry.ended else entry.seen_ns > min(since, entry.read_ns))]
         ran.sort(key=_seen, reverse=True)
         for totals in ran[: _AT_ONCE if whole else _EACH_LOOK]:
-            spent = cpu_time(self.host, totals.pid, totals.tid)
-            if spent is not None:
+            if (spent := cpu_time(self.host, totals.pid, totals.tid)) is not None:
                 now = self.host.now_ns()
                 time.read(totals, spent, now)
                 if self.switches is not None:

@@ -38,8 +38,7 @@ def ancestry_of(watching: WatchedApplications, reports: Iterable[Report],
             for above in family.ancestors(pid):
                 parents[below] = above
                 below = above
-                stat = family.stat(above)
-                if stat is not None:
+                if (stat := family.stat(above)) is not None:
                     names[above] = stat.name
     return Ancestry(parents, names)
 
@@ -55,8 +54,7 @@ def facts_of(watching: WatchedApplications, processes: Sequence[Report], threads
     for pid in dict.fromkeys(row.pid for report in processes for row in report.rows if not row.ended):
         if pid is not None and left:
             left -= 1
-            facts = reader.facts(pid)
-            if facts is not None:
+            if (facts := reader.facts(pid)) is not None:
                 facts_by_key[pid, None] = facts
     for row in (row for report in threads for row in report.rows):
         process = None if row.pid is None else facts_by_key.get((row.pid, None))
@@ -66,8 +64,7 @@ def facts_of(watching: WatchedApplications, processes: Sequence[Report], threads
             facts_by_key[row.pid, row.tid] = process
         elif left:
             left -= 1
-            stat = reader.stat(row.pid, row.tid)
-            if stat is not None:
+            if (stat := reader.stat(row.pid, row.tid)) is not None:
                 facts_by_key[row.pid, row.tid] = replace(process, stat=stat)
     return facts_by_key
 

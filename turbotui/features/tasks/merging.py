@@ -90,7 +90,6 @@ class Lineage:
     def group(self, pid: int) -> GroupName | None:
         """The control group of a process, or its parent's if the process ended before it was read."""
         for ancestor in (pid, *self.ancestors(pid)):
-            facts = self._facts.facts(ancestor)
-            if facts is not None:
+            if (facts := self._facts.facts(ancestor)) is not None:
                 return facts.group
         return None

@@ -40,8 +40,7 @@ def loads_from(stored: JsonValue, count: int) -> list[SampledLoads | None]:
     columns = [stored["served"][served.name].values_or_none(int) for served in Served]
     columns += [stored[name].values_or_none(int) for name in _SUMS]
     stored.expect_columns(count, *columns)
-    why = stored.get("why")
-    if why is not None:
+    if (why := stored.get("why")) is not None:
         return [SampledLoads(why=reason_from(why))] * count
     return [_sampled_loads([column[at] for column in columns]) for at in range(count)]
 

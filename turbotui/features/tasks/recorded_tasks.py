@@ -76,8 +76,7 @@ def facts_from(stored: JsonValue) -> dict[TaskKey, TaskFacts]:
     tids, owners = threads["tid"].values(int), threads["pid"].values(int)
     threads.expect_columns(len(tids), owners)
     for pid, tid, stat in zip(owners, tids, _stats_from(threads, [""] * len(tids)), strict=True):
-        process = facts.get((pid, None))
-        if process is not None:
+        if (process := facts.get((pid, None))) is not None:
             facts[pid, tid] = TaskFacts(stat, process.process, process.arguments, process.user, process.group)
     return facts
 

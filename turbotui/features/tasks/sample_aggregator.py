@@ -193,8 +193,7 @@ class SampleAggregator(TotalsTable):
             if self.choice.mode is Mode.THREADS or self._knows_heirs(closing.root):
                 entry = self._entry(closing.root, closing.root, closing.root)
                 cpu = closing.cpu if closing.cpu >= 0 else entry.last_cpu
-                heirs = self._heirs.get((closing.root, closing.cpu))
-                if heirs is not None:
+                if (heirs := self._heirs.get((closing.root, closing.cpu))) is not None:
                     values = tuple(value - theirs for value, theirs in zip(values, heirs, strict=True))
                 else:
                     self._note_window(entry, closing.cpu, closing.reading)
@@ -312,8 +311,7 @@ class SampleAggregator(TotalsTable):
             return
         root = self._roots.get(record.event, record.tid)
         since = self._slices.off((root, record.tid), record.time)
-        ran = record.time - since
-        if ran > 0:
+        if (ran := record.time - since) > 0:
             entry = self._entry(root, record.pid, record.tid)
             key = (root, record.tid, cpu)
             values = list(self._last.get(key, self._zero))
@@ -441,8 +439,7 @@ class SampleAggregator(TotalsTable):
         if self.choice.when is not SamplingMoment.SWITCHES:
             return  # ticks come too seldom for the sum over CPUs to be whole
         key = (cpu, -1) if self.choice.mode is Mode.CPUS else (entry.root, entry.tid)
-        more = reading.enabled - self._enabled.get(key, 0)
-        if more > 0:
+        if (more := reading.enabled - self._enabled.get(key, 0)) > 0:
             entry.enabled += more
             self._enabled[key] = reading.enabled
 

@@ -145,8 +145,7 @@ def _row(names: Sequence[str], group: Sequence[ThreadTotals], by: Grouping, sinc
             counts[number] += value - (mark.totals[number] if mark.totals else 0)
         had = mark.loads_by_cpu()
         for cpu, load in () if entry.loads is None else entry.loads.by_cpu().items():
-            more = load - had.get(cpu, 0)
-            if more:
+            if more := load - had.get(cpu, 0):
                 loads[cpu] = loads.get(cpu, 0) + more
         migrations += entry.migrations - mark.migrations
         whole += entry.totals[time]

@@ -106,8 +106,7 @@ class Timeline:
         if self._horizon is not None:
             first = max(first, (self.end - self._horizon) // size)
         for number in range(first, last + 1):
-            part = min(end, (number + 1) * size) - max(start, number * size)
-            if part > 0:
+            if (part := min(end, (number + 1) * size) - max(start, number * size)) > 0:
                 bins[number, cpu] = bins.get((number, cpu), 0) + part
 
     def forget(self) -> None:

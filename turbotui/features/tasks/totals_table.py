@@ -129,8 +129,7 @@ class TotalsTable:
         if self.time is None:
             return
         for tid, spent in ran.threads.items():
-            owners = self._by_tid.get(tid)
-            if owners:
+            if owners := self._by_tid.get(tid):
                 owner = next((entry for entry in owners if entry.root not in self._twice), owners[0])
                 owner.totals[self.time.place] += spent
                 owner.guessed = owner.guessed or tid in ran.guessed
@@ -205,8 +204,7 @@ class TotalsTable:
                 continue
             early = self._early.get(entry.serial)
             begun = entry.last_total(place) + (0 if early is None else early[place])
-            surplus = entry.totals[place] - begun - span * entry.threads
-            if surplus > 0:
+            if (surplus := entry.totals[place] - begun - span * entry.threads) > 0:
                 entry.held += surplus
                 entry.totals[place] -= surplus
                 self._cut.append(entry)
@@ -251,8 +249,7 @@ class TotalsTable:
             if entry.root != entry.tid and entry.tid not in _UNNAMED and entry.root not in self._twice:
                 (ended if self._over(entry) else alive).append(key)
         moved: dict[int, int] = {}
-        surplus = len(ended) + len(self._finished) - self._keep
-        if surplus > 0:
+        if (surplus := len(ended) + len(self._finished) - self._keep) > 0:
             old, self._finished = self._finished[:surplus], self._finished[surplus:]
             old.extend(self._forget(key) for key in ended[: surplus - len(old)])
             for entry in old:
@@ -291,8 +288,7 @@ class TotalsTable:
         if entry.held:
             self._cut.append(owner)
         moved[entry.serial] = owner.serial
-        early = self._early.pop(entry.serial, None)
-        if early is not None:
+        if (early := self._early.pop(entry.serial, None)) is not None:
             before = self._early.get(owner.serial, [0] * len(early))
             self._early[owner.serial] = [count + more for count, more in zip(before, early, strict=True)]
         return owner
@@ -306,8 +302,7 @@ class TotalsTable:
 
     def _separate(self, entry: ThreadTotals) -> None:
         """Give a merged thread an entry of its own again."""
-        merged = self._merged.pop((entry.root, entry.tid), None)
-        if merged is not None:
+        if (merged := self._merged.pop((entry.root, entry.tid), None)) is not None:
             merged.owner.threads -= 1
             entry.places = merged.places
 
@@ -344,8 +339,7 @@ class TotalsTable:
         if self._merged:
             self._look_at_roots()
             for root in (-1, *self._with_sets):
-                merged = self._merged.pop((root, tid), None)
-                if merged is not None:
+                if (merged := self._merged.pop((root, tid), None)) is not None:
                     self._forget_last((root, tid), merged.places)
 
     def _forget_last(self, key: tuple[int, int], places: int) -> None:

@@ -75,8 +75,7 @@ class _RecordedTrace:
             return
         start_ns, end_ns = frame.older.wall_ns, frame.newer.wall_ns
         yield from self._threads(frame, start_ns, end_ns, most)
-        totals = regions_of(self._journal.rows, frame)
-        if totals is not None:
+        if (totals := regions_of(self._journal.rows, frame)) is not None:
             yield from self._opened(totals, start_ns, end_ns)
 
     def _threads(self, frame: Frame, start_ns: int, end_ns: int, most: int) -> Iterator[TraceSlice]:

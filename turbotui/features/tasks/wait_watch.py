@@ -188,8 +188,7 @@ class WaitWatch:
     def _read_delays(self, threads: Sequence[Thread]) -> None:
         """Read schedstat of the first threads; the whole delay of a new thread counts."""
         for thread in threads[:_MOST_READ]:
-            read = run_delay(self._host, thread.pid, thread.tid)
-            if read is not None:
+            if (read := run_delay(self._host, thread.pid, thread.tid)) is not None:
                 now, before = Delay(*read), self._delays.get(thread, Delay(0, 0))
                 self._grown[thread] = Delay(max(0, now.waited - before.waited), max(0, now.slices - before.slices))
                 self._delays[thread] = now

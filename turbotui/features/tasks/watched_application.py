@@ -248,8 +248,7 @@ def moved_marks(marks: Mapping[int, Mark], moved: Mapping[int, int]) -> dict[int
     """Return the marks of an instant after entries have been merged."""
     late = dict(marks)
     for old, home in moved.items():
-        mark = late.pop(old, None)
-        if mark is not None:
+        if (mark := late.pop(old, None)) is not None:
             late[home] = late[home].plus(mark) if home in late else mark
     return late
 

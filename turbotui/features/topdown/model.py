@@ -134,8 +134,7 @@ class TopdownRow:
         within: str | None = parent
         while within is not None:
             key = count_key(self, branch, within, name)
-            value = self.counts.get(key)
-            if value is not None or (self.missing and key in self.missing):
+            if (value := self.counts.get(key)) is not None or (self.missing and key in self.missing):
                 return value
             within = branch.tree.by_id[within].parent if within else None
         return None
@@ -192,8 +191,7 @@ class TopdownRow:
     def _why_missing(self, branch: Branch, parent: str, name: str) -> Unavailable | None:
         within: str | None = parent
         while within is not None:
-            key = count_key(self, branch, within, name)
-            if key in self.missing or key in self.counts:
+            if (key := count_key(self, branch, within, name)) in self.missing or key in self.counts:
                 return self.missing.get(key)
             within = branch.tree.by_id[within].parent if within else None
         return None

@@ -108,8 +108,7 @@ class RegionSums:
             self._seconds[share.name] = self._seconds.get(share.name, 0.0) + share.seconds
             if share.apportioned:
                 self._apportioned[share.name] = self._apportioned.get(share.name, 0.0) + share.seconds
-        folded = self._times.folded
-        if folded:
+        if folded := self._times.folded:
             self._before = by_rows(self._before, folded, int.__add__)
             self._counts = by_rows(self._counts, folded, added)
             self._seconds = by_rows(self._seconds, folded, float.__add__)

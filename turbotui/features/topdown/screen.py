@@ -210,8 +210,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             return None
 
     def _table_now(self, frame: Frame | None) -> RowTable[TopdownRow]:
-        moving = self.moving
-        if moving is not None:
+        if (moving := self.moving) is not None:
             interval = self._interval_at(moving, frame)
             counted = interval is not None and not isinstance(interval, HostError)
             return moving.table(moving.rows(interval, self._opened) if counted else ())
@@ -238,8 +237,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     def _fill(self) -> None:
         if not self.composed:
             return
-        why = self._why
-        if why is not None:
+        if (why := self._why) is not None:
             lines = absence_lines("No top-down analysis here", why, self.size.width)
             lines += self.charts.machine_lines(self.size.width, self._absent.size.height - len(lines))
             self._absent.show([Item(tuple(line)) for line in lines])

@@ -301,8 +301,7 @@ def basis(column: TopdownColumn, row: TopdownRow) -> CellEvidence:
             remarks.append(f"{node.metric} in the vendor's own table of metrics: --add metric:{node.metric}")
         fault = row.fault(node.parent)
         remarks += [fault] if fault else []
-    part = row.extent
-    if part is not None:
+    if (part := row.extent) is not None:
         remarks.append("a region has what its whole program did while it was open in at least one thread: "
                        f"{part.seconds:.3f} s, {100.0 * part.of_time:.1f} % of the time that was counted")
     return CellEvidence(readings=tuple(readings), remarks=tuple(dict.fromkeys(remarks)))

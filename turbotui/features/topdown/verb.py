@@ -106,8 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     cpus = None if arguments.cpu is None else parse_cpu_set(arguments.cpu)
     machine = read_machine(open_host(arguments), cpus)
     counters = TopdownCounters(machine)
-    why = counters.why_none
-    if why is not None:
+    if (why := counters.why_none) is not None:
         sentence = f"{'the command was not run: ' if command else ''}{why.sentence()}"
         table = replace(topdown_table(counters, None, level, ()), rows=())
         envelope = envelope_now(machine.host, notes=(sentence,))

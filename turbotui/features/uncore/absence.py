@@ -38,8 +38,7 @@ def why_none(machine: Machine) -> Unavailable:
         return Unavailable(Reason.NOT_READ, f"{machine.host.read_by}, which sends no uncore counters",
                            "turbotui uncore --host, or run there, has them")
     see = f"turbotui {EXAMPLE} shows a simulated machine that has some"
-    hidden = machine.view.hidden(DEVICES)
-    if hidden is not None:
+    if (hidden := machine.view.hidden(DEVICES)) is not None:
         return hidden
     if not list_pmus(machine.host):
         empty = "/sys/bus/event_source/devices is empty: the kernel has no perf events"

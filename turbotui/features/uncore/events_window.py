@@ -107,8 +107,7 @@ class EventPicker(Picker):
         return "\n".join(text for text in (row.name, *words, row.terms, self._search.tables.source) if text)
 
     def action_show_or_hide(self) -> None:
-        row = self._chosen_row
-        if row is None:
+        if (row := self._chosen_row) is None:
             super().action_show_or_hide()
         elif self._add(row.name):
             self.fill()

@@ -83,11 +83,9 @@ def _remarks(kind: UncoreUnits, row: UnitRow, metric: Metric, reading: Reading) 
         yield f"recomputed from the counts of {units}, added{brought}{means}; never a mean of ratios"
     if kind.no_peak and metric.unit in TRAFFIC:
         yield f"held against no peak: {kind.no_peak}"
-    held = held_against("pmu", kind.table)
-    if held:
+    if held := held_against("pmu", kind.table):
         yield held
-    interval = reading.inputs.get(ELAPSED)
-    if interval is not None:
+    if (interval := reading.inputs.get(ELAPSED)) is not None:
         yield f"over {interval / 1e9:.6f} s by the counters' own clock (time_enabled)"
 
 
@@ -122,8 +120,7 @@ def _unit(counters: UncoreCounters, unit: UncoreUnit, unset: str) -> tuple[str, 
     facts = [f"{word} {text}" for word, text in (("identifier", unit.identifier), ("peer", unit.peer)) if text]
     if facts:
         lines.append(", ".join(facts))
-    settings = counters.settings(unit.pmu.name)
-    if settings:
+    if settings := counters.settings(unit.pmu.name):
         lines.append(f"filters: {settings_in_words(unit.pmu, settings)}")
     elif fields_of(unit.pmu):
         lines.append(unset)

@@ -172,8 +172,7 @@ class FilterForm(ListWindow):
 
     def _hint(self, text: str, value: int) -> str:
         """Return a warning if a device to filter by is known not to be below this root complex."""
-        elsewhere = self._ports.elsewhere(text, self._mine)
-        if elsewhere:
+        if elsewhere := self._ports.elsewhere(text, self._mine):
             return f"{text.strip()} is below {elsewhere}: nothing of it passes here"
         known = {bdf_value(address) for address in self._addresses()}
         if value and known and value not in known:
@@ -206,8 +205,7 @@ class FilterForm(ListWindow):
 
     def action_reset(self) -> None:
         """Put the field under the cursor back to its default."""
-        field = self._field()
-        if field is not None:
+        if (field := self._field()) is not None:
             self._take({name: value for name, value in self._draft.items() if name != field.name})
 
     def action_widen(self) -> None:
@@ -235,6 +233,5 @@ class FilterForm(ListWindow):
 
     def on_listing_chosen(self) -> None:
         """Switch on a click, too."""
-        key = self.query_one(Listing).key
-        if key not in self._fields or self._fields[key].is_switch:
+        if (key := self.query_one(Listing).key) not in self._fields or self._fields[key].is_switch:
             self.action_switch()

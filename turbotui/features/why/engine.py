@@ -68,8 +68,7 @@ def watch_machine(machine: Machine, intervals: int, seconds: float, present: Pre
     session.want(column.id for column in diagnosis.wanted(
         lambda column: why_absent(column, capabilities, topology) is None))
     session.look_often(None)
-    memory = watch_memory(machine)
-    if memory is not None:
+    if (memory := watch_memory(machine)) is not None:
         session.read_also(memory.sources(), memory.signals())
         diagnosis.memory = memory.share
     session.read_rows(diagnosis, kind_sources(diagnosis.kinds()))

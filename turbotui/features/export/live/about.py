@@ -94,8 +94,7 @@ def _failures(frame: Frame, signals: Iterable[SignalId]) -> dict[str, str]:
     for name in signals if frame.older is not None else ():
         if name not in frame.newer.values or name not in frame.capabilities.signals:
             continue
-        provider = frame.capabilities.provider[name].id
-        if provider not in failures:
+        if (provider := frame.capabilities.provider[name].id) not in failures:
             why = frame.lacking_part(name, SYSTEM_ROW)
             if why is not None and why.reason is Reason.FAILED:
                 failures[provider] = why.detail

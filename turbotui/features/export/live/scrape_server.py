@@ -201,8 +201,7 @@ class ScrapeServer:
 
     def _first_to_cut(self) -> None:
         """Have this connection cut before those that may still be admitted."""
-        task = asyncio.current_task()
-        if task in self._open:
+        if (task := asyncio.current_task()) in self._open:
             self._changed.set()
             self._open = {task: 0.0} | {other: since for other, since in self._open.items() if other is not task}
 

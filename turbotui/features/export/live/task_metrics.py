@@ -52,8 +52,7 @@ class TaskMetrics:
             name = "" if tree is None else tree.name(directory)
             if name == self._within or name.startswith(f"{self._within.rstrip('/')}/"):
                 for pid in _numbers(text_of(self._host, f"{directory}/cgroup.procs")):
-                    stat = process_stat(self._bytes(f"/proc/{pid}/stat"))
-                    if stat is not None:
+                    if (stat := process_stat(self._bytes(f"/proc/{pid}/stat"))) is not None:
                         yield _Process(pid, name, stat)
 
     def _bytes(self, path: str) -> bytes:

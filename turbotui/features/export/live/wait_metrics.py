@@ -82,8 +82,7 @@ class WaitMetrics:
             self._cpus[cpu].add(waited)
         often = sorted(((tid, sums) for tid, sums in threads.items() if sums.times), key=lambda item: -item[1].times)
         for tid, waited in often[:_ASKED]:
-            group = self._group(tid)
-            if group in self._groups or len(self._groups) < self._most:
+            if (group := self._group(tid)) in self._groups or len(self._groups) < self._most:
                 self._groups.setdefault(group, WaitSums()).add(waited)
             elif len(self._left_out) < _COUNTED:
                 self._left_out.add(group)
