@@ -39,6 +39,5 @@ def return_free_pages() -> None:
 
     glibc alone returns only those at the end of its heap: after half an hour of keys 33 MB of 120 were holes.
     """
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
+    if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
         trim(ctypes.c_size_t(0))

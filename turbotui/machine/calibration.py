@@ -127,8 +127,7 @@ def tj_max(machine: Machine, facts: Circumstances) -> Constant:
             return raw  # the register may well have the value: it was not read
         raw = 0
     # the fixed target, not lowered by the TCC offset: digital readouts count down from it (docs/specs/turbostat.md 5)
-    number = raw >> 16 & 0xFF
-    if number:
+    if number := raw >> 16 & 0xFF:
         return KnownConstant(float(number), f"MSR {_TEMPERATURE_TARGET:#x}[23:16]")
     return KnownConstant(float(_GUESSED_TJ_MAX), f"assumed: MSR {_TEMPERATURE_TARGET:#x} does not tell")
 
@@ -220,8 +219,7 @@ def crystal_hz(machine: Machine, facts: Circumstances) -> Constant:
     leaf = _cpuid(machine, _CPUID_TSC, facts)
     if not isinstance(leaf, Unavailable) and leaf[2]:
         return KnownConstant(float(leaf[2]), "CPUID 0x15 ECX")
-    fixed = machine.platform.features.crystal_hz
-    if fixed:
+    if fixed := machine.platform.features.crystal_hz:
         return KnownConstant(float(fixed), f"this model's crystal of {fixed / 1e6:g} MHz")
     if isinstance(leaf, Unavailable):
         return leaf

@@ -60,8 +60,7 @@ def read_cpu_times(host: Host) -> Mapping[int, CpuTicks]:
         cpu = whole_number(word[3:]) if word.startswith("cpu") else None
         if cpu is None:
             continue
-        ticks = _ticks(rest.split())
-        if ticks is not None:
+        if (ticks := _ticks(rest.split())) is not None:
             times[cpu] = ticks
     return times
 

@@ -138,8 +138,7 @@ def _read(path: str, largest: int) -> GivenFile:
 
 
 def _refuse(status: os.stat_result) -> None:
-    why = unsuitable(status.st_mode)
-    if why:
+    if why := unsuitable(status.st_mode):
         raise GivenFileError(why)
 
 

@@ -26,8 +26,7 @@ def hold_module_folders(uid: int, gid: int) -> None:
     folders |= {os.path.abspath(folder) for folder in sys.path if folder}
     moved: dict[str, str] = {}
     for folder in sorted(folders - {""}):
-        around = os.path.dirname(folder)
-        if around in moved and _may(around, stat.S_IXOTH, uid, gid):
+        if (around := os.path.dirname(folder)) in moved and _may(around, stat.S_IXOTH, uid, gid):
             continue
         if os.path.isdir(folder) and not _may_enter(folder, uid, gid):
             # a process may always follow the descriptors of its own (fs/proc/fd.c, proc_fd_permission), and the folder

@@ -213,8 +213,7 @@ class IpSampler:
         except HostError:
             return
         for line in lines:
-            match = _CODE.match(line)
-            if match is not None:
+            if (match := _CODE.match(line)) is not None:
                 start, end, offset = (hexadecimal(match[at]) for at in (1, 2, 3))
                 yield FileMapped(0, pid, start, end - start, offset, integer(match[4]), one_line(match[5]))
 

@@ -64,8 +64,7 @@ def build_option(host: Host, option: str, module: str = "") -> str:
     if not release:
         return ""
     for read in (_running_config, _boot_config):
-        text = read(host, release)
-        if text is not None:
+        if (text := read(host, release)) is not None:
             _, option_line, rest = f"\n{text}".partition(f"\nCONFIG_{option}=")
             return rest.partition("\n")[0] if option_line else "n"
     if not module:

@@ -155,7 +155,6 @@ def _undo_python() -> None:
     """Restore the signals and limits that the interpreter or turbotui changed."""
     for number in _IGNORED_BY_PYTHON:
         signal.signal(number, signal.SIG_DFL)
-    limits = resource_limit(resource.RLIMIT_NOFILE)
-    if limits is not None and LIMITS_AT_START is not None:
+    if (limits := resource_limit(resource.RLIMIT_NOFILE)) is not None and LIMITS_AT_START is not None:
         with contextlib.suppress(ValueError, OSError):  # the hard limit was lowered since the start
             resource.setrlimit(resource.RLIMIT_NOFILE, (LIMITS_AT_START[0], limits[1]))

@@ -78,10 +78,8 @@ class LinuxHost:
         if self._live and not self._prefix:
             return one_line(decoded(os.fsencode(own_uname().nodename)))
         for path in ("/proc/sys/kernel/hostname", "/etc/hostname"):
-            if self.exists(path):
-                text = one_line(self.read_text(path))
-                if text:
-                    return text
+            if self.exists(path) and (text := one_line(self.read_text(path))):
+                return text
         return one_line(visible(os.path.basename(self._prefix)))
 
     @property

@@ -72,8 +72,7 @@ class OpenFiles:
         Raises:
             GoneError: the file was open, and no longer exists.
         """
-        refused = self._refused.get(path)
-        if refused is not None:
+        if (refused := self._refused.get(path)) is not None:
             return refused
         kept = self._kept.get(path)
         was_open = kept is not None
@@ -99,8 +98,7 @@ class OpenFiles:
 
     def forget(self, path: str) -> None:
         """Close a file, if it is open."""
-        kept = self._kept.pop(path, None)
-        if kept is not None:
+        if (kept := self._kept.pop(path, None)) is not None:
             self._host.close(kept.descriptor)
 
     def close(self) -> None:

@@ -89,8 +89,7 @@ class Circumstances:
 
     def config(self, driver: str) -> str:
         """CONFIG_X86_<driver>: "y", "m", "n"; "" if unknown."""
-        known = {"MSR": self.msr_config, "CPUID": self.cpuid_config}.get(driver)
-        if known is not None:
+        if (known := {"MSR": self.msr_config, "CPUID": self.cpuid_config}.get(driver)) is not None:
             return known
         return "" if self.host is None or not self.x86 else build_option(self.host, f"X86_{driver}", driver.lower())
 
@@ -138,8 +137,7 @@ def explain_msr_open(error: HostError, cpu: int, facts: Circumstances) -> Unavai
     device = f"/dev/cpu/{cpu}/msr"
     if not facts.x86:
         return Unavailable(Reason.NO_HARDWARE, "model-specific registers exist on x86 only")
-    missing = _missing_device(error, device, facts)
-    if missing is not None:
+    if (missing := _missing_device(error, device, facts)) is not None:
         return missing
     explain = _MSR_OPEN.get(error.errno or 0)
     return _failed(device, error) if explain is None else explain(device, facts)
@@ -150,8 +148,7 @@ def explain_cpuid_open(error: HostError, cpu: int, facts: Circumstances) -> Unav
     device = f"/dev/cpu/{cpu}/cpuid"
     if not facts.x86:
         return Unavailable(Reason.NO_HARDWARE, "CPUID exists on x86 only")
-    missing = _missing_device(error, device, facts)
-    if missing is not None:
+    if (missing := _missing_device(error, device, facts)) is not None:
         return missing
     if facts.privileges.renumbered:
         return of_container(device)

@@ -114,8 +114,7 @@ def read_pmu(host: Host, name: str) -> Pmu | None:
         return None
     formats = {}
     for term in names_in(host, f"{base}/format"):
-        parsed = parse_format(term, line_of(host, f"{base}/format/{term}"))
-        if parsed is not None:
+        if (parsed := parse_format(term, line_of(host, f"{base}/format/{term}"))) is not None:
             formats[term] = parsed
     events = {}
     listed = frozenset(names_in(host, f"{base}/events"))

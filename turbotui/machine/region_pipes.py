@@ -78,8 +78,7 @@ class MarkPipe:
     def _marks(self, lines: Iterable[bytes]) -> Sequence[RegionMark]:
         marks = []
         for line in lines:
-            mark = parse_mark(line)
-            if mark is None:
+            if (mark := parse_mark(line)) is None:
                 self.unread += 1
             else:
                 marks.append(mark)

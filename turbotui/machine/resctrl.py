@@ -86,8 +86,7 @@ class ResctrlInfo:
 def event_value(content: bytes) -> int | float | Unavailable:
     """Parse an event file: a number, or the reason in its place. Raises ValueError if the content is neither."""
     word = content.strip()
-    reason = _WORDS.get(word)
-    if reason is not None:
+    if (reason := _WORDS.get(word)) is not None:
         return reason
     return integer(word) if word.isdigit() else decimal(word)
 
@@ -107,8 +106,7 @@ def why_no_resctrl(host: Host) -> Unavailable:
     """Return why there is no resctrl: not built, no hardware, or not mounted."""
     if "resctrl" in text_of(host, _FILESYSTEMS):
         return Unavailable(Reason.NOT_SET, "resctrl is not mounted", f"mount -t resctrl resctrl {USUAL}")
-    hidden = read_view(host).hidden(_FILESYSTEMS)
-    if hidden is not None:
+    if (hidden := read_view(host).hidden(_FILESYSTEMS)) is not None:
         return hidden
     return Unavailable(Reason.NO_HARDWARE, "/proc/filesystems has no resctrl: the processor monitors no caches and "
                        "bandwidth by group (RDT, PQoS, MPAM), or the kernel was built without it")

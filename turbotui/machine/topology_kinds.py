@@ -40,8 +40,7 @@ def one_kind(model: CpuModel) -> str:
     if model.family is None or model.model is None:
         return ""
     numbers = f"the model (family {model.family:#x} model {model.model:#x})"
-    processor = processor_of(model)
-    if processor is not None and processor.kinds:
+    if (processor := processor_of(model)) is not None and processor.kinds:
         words = f"the model ({processor.symbol})" if processor.symbol else numbers
         return words if processor.kinds == "one" else ""
     if model.vendor == "GenuineIntel":
@@ -222,8 +221,7 @@ def _cache_sizes(read: SysfsReader, cpu: int) -> tuple[int, ...]:
     sizes: dict[str, int] = {}
     for index in range(3):  # L1d, L1i, L2 come first (Documentation/ABI/testing/sysfs-devices-system-cpu)
         folder = f"{CPUS}/cpu{cpu}/cache/index{index}"
-        size = whole_number((read.text(f"{folder}/size") or "").removesuffix("K"))
-        if size is not None:
+        if (size := whole_number((read.text(f"{folder}/size") or "").removesuffix("K"))) is not None:
             sizes[f"{read.text(f'{folder}/level')} {read.text(f'{folder}/type')}"] = size
     wanted = ("1 Data", "1 Instruction", "2 Unified")
     return tuple(sizes[name] for name in wanted) if sizes.keys() >= set(wanted) else ()

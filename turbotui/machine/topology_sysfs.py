@@ -239,8 +239,7 @@ def _nodes(read: SysfsReader, online: frozenset[int], listed: frozenset[int]) ->
         for cpu in read.first_mask(f"{NODES}/node{node}", ("cpulist", "cpumap")) or ():
             nodes.setdefault(cpu, node)
     for cpu in (online & listed) - nodes.keys():
-        beside = _numbered(read.names(f"{CPUS}/cpu{cpu}"), "node")
-        if beside:
+        if beside := _numbered(read.names(f"{CPUS}/cpu{cpu}"), "node"):
             nodes[cpu] = min(beside)
     return nodes
 
@@ -292,8 +291,7 @@ def cpuinfo_blocks(text: str) -> dict[int, dict[str, str]]:
     blocks: dict[int, dict[str, str]] = {}
     current: dict[str, str] | None = None
     for line in text.splitlines():
-        start = _BLOCK_START.match(line)
-        if start is not None:
+        if (start := _BLOCK_START.match(line)) is not None:
             number = whole_number(start[1])
             current = None if number is None else blocks.setdefault(number, {})
         elif current is not None:

@@ -135,8 +135,7 @@ class View:
                 mask = _mask_of(mount)
                 if mask is not None and self.holding(mount.point) is mount:
                     yield mask
-        root = self.holding("/sys/devices")
-        if root is not None and root.point == "/":
+        if (root := self.holding("/sys/devices")) is not None and root.point == "/":
             yield Mask("/sys", "nothing is mounted on /sys here", "mount -t sysfs sysfs /sys")
         proc = self.holding("/proc/stat")
         if proc is not None and proc.kind == "proc" and proc.setting("subset") == "pid":

@@ -102,8 +102,7 @@ def runnable_isas(model: CpuModel) -> tuple[VectorIsa, ...]:
     Raises:
         MachineError: this process cannot execute kernels for it.
     """
-    why_not = why_not_runnable(model)
-    if why_not:
+    if why_not := why_not_runnable(model):
         raise MachineError(f"{why_not}: use --theory")
     bits = 0
     if model.architecture == "aarch64" and "sve" in model.flags:

@@ -210,8 +210,7 @@ class KernelThreads:
 
         def make(cpu: int) -> Callable[[], object]:
             def task() -> object:
-                before = self._buffers.get(cpu)
-                if before is None or before.size < size:
+                if (before := self._buffers.get(cpu)) is None or before.size < size:
                     if before is not None:
                         del self._buffers[cpu]  # without memory for the larger buffer there is none at all
                         before.close()
@@ -351,8 +350,7 @@ def _calibrate(walk: _Walk, seconds: float) -> int:
     """The number of iterations that take `seconds`; runs a few, which also warms caches and clock."""
     iterations = 1
     while True:
-        elapsed = walk.cpu_ns(iterations)
-        if elapsed >= _CALIBRATION_NS or iterations >= _MOST_ITERATIONS:
+        if (elapsed := walk.cpu_ns(iterations)) >= _CALIBRATION_NS or iterations >= _MOST_ITERATIONS:
             return max(1, round(iterations * seconds * 1e9 / max(1, elapsed)))
         iterations *= 4
 

@@ -58,8 +58,7 @@ class GatheredHost:
 
     def read_text(self, path: str) -> str:
         """Fails with the machine's error, and with ENODATA for paths that were not gathered."""
-        data = self._machine.files.get(path)
-        if data is not None:
+        if (data := self._machine.files.get(path)) is not None:
             return decoded(data)
         self._refuse(path)
         if path in self._children:
@@ -72,8 +71,7 @@ class GatheredHost:
         return decoded(answer)
 
     def list_dir(self, path: str) -> tuple[str, ...]:
-        names = self._machine.folders.get(path)
-        if names is not None:
+        if (names := self._machine.folders.get(path)) is not None:
             return names
         self._refuse(path)
         children = self._children.get(path.rstrip("/") or "/")
@@ -180,8 +178,7 @@ class GatheredHost:
         return NOT_GATHERED if names is None or name in names else errno.ENOENT
 
     def _refuse(self, path: str) -> None:
-        number = self._machine.errors.get(path)
-        if number is not None:
+        if (number := self._machine.errors.get(path)) is not None:
             raise HostError(number, path)
 
     def _take(self, what: _Reading | _Counting) -> int:
@@ -209,8 +206,7 @@ def _children(machine: Gathered) -> Mapping[str, frozenset[str] | set[str]]:
     for path in (*machine.files, *machine.folders, *machine.present, *machine.words):
         parent, _, name = path.rpartition("/")
         while name:
-            siblings = children.get(parent or "/")
-            if siblings is not None and name in siblings:
+            if (siblings := children.get(parent or "/")) is not None and name in siblings:
                 break
             children.setdefault(parent or "/", set()).add(name)
             parent, _, name = parent.rpartition("/")

@@ -130,8 +130,7 @@ def _podman(host: Host) -> Iterator[tuple[str, str]]:
 
 def _kubelet(host: Host) -> Iterator[tuple[str, str]]:
     for name in names_in(host, CONTAINER_LOGS):
-        match = _LOG.fullmatch(name)
-        if match is not None:
+        if (match := _LOG.fullmatch(name)) is not None:
             yield match["id"], f"{match['pod']}/{match['container']}"
             yield match["id"], f"{match['space']}/{match['pod']}/{match['container']}"
 

@@ -105,8 +105,7 @@ def group_name(paths: Iterable[str]) -> GroupName | None:
     paths = tuple(paths)
     for pattern in _PATTERNS:
         for path in paths:
-            match = pattern.expression.search(path)
-            if match is not None:
+            if (match := pattern.expression.search(path)) is not None:
                 return _named(pattern.kind, match, path)
     return GroupName(CGROUP, paths[0], path=paths[0]) if paths else None
 

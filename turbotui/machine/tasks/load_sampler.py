@@ -66,8 +66,7 @@ class LoadSampler:
     def drain(self) -> None:
         """Read the records since the last call."""
         for ring in self._rings:
-            block = ring.take()
-            if block:
+            if block := ring.take():
                 self.records.read(block)
 
     def take(self) -> dict[int, LoadCounts]:

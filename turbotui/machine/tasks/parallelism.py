@@ -171,8 +171,7 @@ class Parallelism:
         sums: dict[int, tuple[float, float, float]] = {}
         pieces: list[Piece] = []
         for edge in edges:  # an end stands before a start of the same time
-            time = edge >> 1
-            if time > at:
+            if (time := edge >> 1) > at:
                 if running:
                     length = time - at
                     weighed += length / running
@@ -232,8 +231,7 @@ class Parallelism:
 def rename_threads(threads: dict[int, ParallelTime], numbers: Mapping[int, int]) -> None:
     """Give the time of threads to others, which they were merged into."""
     for old, new in numbers.items():
-        time = threads.pop(old, None)
-        if time is not None:
+        if (time := threads.pop(old, None)) is not None:
             threads.setdefault(new, ParallelTime()).add(time)
 
 

@@ -264,8 +264,7 @@ class TaskLooks:
     def moved_for(self, pid: int, tid: int | None = None) -> MovedPages | Unavailable:
         """Return the pages that were moved for a thread, or all threads of a process, since the interval before."""
         key = pid, tid
-        known = self._moved.get(key)
-        if known is not None:
+        if (known := self._moved.get(key)) is not None:
             return known
         if self._reader is None or self._reader.memory is None:
             return self._unseen

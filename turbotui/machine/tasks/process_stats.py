@@ -118,8 +118,7 @@ class ProcessStats:
             block, began_ns = pids[at:at + _BLOCK], self._host.now_ns()
             for pid in block:
                 content = self._content(pid)
-                known = before.get(pid)
-                if known is not None and known[0] == content:
+                if (known := before.get(pid)) is not None and known[0] == content:
                     stats[pid] = known
                 elif (parsed := self._parsed(pid, content)) is not None:
                     stats[pid] = parsed

@@ -71,8 +71,7 @@ class WaitSums:
 
     def wait_behind(self, tid: int, ran: int) -> None:
         """Add the time that a thread ran while this one waited."""
-        known = self.behind.get(tid)
-        if known is not None:
+        if (known := self.behind.get(tid)) is not None:
             self.behind[tid] = known + ran
         elif len(self.behind) < _PUSHERS:
             self.behind[tid] = ran
@@ -128,16 +127,13 @@ class RunQueue:
                     waited = self._waited[before]
                     waited.pushed += 1
                     waited.blame(after)
-        if after != IDLE:
-            state = self._off.pop(after, None)
-            if state is not None:
-                self._end(state, after, time, cpu)
+        if after != IDLE and (state := self._off.pop(after, None)) is not None:
+            self._end(state, after, time, cpu)
         self._slices[cpu].append((time, after))
 
     def runs(self, time: int, tid: int, cpu: int = 0) -> None:
         """Handle a thread that gets a CPU, where no record says whom it follows; ends its wait."""
-        state = self._off.pop(tid, None)
-        if state is not None:
+        if (state := self._off.pop(tid, None)) is not None:
             self._end(state, tid, time, cpu)
             self._slices[cpu].append((time, tid))
 
@@ -173,8 +169,7 @@ class RunQueue:
 
     def woken(self, time: int, tid: int) -> None:
         """Handle a thread that becomes runnable."""
-        state = self._off.get(tid)
-        if state is not None:
+        if (state := self._off.get(tid)) is not None:
             if state.left is LeaveReason.PUSHED:
                 return  # the thread was in the queue already
             self._book(self._waited[tid], state, time)

@@ -346,7 +346,6 @@ def with_required(
     if required and choice.when is SamplingMoment.ENDS:
         raise HostError(errno.EOPNOTSUPP, "events of single threads")
     whole = replace(choice, counters=(*choice.counters, *required))
-    error = _refusal(host, whole, cpu, target)
-    if error is not None:
+    if (error := _refusal(host, whole, cpu, target)) is not None:
         raise error
     return whole

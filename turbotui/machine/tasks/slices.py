@@ -206,8 +206,7 @@ class CpuSlices:
 
     def _spend(self, tid: int, time: int) -> None:
         """Add the time since the latest record to the thread that ran."""
-        spent = time - max(self.last, self._known_until.at.get(tid, 0))
-        if spent > 0:
+        if (spent := time - max(self.last, self._known_until.at.get(tid, 0))) > 0:
             self._ran[tid] = self._ran.get(tid, 0) + spent
         self.last = time
 
