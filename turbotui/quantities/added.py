@@ -148,8 +148,7 @@ def parse_added(text: str) -> AddedCounter:
     place: Place | None = None
     counter = AddedCounter("", FileAt(""))
     for token in text.split(","):
-        location = _location(token, text)
-        if location is not None:
+        if (location := _location(token, text)) is not None:
             place = location
         elif isinstance(place, EventAt) and re.match(_TERM, token):
             place = replace(place, event=f"{place.event},{token}")
@@ -170,8 +169,7 @@ def parse_added(text: str) -> AddedCounter:
 
 
 def _location(token: str, text: str) -> Place | None:
-    register = re.match(_MSR, token)
-    if register is not None:
+    if (register := re.match(_MSR, token)) is not None:
         address = int(register[1], 16) if register[1] else whole_number(register[2]) or 0
         if not 0 < address < 1 << 32:  # RDMSR takes the address in ECX (Intel SDM vol. 2)
             raise AddError(f'--add "{text}": {token} is not the address of a register')

@@ -181,8 +181,7 @@ def parse_requests(text: str) -> tuple[EventRequest, ...]:
         AddError: the argument names no event, or an option does not fit.
         ExpressionError: a formula cannot be read.
     """
-    title = re.match(_TITLE, text)
-    if title is not None:
+    if (title := re.match(_TITLE, text)) is not None:
         if re.compile(_EVENT).fullmatch(text, title.end()):
             return parse_requests(f"{text[title.end() :].strip()},name={title[1]}")
         try:
@@ -288,8 +287,7 @@ def _event_request(text: str, item: _Item) -> EventRequest:
     if len(set(events)) < len(events):
         raise AddError(f'--add "{text}": the group {item.text} holds an event twice')
     name = item.options.get("name", "")
-    own = re.fullmatch(_TOOL, item.text)
-    if own is not None and "rate" not in item.options:
+    if (own := re.fullmatch(_TOOL, item.text)) is not None and "rate" not in item.options:
         return formula_request(text, name or own[1], own[1], {})
     if name and len(events) > 1:
         raise AddError(f'--add "{text}": name={name} cannot be the title of {len(events)} columns: leave it out')

@@ -173,11 +173,9 @@ def _result(kind: str, operands: Sequence[float]) -> float | None:
     if kind in {"min", "max"}:
         return min(operands) if kind == "min" else max(operands)
     first, second = operands[0], operands[-1]
-    compared = _COMPARISONS.get(kind)
-    if compared is not None:
+    if (compared := _COMPARISONS.get(kind)) is not None:
         return float(compared(first, second))
-    joined = _ARITHMETIC.get(kind)
-    if joined is not None:
+    if (joined := _ARITHMETIC.get(kind)) is not None:
         return joined(first, second)
     if kind in {"negative", "not"}:
         return -first if kind == "negative" else float(first == 0.0)

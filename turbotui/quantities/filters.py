@@ -226,8 +226,7 @@ class _Tokens(Generic[C]):
     def _part(self, run: str, end: int) -> None:
         """The longest known name or number before an arithmetic sign; otherwise the whole piece is a word."""
         for match in reversed(list(_ARITHMETIC.finditer(run))):
-            part = run[: match.start()]
-            if part and (_is_number(part) or self._find(part) is not None):
+            if (part := run[: match.start()]) and (_is_number(part) or self._find(part) is not None):
                 self._take("number" if _is_number(part) else "name", part, self._at + len(part))
                 return
         self._take("word", run, end)
@@ -277,8 +276,7 @@ class _Reader(Generic[C]):
     def _comparison(self, left: ast.expr, right: ast.expr, sign: str) -> Comparison[C]:
         if not sign:
             raise FilterError(f"only {' '.join(_SIGNS)} compare")
-        token = token_of(self._tokens, right)
-        if token is not None and token.kind in {"text", "word"}:
+        if (token := token_of(self._tokens, right)) is not None and token.kind in {"text", "word"}:
             if sign not in _EQUAL:
                 raise FilterError(f"{sign} needs a number, not {token.word}")
             made: Expression | str = token.word

@@ -173,8 +173,7 @@ def _choice(node: ast.expr) -> tuple[Step, Sequence[ast.expr]] | None:
         return Step("not", count=1), (node.operand,)
     if isinstance(node, ast.IfExp):
         return Step("if", count=3), (node.body, node.test, node.orelse)
-    called = _called(node)
-    if called is not None and called[0] == RATIO and len(called[1]) == _RATIO_PARTS:
+    if (called := _called(node)) is not None and called[0] == RATIO and len(called[1]) == _RATIO_PARTS:
         return Step(RATIO), called[1]
     return None
 

@@ -47,8 +47,7 @@ def parse_moment(text: str, here_ns: int, first_ns: int, last_ns: int) -> int:
     stripped = text.strip()
     if stripped.lower() in {"first", "last"}:
         return first_ns if stripped.lower() == "first" else last_ns
-    step = _STEP.fullmatch(stripped)
-    if step is not None:
+    if (step := _STEP.fullmatch(stripped)) is not None:
         seconds = sum(float(number) * _SECONDS[unit.lower()] for number, unit in _PART.findall(step[2]))
         return here_ns + round((seconds if step[1] == "+" else -seconds) * NS)
     try:

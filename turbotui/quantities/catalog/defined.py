@@ -29,11 +29,10 @@ def defined_catalog(signals: Mapping[SignalId, Signal], definitions: Iterable[De
                 if isinstance(definition, AddedCounter) and definition.name not in known.by_id}
     columns = with_added(columns, tuple(counters.values()))
     taken = {column.id for column in columns}
-    events: dict[str, CounterColumn] = {}
-    for definition in every:
-        for column in _columns_of(definition, signals):
-            if column.id not in taken:
-                events[column.id] = column
+    events: dict[str, CounterColumn] = {column.id: column
+                                        for definition in every
+                                        for column in _columns_of(definition, signals)
+                                        if column.id not in taken}
     columns = with_events(columns, tuple(events.values()))
     for definition in every:
         if isinstance(definition, SpyPlan):

@@ -59,8 +59,7 @@ def _reasons(signals: tuple[SignalId, ...], words: Mapping[SignalId, Mapping[int
         reasons: dict[str, None] = {}  # each once, in the order of the tables
         known = False
         for signal in signals:
-            bits = row.value(signal)
-            if bits is not None:
+            if (bits := row.value(signal)) is not None:
                 known = True
                 reasons.update(dict.fromkeys(word for bit, word in words[signal].items() if int(bits) >> bit & 1))
         return (" ".join(reasons) or _NOTHING) if known else None

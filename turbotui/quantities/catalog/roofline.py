@@ -93,8 +93,7 @@ def _level(column: CounterColumn, definitions: Sequence[MetricDefinition],
         for inputs in row.each(Scope.CPU):
             for definition in counting:
                 terms = [signal_of(definition, key) for key in dict(definition.terms_of_levels)[level]]
-                rate = total_rate_of(inputs, *terms)
-                if rate is not None:
+                if (rate := total_rate_of(inputs, *terms)) is not None:
                     total = (total or 0.0) + LINE * rate
                 elif any(map(inputs.offers, terms)):
                     return None

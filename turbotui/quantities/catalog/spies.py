@@ -81,8 +81,7 @@ def _joined(ids: SpySignals) -> Formula:
 
 def _of_cpu(cpu: Inputs, ids: SpySignals) -> float | None:
     """Counts per second of one CPU, by its newest rate; None before the CPU has one."""
-    counted = cpu.rate(ids.count)
-    if counted is not None:
+    if (counted := cpu.rate(ids.count)) is not None:
         return counted
     last, along, beside, seconds = (
         cpu.value(ids.last), cpu.value(ids.along), cpu.delta(ids.beside), cpu.elapsed(ids.count))
