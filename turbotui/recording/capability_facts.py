@@ -157,8 +157,7 @@ def _source_facts(source: Source, sources: Iterable[Source]) -> dict[str, object
 def _source_from(stored: JsonValue, probes: Mapping[str, Probe], before: list[Source]) -> Source:
     name = stored["id"].text()
     probe = probes.get(name, Probe({}))
-    beside = stored.get("beside")
-    if beside is not None:
+    if (beside := stored.get("beside")) is not None:
         source = _at(before, beside)
         own = [signal.removesuffix(f"@{source.id}") for signal in probe.signals]
         known = source.probed.signals if isinstance(source, RecordedSource) else {}
@@ -187,8 +186,7 @@ def _signal_from(stored: JsonValue, reasons: _Numbered[Unavailable]) -> Signal:
         origin=stored["origin"].text(),
         **{name: read(value) for name, read in _OTHERS.items() if (value := stored.get(name)) is not None},
     )
-    absent = stored.get("absent")
-    if absent is not None:
+    if (absent := stored.get("absent")) is not None:
         signal = replace(signal, absent={whole(cpu): reasons[why] for cpu, why in absent.numbers().items()})
     plain = signal.origin.replace("{cpu}", "")
     if "{" in plain or "}" in plain:  # the CPU is filled in when the reason is shown

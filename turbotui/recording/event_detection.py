@@ -82,8 +82,7 @@ class Spikes:
         moved = {name: total - before[name] for name, total in self._totals.items() if name in before}
         cpus = len(snapshot.topology.cpus)
         for kind, past in self._pasts.items():
-            value = _value(kind, moved, seconds * cpus)
-            if value is not None:
+            if (value := _value(kind, moved, seconds * cpus)) is not None:
                 yield from _spike_sentence(kind, past, value)
 
 
@@ -203,8 +202,7 @@ class Changes:
         passed = (started - before.started_ns) / 1e9
         if asleep > _ASLEEP_SECONDS:
             changes.append(Gap(wall, started, "suspend", asleep))
-        step = clock_step(before, snapshot)
-        if step:
+        if step := clock_step(before, snapshot):
             changes.append(Gap(wall, started, "clock", step))
         if snapshot.overruns > before.overruns:
             changes.append(Gap(wall, started, "missed", passed, snapshot.overruns - before.overruns))

@@ -108,8 +108,7 @@ class JournalFile:
                 yield entry
             if end is not None and parser.offset >= end:
                 return
-        torn = parser.finish()
-        if torn is not None:
+        if (torn := parser.finish()) is not None:
             yield torn
 
     def record_at(self, offset: int) -> Record | None:

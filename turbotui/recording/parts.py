@@ -34,10 +34,8 @@ def parts_of(path: str) -> dict[str, list[str]]:
     except OSError:
         return by_tier
     for file_name in names:
-        if file_name.startswith(f"{name}."):
-            part = _PART.match(file_name.removeprefix(f"{name}."))
-            if part is not None:
-                by_tier[part["tier"]].append(os.path.join(folder, file_name))
+        if file_name.startswith(f"{name}.") and (part := _PART.match(file_name.removeprefix(f"{name}."))) is not None:
+            by_tier[part["tier"]].append(os.path.join(folder, file_name))
     return by_tier
 
 

@@ -117,8 +117,7 @@ class RecordingFile:
             self._sync()
 
     def _sync(self) -> None:
-        size = self.size
-        if size != self._synced:
+        if (size := self.size) != self._synced:
             with contextlib.suppress(OSError):  # write(2) reports a failing disk, too
                 os.fdatasync(self._descriptor)
             self._synced = size
@@ -279,8 +278,7 @@ class Recorder:
                 self._stream.gap(change)
             else:
                 self._stream.event(change)
-        encoded = self._encoder.encode(snapshot, frame.capabilities)
-        if encoded is not None:
+        if (encoded := self._encoder.encode(snapshot, frame.capabilities)) is not None:
             self._stream.tick(encoded)
             kept = encoded.snapshot
             if self.first_ns is None:

@@ -94,8 +94,7 @@ class RecordingPart:
         for wall, offset in known[bisect_right(known, (start_ns, sys.maxsize)):]:
             if wall > end_ns:
                 return
-            record = self.file.record_at(offset)
-            if record is not None:
+            if (record := self.file.record_at(offset)) is not None:
                 try:
                     yield rows_from(record)
                 except DamagedError as error:
@@ -113,8 +112,7 @@ class RecordingPart:
             if not isinstance(record, Record):
                 continue
             self._seen_end = record.end
-            wall = wall_of(record)
-            if wall is not None:
+            if (wall := wall_of(record)) is not None:
                 self._rows.setdefault(record.stream, []).append((wall, record.offset))
                 changed.add(record.stream)
             elif record.kind in (RecordKind.KEY, RecordKind.DELTA) and not record.stream:
@@ -208,8 +206,7 @@ class RecordingPart:
         reader = StreamReader(self._layouts, self.kinds)
         offset = 0
         if isinstance(begin, KeyEntry):
-            layout = self._layout(begin)
-            if layout is not None:
+            if (layout := self._layout(begin)) is not None:
                 reader.begin(layout)
             offset = begin.key
         for record in self.file.records(offset, end, grow=self._grow if following else None):

@@ -230,8 +230,7 @@ class PastRing:
     def frames(self) -> Iterator[Frame]:
         """Yield every frame that can be shown, oldest first."""
         for time_ns in self.times:
-            frame = self.frame(time_ns)
-            if frame is not None:
+            if (frame := self.frame(time_ns)) is not None:
                 yield frame
 
     def _list_times(self) -> tuple[int, ...]:

@@ -120,8 +120,7 @@ class RotatingRecorder:
 
     def _give_up(self, name: str, error: RecordingError) -> None:
         self.failures[f"more readings of one in {name}"] = str(error)
-        recorder = self._recorders.pop(name, None)
-        if recorder is not None:
+        if (recorder := self._recorders.pop(name, None)) is not None:
             recorder.close()
 
     def rows(self, rows: IntervalRows) -> None:
