@@ -125,8 +125,7 @@ class Outgoing:
                 self._stream.event(change)
         if unsent.lost:
             self._stream.gap(Gap(snapshot.wall_ns, snapshot.started_ns, "lost", frames=unsent.lost))
-        encoded = self._encoder.encode(snapshot, unsent.capabilities)
-        if encoded is not None:
+        if (encoded := self._encoder.encode(snapshot, unsent.capabilities)) is not None:
             self._stream.tick(encoded)
 
     def end(self) -> None:

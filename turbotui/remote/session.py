@@ -351,8 +351,7 @@ class RemoteSession(FixedColumns):
 
     def _take_frame(self, received: Received) -> None:
         frame = received.frame
-        capabilities = frame.capabilities
-        if capabilities is not self.capabilities:
+        if (capabilities := frame.capabilities) is not self.capabilities:
             self.machine = _machine_of(received, self._kept)
             catalog = recorded_catalog(capabilities)
             self.capabilities = capabilities

@@ -113,8 +113,7 @@ class SshLink:
 
     def _first(self, before: bytes, *, more: bool) -> bytes | None:
         """What a reader gets of the first bytes: not what a login says, nor that the collecting part is asked for."""
-        collector = self._collector
-        if collector is not None:
+        if (collector := self._collector) is not None:
             _messages, asked, after = before.partition(READY)
             if asked or self._begins in before or not more:
                 self._collector = None
