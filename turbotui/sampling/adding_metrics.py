@@ -181,8 +181,7 @@ def _numbered(named: Iterable[_Named], constants: MachineConstants) -> Iterator[
 def _title(metric: _Named, constants: MachineConstants, taken: Collection[ColumnId]) -> str:
     """The name of a metric, with the kind of core if there are several, and with "metric:" if the name is taken."""
     title = metric.metric.name
-    core = core_of(metric.metric)
-    if core in constants.kinds:
+    if (core := core_of(metric.metric)) in constants.kinds:
         title += f".{kind_word(core)}"
     if "?" in metric.metric.expression:
         title += f"_{metric.runtime}"

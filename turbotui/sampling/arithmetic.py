@@ -72,8 +72,7 @@ def _has_zero(items: Sequence[int | None]) -> bool:
 
 def seconds(older: Sequence[int | None], newer: Sequence[int]) -> Numbers:
     """Seconds between stamps; None if one is missing."""
-    spans = grown(older, newer)
-    if spans is not None and all(spans) and not _has_zero(older):
+    if (spans := grown(older, newer)) is not None and all(spans) and not _has_zero(older):
         return [span * 1e-9 for span in spans]
     return [(b - a) * 1e-9 if a and b and b > a else None for a, b in zip(older, newer, strict=True)]
 
@@ -92,8 +91,7 @@ def risen(older: Sequence[Raw], newer: Sequence[Raw]) -> bool:
 
 def increases(older: Sequence[Raw], newer: Sequence[Raw], scale: float) -> Numbers:
     """Increases of 64-bit counters; None if a value is missing or went back."""
-    plain = rises(older, newer)
-    if plain is not None:
+    if (plain := rises(older, newer)) is not None:
         return [rise * scale for rise in plain]
     return [rise * scale if isinstance(a, int) and isinstance(b, int) and 0 <= (rise := b - a) < STEP_BACK else None
         for a, b in zip(older, newer, strict=True)]

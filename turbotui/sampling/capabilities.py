@@ -109,8 +109,7 @@ class Capabilities:
 
     def why_missing(self, signal: SignalId) -> Unavailable:
         """Why a signal is not available here."""
-        known = self.missing.get(signal)
-        if known is not None:
+        if (known := self.missing.get(signal)) is not None:
             return known
         return Unavailable(Reason.NO_HARDWARE, f"no source on this machine offers {signal}")
 

@@ -103,8 +103,7 @@ def when_resting(call: Callable[[], object]) -> None:
 
     Two threads that run at the same time would wait for the interpreter's lock.
     """
-    loop = loop_here()
-    if loop is not None:
+    if (loop := loop_here()) is not None:
         loop.call_soon(call)
     elif _here.rests:
         _here.calls.append(call)

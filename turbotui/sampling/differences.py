@@ -70,8 +70,7 @@ class Differences(ABC):
         """`measured` of these instances."""
         known = self._measured.get(name)
         if known is None:
-            rose = self.rose(name)
-            if rose is not None:
+            if (rose := self.rose(name)) is not None:
                 factor = factor_of(self.capabilities.signals[name])
                 if factor is None:
                     return [rose[position] for position in positions]
@@ -222,8 +221,7 @@ class Differences(ABC):
         else:
             plain = [signal.delta(a, b, wraps) for a, b, wraps in zip(older, newer, self.wrapped(signal.id),
                 strict=True)]
-            missed = self.newer.unsure.get(signal.id)
-            if missed:
+            if missed := self.newer.unsure.get(signal.id):
                 plain = [None if position in missed else item for position, item in enumerate(plain)]
         if not signal.running:
             return plain

@@ -114,8 +114,7 @@ class Frame(Interval):
         elif row in cells:
             return cells[row]
         value: Value = None
-        home = self.home(column, row)
-        if home is not None:
+        if (home := self.home(column, row)) is not None:
             if home != row:
                 value = self.cell(column, home)
             elif not (column.whole_only and row.scope is not Scope.SYSTEM) and self.can(column):
@@ -247,11 +246,9 @@ class Frame(Interval):
             return refused
         for name in column.needs:
             signal = self.capabilities.signals[name]
-            reason = problem(self, signal, instance.cpus)
-            if reason is not None:
+            if (reason := problem(self, signal, instance.cpus)) is not None:
                 return reason
-            part = self.inputs(instance.row).unknown_part(name)
-            if part is not None:
+            if (part := self.inputs(instance.row).unknown_part(name)) is not None:
                 return self._part_missing(signal, part)
             if self.inputs(instance.row).differs(name):
                 return Unavailable(Reason.OUT_OF_RANGE, f"{signal.id} differs within this row: see the rows inside it")
@@ -286,8 +283,7 @@ class Frame(Interval):
         if not doubt:
             column.compute(inputs)
             for name in inputs.lacking:
-                part = inputs.missing_part(name)
-                if part is not None:
+                if (part := inputs.missing_part(name)) is not None:
                     return self._part_missing(self.capabilities.signals[name], part)
         read = []
         for name in column.needs:
@@ -326,8 +322,7 @@ class Frame(Interval):
         inputs = self.inputs(home)
         whys: dict[str, None] = {}
         for name in (*column.needs, *column.wants):
-            at = marks.get(name)
-            if at:
+            if at := marks.get(name):
                 inside = inputs.positions(self.capabilities.signals[name])
                 whys |= dict.fromkeys(text for position, text in at.items() if inside is None or position in inside)
         return tuple(whys)

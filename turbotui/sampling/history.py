@@ -280,8 +280,7 @@ class History:
     def filled(self, cells: Mapping[tuple[ColumnId, RowId], range]) -> None:
         """Note that the unread intervals of wanted cells were looked for; what is still unknown is a gap."""
         for cell, intervals in cells.items():
-            ring = self.wanted.pop(cell, None)
-            if ring is not None and ring.unread == intervals:
+            if (ring := self.wanted.pop(cell, None)) is not None and ring.unread == intervals:
                 ring.unread = range(0)
                 if self._is_past:
                     ring.recount()

@@ -95,14 +95,11 @@ class Liveness:
         for position, (row, raw, stamp) in enumerate(zip(rows, raws, stamps, strict=True)):
             if not isinstance(raw, int):
                 continue
-            known = self._counters.get((name, row))
-            if known is None:
+            if (known := self._counters.get((name, row))) is None:
                 self._counters[name, row] = _Counter(raw, stamp)
             elif raw != known.raw:
                 known.moved |= position not in fresh
                 known.raw, known.since_ns = raw, stamp
-            else:
-                still = (stamp - known.since_ns) * 1e-9
-                if still >= STILL_SECONDS or not known.moved:
-                    dead[position] = still
+            elif (still := (stamp - known.since_ns) * 1e-9) >= STILL_SECONDS or not known.moved:
+                dead[position] = still
         return dead

@@ -112,8 +112,7 @@ class Meter:
     @property
     def cost(self) -> OwnCost:
         """The cost beside the newest frame. Memory is read when it is asked for: text output never asks."""
-        mark = self._mark
-        if mark is not None and mark.usage.at - self._resident_at >= _RESIDENT_SECONDS:
+        if (mark := self._mark) is not None and mark.usage.at - self._resident_at >= _RESIDENT_SECONDS:
             self._resident_at, self._resident_bytes = mark.usage.at, self._resident()
         return replace(self._cost, rss_bytes=self._resident_bytes)
 

@@ -74,8 +74,7 @@ def unbelieved(interval: Differences, name: SignalId,
     if signal.behavior is not Behavior.COUNTER:
         return values_beyond(interval, signal)
     whys = {} if is_conserved(interval, name) else increases_beyond(interval, signal)
-    still = interval.newer.still.get(name)
-    if still:
+    if still := interval.newer.still.get(name):
         whys |= {at: _stands(interval, name, at, seconds) for at, seconds in still.items()}
     for snapshot in (interval.older, interval.newer):
         if snapshot is not None and snapshot.interrupted:
@@ -132,8 +131,7 @@ def _package_c0(interval: Differences) -> Unbelieved:
     for position, items in enumerate(zip(*cores, strict=True)):
         if any(items) or None in items:
             continue
-        evidence = _work_in(interval, instances[position].cpus)
-        if evidence:
+        if evidence := _work_in(interval, instances[position].cpus):
             for name in read:
                 why = f"{interval.capabilities.signals[name].origin}: cores in C0 stood at 0, but {evidence}"
                 whys[name][position] = Unavailable(Reason.CONTRADICTED, why)
@@ -146,8 +144,7 @@ def _work_in(interval: Differences, cpus: Sequence[int]) -> str:
         if interval.was_read(name):
             grown = interval.measured(name)
             for cpu in cpus:
-                value = grown[interval.topology.index(Scope.CPU, cpu)]
-                if value:
+                if value := grown[interval.topology.index(Scope.CPU, cpu)]:
                     return f"{name} of cpu {cpu} grew by {value:,.10g}"
     return ""
 

@@ -76,8 +76,7 @@ class RowDifferences:
             known = before.get(slot)
             if known is row or (known is not None and known.identity == row.identity):
                 continue
-            place = older.roster.slots.get(row.identity)
-            if place is not None:
+            if (place := older.roster.slots.get(row.identity)) is not None:
                 self._before[slot] = place
             elif row.born_ns > older.started_ns:
                 born.add(slot)
@@ -192,8 +191,7 @@ class RowDifferences:
             return None
         after = cast("Sequence[int]", newer.values[name])
         before = self._aligned(older, cast("Sequence[int]", older.values[name]), after, 0)
-        absent = self.absent(name)
-        if absent:
+        if absent := self.absent(name):
             before = array("Q", before)
             for slot in absent:
                 before[slot] = after[slot]
@@ -322,8 +320,7 @@ class RowDifferences:
         if slot is None:
             return _NO_ROW
         quantity = self.quantities.get(name)
-        known = self.newer.absent.get(name, {}).get(slot)
-        if known is not None:
+        if (known := self.newer.absent.get(name, {}).get(slot)) is not None:
             return known
         if quantity is None or name not in self.newer.values:
             return Unavailable(Reason.NOT_READ, f"{name} was not read for this interval")

@@ -69,8 +69,7 @@ class RowInputs:
         return math.fsum(have) if have and len(have) == len(items) else None
 
     def together(self, *signals: SignalId) -> bool:
-        first = self._frame.one_clock(signals)
-        if first:
+        if first := self._frame.one_clock(signals):
             return self.window(first) is not None
         windows = [self.window(signal) for signal in signals if self._known(signal) is not None]
         return common(windows) is not None

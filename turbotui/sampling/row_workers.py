@@ -125,8 +125,7 @@ class RowWorker(Worker):
         source = self._source
         self._columns.want(source.wanted if isinstance(source, NarrowedSource) else None)
         self._columns.begin(request.wall_ns, request.started_ns, request.slept_ns, lost=lost)
-        why = self._reader.read(self._columns)
-        if why is not None:
+        if (why := self._reader.read(self._columns)) is not None:
             return why
         self._last = self._columns.tick()
         return self._last

@@ -25,8 +25,7 @@ def why_absent(column: CounterColumn, capabilities: Capabilities, topology: Topo
     for name in column.needs:
         if name not in capabilities.signals:
             return capabilities.why_missing(name)
-    level = _LEVELS.get(column.id)
-    if level is not None and not topology.has_several(level):
+    if (level := _LEVELS.get(column.id)) is not None and not topology.has_several(level):
         return Unavailable(Reason.NO_HARDWARE, f"there is only one {level.value} (or the machine does not say)")
     if column.id == "Type" and len(topology.core_types) < 2:
         return _one_type(topology)

@@ -178,8 +178,7 @@ class Session:
         if self._spy_file is None:
             return
         try:
-            plan = self._spy_file.changed()
-            if plan is not None:
+            if (plan := self._spy_file.changed()) is not None:
                 self.spy(plan)
                 self.spy_note = ""
         except UsageError as error:

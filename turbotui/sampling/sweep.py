@@ -99,10 +99,8 @@ class Selection:
 
     @staticmethod
     def _at_owners(frame: Interval, column: CounterColumn, owners: _Owners) -> Sequence[Value]:
-        if owners.positions is not None:
-            level = frame.known_level(column)
-            if level is not None:
-                return [level[position] for position in owners.positions]
+        if owners.positions is not None and (level := frame.known_level(column)) is not None:
+            return [level[position] for position in owners.positions]
         sweep, compute = Sweep(frame, owners), column.compute
         if len(owners.instances) >= _MANY:
             try:

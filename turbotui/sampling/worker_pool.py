@@ -33,8 +33,7 @@ class LateAnswers:
     def take(self, answer: Answer) -> None:
         """Keep an answer that came too late; runs on the worker's thread, and the worker is not asked meanwhile."""
         began = answer.began.union(*(tick.began for tick in answer.ticks.values()))
-        before = self._answers.get(answer.worker)
-        if before is not None:
+        if (before := self._answers.get(answer.worker)) is not None:
             began |= before.began
         kept = Answer(answer.worker) if answer.ticks else answer
         self._answers[answer.worker] = replace(kept, began=began, late=True)
@@ -231,8 +230,7 @@ class WorkerPool:
         stuck = self._stuck
         self._stuck = {worker: worker.cpu for number, worker in self.by_cpu.items() if number < SHARED and worker.busy}
         for number, worker in list(self.by_cpu.items()):
-            cpu = self._stuck.get(worker, SHARED)
-            if cpu > SHARED and stuck.get(worker) == cpu:
+            if (cpu := self._stuck.get(worker, SHARED)) > SHARED and stuck.get(worker) == cpu:
                 self.by_cpu[cpu] = self.by_cpu.pop(number)
                 self._alone.add(cpu)
                 self._late_answers.outdate(worker)
