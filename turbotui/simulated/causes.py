@@ -197,8 +197,7 @@ def with_causes(shape: MachineShape, names: Sequence[str]) -> tuple[MachineShape
     causes = [_cause(shape, name) for name in names]
     for at, simulated_cause in enumerate(causes):
         for other in causes[at + 1:]:
-            why = simulated_cause.at_odds(other)
-            if why:
+            if why := simulated_cause.at_odds(other):
                 raise UsageError(f"{simulated_cause.name} and {other.name} cannot both be made: {why}")
     busy = next((cause.busy for cause in causes if cause.busy not in (BusyCpus.NONE, BusyCpus.SELDOM)), BusyCpus.NONE)
     work = next((cause.work for cause in causes if cause.work is not None), INTEGER)

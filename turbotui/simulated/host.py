@@ -79,8 +79,7 @@ class SimulatedHost:
 
     def _refuse(self, what: str | tuple[str, int, int], message: str) -> None:
         """Raise the error that was requested with `fail`, if any."""
-        number = self._failures.get(what)
-        if number:
+        if number := self._failures.get(what):
             raise HostError(number, message)
 
     def _file(self, path: str) -> File:

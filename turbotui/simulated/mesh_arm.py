@@ -199,9 +199,7 @@ class Mesh:
 
     def _watched(self, attr: PerfAttr, code: int) -> SimulatedCounter | int:
         """Return the flits at a port: data to memory leave the mesh at memory's crosspoints, data from memory enter."""
-        if code not in (_UP, _DOWN):
-            return errno.EINVAL
-        if not _share(attr, _CROSSPOINTS):
+        if code not in (_UP, _DOWN) or not _share(attr, _CROSSPOINTS):
             return errno.EINVAL
         port, channel = attr.config >> 48 & 0x7, attr.config >> 51 & 0x1F
         chosen = not attr.config >> 31 & 1 or attr.config >> 32 & 0xFFFF in MEMORY_NODES

@@ -105,8 +105,7 @@ class _BatteryClock:
 
     def look(self, now: float) -> _BatteryClock:
         """Update the numbers if it is time."""
-        tick = int(now / BATTERY_SECONDS)
-        if tick != self._tick:
+        if (tick := int(now / BATTERY_SECONDS)) != self._tick:
             joules = self._model.system.at(b.SYS_JOULES, now) / BATTERY_SHARE
             if self._tick < 0:
                 self._begin = joules

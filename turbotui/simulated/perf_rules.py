@@ -113,9 +113,7 @@ def refused_by_pmu(pmu: SimulatedPmu, attr: PerfAttr, *, x86: bool) -> int:
 
 def _refused_by_ibs(attr: PerfAttr, *, software_filter: bool) -> int:
     """Return the errno of perf_ibs_init (arch/x86/events/amd/ibs.c) on Zen 5, which filters modes in software only."""
-    if attr.config & ~_IBS_CONFIG:
-        return errno.EINVAL
-    if attr.flags & (_EXCLUDE_IDLE | _EXCLUDE_MACHINES):
+    if attr.config & ~_IBS_CONFIG or attr.flags & (_EXCLUDE_IDLE | _EXCLUDE_MACHINES):
         return errno.EINVAL
     if attr.flags & _EXCLUDE_MODES and not (software_filter and attr.config2 & 1):
         return errno.EINVAL

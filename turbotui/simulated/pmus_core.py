@@ -160,8 +160,7 @@ class CorePmu:
         return self._raw(attr.config, attr.flags, cpu)
 
     def _raw(self, config: int, flags: int, cpu: int) -> SimulatedCounter | int:
-        wide = self._events.core_wide.get(config)
-        if wide is not None:
+        if (wide := self._events.core_wide.get(config)) is not None:
             return self._core_wide(wide, cpu)
         form = self._form(config)
         if form is None:
@@ -170,8 +169,7 @@ class CorePmu:
         return self._counter(form, flags, cpu, self._events.weights.get(config & 0xFF, 1), fixed)
 
     def _form(self, config: int) -> Form | None:
-        name = self._events.exact.get(config)
-        if name is not None:
+        if (name := self._events.exact.get(config)) is not None:
             return self._forms[name]
         parts = self._events.additive.get(config & 0xFF)
         umask = config >> 8

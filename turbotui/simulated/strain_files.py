@@ -60,8 +60,7 @@ class LoadAverages:
 
     def at(self, now: float) -> list[float]:
         """Return the averages at a machine time; between two calls all tasks count as evenly distributed."""
-        passed = now - self._now
-        if passed > 0.0:
+        if (passed := now - self._now) > 0.0:
             ran = self._seconds(now)
             mean = (ran - self._ran) / passed
             self._averages = [mean + (average - mean) * exp(-passed / over)
