@@ -50,8 +50,7 @@ class AddedTelemetry(AddedSource):
 
     def _probe_counter(self, machine: Machine) -> Signal | Unavailable:
         for place in self._by_instance.values():
-            answer = self._try(machine.host, place)
-            if answer is not None:
+            if (answer := self._try(machine.host, place)) is not None:
                 return answer
         counter = self._counter
         scale = 1.0

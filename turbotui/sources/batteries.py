@@ -57,8 +57,7 @@ def supply_kind(host: Host, directory: str) -> str:
     """What a supply is: battery, UPS, or peripheral (of a mouse, a phone); "" without energy, and for an empty bay."""
     if line_of(host, f"{directory}/present") == "0":
         return ""
-    kind = line_of(host, f"{directory}/type")
-    if kind != "Battery":
+    if (kind := line_of(host, f"{directory}/type")) != "Battery":
         return kind if kind == "UPS" else ""
     return PERIPHERAL if line_of(host, f"{directory}/scope") == "Device" else "battery"
 

@@ -166,8 +166,7 @@ _WITHOUT_IDLE = (r"idle=(?:poll|halt|nomwait)", r"cpuidle\.off=(?:1|y|Y)", r"int
 
 
 def _absent(machine: Machine) -> Unavailable:
-    driver = read_line(machine.host, _DRIVER)
-    if driver is None:
+    if (driver := read_line(machine.host, _DRIVER)) is None:
         detail = f"no cpuidle in this kernel: {_DRIVER} is not there"
     else:
         detail = f"no idle driver in this machine: {_DRIVER} says {driver}"
@@ -177,8 +176,7 @@ def _absent(machine: Machine) -> Unavailable:
     if build_option(host, "CPU_IDLE") == "n":
         return Unavailable(Reason.NO_DRIVER, f"{detail}: the kernel was built without it (CONFIG_CPU_IDLE is not set)",
             "use a kernel with CONFIG_CPU_IDLE=y")
-    word = boot_word(host, *_WITHOUT_IDLE)
-    if word:
+    if word := boot_word(host, *_WITHOUT_IDLE):
         return Unavailable(Reason.NO_DRIVER, f"{detail}: the kernel was booted with {word}", f"boot without {word}")
     if machine.model.hypervisor:
         remedy = "modprobe cpuidle-haltpoll gives a guest's idle states, on a KVM host"

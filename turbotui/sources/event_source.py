@@ -123,8 +123,7 @@ class EventSource(PerCpuSource):
             return Probe(dict.fromkeys(names, self._unknown(error, facts)))
         known = families(machine.topology, bundles, _whole(machine, bundles))
         self.traits = {event: self._traits(family, event) for family in known for event in family.events}
-        mixed = self._whole_only(machine)
-        if mixed is not None:
+        if (mixed := self._whole_only(machine)) is not None:
             return Probe(dict.fromkeys(names, mixed))
         signals: dict[SignalId, Signal | Unavailable] = {}
         usable: list[Family] = []
@@ -179,8 +178,7 @@ class EventSource(PerCpuSource):
         """Open each bundle of a family once; returns the family with the rows that have any of its events."""
         tried: dict[int, AcceptedEvents] = {}
         for placed in (part for row in family.rows.values() for part in row):
-            key = id(placed.bundle)
-            if key not in tried:
+            if (key := id(placed.bundle)) not in tried:
                 tried[key] = accepted = accepted_events(placed.bundle, facts,
                                                         partial(self._refusal, machine.host, placed))
                 groups[key] = tuple(self._group(placed.bundle, texts) for texts in accepted.groups)

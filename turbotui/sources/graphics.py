@@ -118,8 +118,7 @@ class Graphics(LocatedFiles):
     def _find(self, machine: Machine) -> LocatedSignals:
         host = machine.host
         for card, layout in product(_cards(host), _LAYOUTS):
-            gts = layout.gts(host, card)
-            if gts:
+            if gts := layout.gts(host, card):
                 return LocatedSignals(_files(host, card, layout, gts))
         return LocatedSignals(dict.fromkeys(SIGNALS, _absent(machine)))
 

@@ -228,8 +228,7 @@ def _coretemp(chip: _Chip, numbers: Mapping[str, int], topology: Topology, ids: 
     package = topology.row(Scope.PACKAGE, owned[0].cpus[0])
     sensors = []
     for label, path in chip.sensors:
-        match = re.fullmatch(_CORE_LABEL, label)
-        if match is not None:
+        if (match := re.fullmatch(_CORE_LABEL, label)) is not None:
             rows = by_core_id.get(integer(match[1]), [])
             # A core id that is not unique even within its package would name a sensor wrongly.
             sensors += [Sensor(CORE, rows[0], path, chip.name, label)] if len(rows) == 1 else []

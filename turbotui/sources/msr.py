@@ -276,8 +276,7 @@ def _energy_scope(machine: Machine) -> Scope:
         return scope
     # the drivers know the models whose dies share registers (arch/x86/events/rapl.c,
     # drivers/powercap/intel_rapl_common.c), and show it in the PMU's cpumask and in the names of the zones
-    pmu = read_pmu(machine.host, "power")
-    if pmu is not None and pmu.cpumask:
+    if (pmu := read_pmu(machine.host, "power")) is not None and pmu.cpumask:
         return domain_scope(machine, pmu.cpumask)
     return zone_scope(machine.host) or scope
 

@@ -62,8 +62,7 @@ class Nvidia(MeterSource):
     def find(self, machine: Machine) -> FoundDevices:
         host = machine.host
         addresses = names_in(host, CARDS)
-        why = _why_not(machine, addresses)
-        if why is not None:
+        if (why := _why_not(machine, addresses)) is not None:
             return FoundDevices((), {meter_signal("nvidia", 0, "power"): why})
         devices = tuple(MeterDevice("nvidia", f"{_model(host, address)} {address}",
             tuple(MeterFile(what, f"NVML {call} of {address}") for what, call in _CALLS.items()),

@@ -134,8 +134,7 @@ class OwnCgroupReader(NothingToClose):
             grown = value - before.get(signal, value)
             use[signal] = self._totals[signal] = self._totals.get(signal, 0) + max(0, grown)
         self._before = uses
-        quota = uses[group].quota
-        if quota is not None:
+        if (quota := uses[group].quota) is not None:
             use[_QUOTA] = round(quota / _MILLIONTH)
         return use
 

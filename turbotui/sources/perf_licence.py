@@ -35,8 +35,7 @@ class PerfLicence(PerfSource):
     gives = "cycles at each turbo schedule for vectors"
 
     def _find(self, machine: Machine) -> Findings:
-        row = processor_of(machine.model)
-        if row is None or not row.licences:
+        if (row := processor_of(machine.model)) is None or not row.licences:
             why = Unavailable(
                 Reason.UNKNOWN_MODEL if row is None else Reason.NO_HARDWARE,
                 "events of power licences (CORE_POWER, 0x28) are known of Intel's servers from Skylake to Ice Lake "

@@ -225,8 +225,7 @@ def _one_for_each_package(rows: Mapping[str, RowId], topology: Topology) -> dict
     """Return the first zone of each package, because on AMD the zones of its dies are the same counter."""
     zones: dict[RowId, str] = {}
     for name, row in rows.items():
-        instance = topology.instance(row)
-        if instance is not None and instance.cpus:
+        if (instance := topology.instance(row)) is not None and instance.cpus:
             # Linux takes core complexes for dies from 6.9 on, and had a zone for each until intel_rapl_common.c was
             # mended; the register behind them is the package's (AMD PPR, Core::X86::Msr::PKG_ENERGY_STAT)
             zones.setdefault(topology.row(Scope.PACKAGE, instance.cpus[0]), name)

@@ -89,8 +89,7 @@ def why_no_pressure(host: Host, what: str) -> Unavailable:
         return Unavailable(
             Reason.NO_DRIVER, f"{what}: the kernel was built without pressure stall information (no CONFIG_PSI)",
             "use a kernel with CONFIG_PSI=y")
-    word = boot_word(host, r"psi=(?:0|n|no|off|false)")
-    if word:
+    if word := boot_word(host, r"psi=(?:0|n|no|off|false)"):
         return Unavailable(Reason.NO_DRIVER, f"{what}: the kernel was booted with {word}", f"boot without {word}")
     if build_option(host, "PSI_DEFAULT_DISABLED") == "y":
         return Unavailable(

@@ -41,8 +41,7 @@ def parse_schedstat(text: str) -> tuple[int, Mapping[int, Sequence[str]]]:
     for line in text.split("\n"):
         if line.startswith("cpu"):
             words = line.split()
-            cpu = whole_number(words[0][3:])
-            if cpu is not None:
+            if (cpu := whole_number(words[0][3:])) is not None:
                 rows[cpu] = words[1:]
         elif line.startswith("version "):
             version = whole_number(line[8:].strip()) or 0

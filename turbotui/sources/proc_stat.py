@@ -73,8 +73,7 @@ def parse_stat(text: str) -> StatText:
     for line in f"{head}{tail}".split("\n"):
         word, _, rest = line.partition(" ")
         if word.startswith("cpu"):
-            cpu = whole_number(word[3:])
-            if cpu is not None:
+            if (cpu := whole_number(word[3:])) is not None:
                 cpus[cpu] = rest.split()
         elif rest and word != "softirq":
             rows[word] = rest.split(None, 1)[0]
@@ -172,8 +171,7 @@ class StatReader(NothingToClose):
 
     def _steady(self, signal: SignalId, values: Sequence[int | None]) -> Sequence[int | None]:
         """Hold a counter that stepped back slightly at its highest value, so that it does not look like a reset."""
-        before = self._highest.get(signal)
-        if before is not None:
+        if (before := self._highest.get(signal)) is not None:
             values = [old if new is not None and old is not None and 0 < old - new <= _SMALL_STEP_BACK else new
                 for old, new in zip(before, values, strict=True)]
         self._highest[signal] = values

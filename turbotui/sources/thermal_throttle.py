@@ -97,8 +97,7 @@ def _absent(machine: Machine) -> Unavailable:
             f"{where}: the kernel was built without thermal interrupts (CONFIG_X86_THERMAL_VECTOR is not set)",
             "use a kernel with CONFIG_X86_THERMAL_VECTOR=y")
     # arch/x86/kernel/cpu/mce/core.c before Linux 5.11, and apic.c: no machine checks or no APIC, no thermal interrupts
-    word = boot_word(machine.host, "nomce", "mce=off", "nolapic", "disableapic")
-    if word:
+    if word := boot_word(machine.host, "nomce", "mce=off", "nolapic", "disableapic"):
         return Unavailable(Reason.NO_DRIVER, f"{where}: the kernel was booted with {word}", f"boot without {word}")
     if built:
         return Unavailable(

@@ -66,8 +66,7 @@ class UncoreFrequency(LocatedFiles):
             names = host.list_dir(DIRECTORY)
         except HostError:
             return LocatedSignals({_WHOLE: _absent(machine)})
-        clusters = _clusters(host)
-        if clusters:
+        if clusters := _clusters(host):
             return _by_cluster(machine.topology, clusters)
         return LocatedSignals({_WHOLE: _by_die(machine, names)})
 
