@@ -69,8 +69,7 @@ def _arithmetic(column: CounterColumn, row: RowId, arithmetic: CellArithmetic,
             yield f"worked out for each {scope_word(column.scope)}, and these put together"
         return
     yield f"= {written(unrounded(arithmetic.term), _label)}"
-    numbers = substituted(arithmetic, behind)
-    if numbers:
+    if numbers := substituted(arithmetic, behind):
         yield f"= {numbers}"
 
 

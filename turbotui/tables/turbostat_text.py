@@ -119,8 +119,7 @@ class TurbostatText:
         return texts
 
     def _text(self, column: CounterColumn, value: Value, *, hexadecimal: bool = True) -> str:
-        clock = _CLOCKS.get(column.id)
-        if clock is not None and isinstance(value, int | float):
+        if (clock := _CLOCKS.get(column.id)) is not None and isinstance(value, int | float):
             return f"{value:{clock}}"
         text = format_cell(column, value, hexadecimal=hexadecimal)
         return flush_right(text, _WIDE) if self._wide and column.id in _COUNTS else text
