@@ -137,15 +137,13 @@ class TerminalDriver(LinuxDriver):
         """
         if self._entered:
             self._look_at_age()
-            changes = self._cells.changes_of(lines, sgr)
-            if changes:
+            if changes := self._cells.changes_of(lines, sgr):
                 self._send(f"{_SYNC_START}{changes}{_SYNC_END}" if synchronized else changes)
 
     def _hand_over(self, data: str) -> None:
         if self._entered:
             self._look_at_age()
-            changes = self._cells.changes(data)
-            if changes:
+            if changes := self._cells.changes(data):
                 self._send(changes)
 
     def _look_at_age(self) -> None:
@@ -292,8 +290,7 @@ class TerminalDriver(LinuxDriver):
             return
         self._leave()
         self._stopping = True
-        stop_beside = getattr(self._app, "stop_beside", None)
-        if stop_beside is not None:
+        if (stop_beside := getattr(self._app, "stop_beside", None)) is not None:
             stop_beside()
         handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         # the default action, not SIGSTOP: it does nothing in an orphaned process group, which no shell could continue

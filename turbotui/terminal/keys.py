@@ -70,8 +70,7 @@ class InputMessages:
 
     def _report(self, unit: str) -> Iterator[Message]:
         if _MOUSE.fullmatch(unit):
-            message = self._xterm.parse_mouse_code(unit)
-            if message is not None:
+            if (message := self._xterm.parse_mouse_code(unit)) is not None:
                 yield message
         elif size := _SIZE.fullmatch(unit):
             lines, columns, height, width = (int(number) for number in size.groups())

@@ -102,8 +102,7 @@ class InputSequences:
             self._began = self._last
             self._sequence, self._next = ESCAPE, self._escape
         elif 0x80 <= byte < 0xA0:  # C1 stands for Escape and a byte of 0x40 to 0x5f (ECMA-48, 5.3)
-            introducer = chr(byte - 0x40)
-            if introducer in _INTRODUCERS:
+            if (introducer := chr(byte - 0x40)) in _INTRODUCERS:
                 self._began = self._last
                 self._introduce(introducer)
                 self._bare = False
