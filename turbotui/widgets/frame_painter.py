@@ -93,8 +93,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         """Begin a content, forgetting the rows of another topology."""
         if self.alerted is not None:
             self._alerted = self.alerted()
-        topology = content.frame.topology
-        if topology is not self._topology:
+        if (topology := content.frame.topology) is not self._topology:
             self._topology = topology
             self._standings.clear()
             self._identities.clear()
@@ -109,8 +108,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         if row in {SYSTEM_ROW, TAGS_ROW}:
             word = "all" if row == SYSTEM_ROW else f"Σ {len(self.view.tags)}"
             return [(flush_right(word, self.label_width), StyleRole.PLAIN)]
-        known = self._identities.get(row)
-        if known is not None:
+        if (known := self._identities.get(row)) is not None:
             return known
         if frame.topology.instance(row) is None:  # a tagged row that has since disappeared: its place is unknown
             word = f"{row_name(frame.topology, row)} off"
@@ -135,8 +133,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
         return segments
 
     def _label(self, frame: Frame, line: Line[RowId]) -> str:
-        row = line.row
-        if row == SYSTEM_ROW:
+        if (row := line.row) == SYSTEM_ROW:
             text = " whole machine"
         elif row == TAGS_ROW:
             text = f" Σ {len(self.view.tags)} tagged"

@@ -129,8 +129,7 @@ class HeatMap(Widget):
         dirty = []
         for y in range(self.size.height):
             segments = self._segments(y)
-            known = self._strips.get(y)
-            if known is None or known[0] != segments:
+            if (known := self._strips.get(y)) is None or known[0] != segments:
                 self._strips[y] = (segments, self._palette.strip(segments, self.size.width))
                 dirty.append(y)
         if dirty:

@@ -118,7 +118,6 @@ class Listing(StyledScroll):
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the clicked line, and post `Chosen`."""
-        at = event.y + self.scroll_offset.y
-        if at < len(self.items) and self.items[at].key:
+        if (at := event.y + self.scroll_offset.y) < len(self.items) and self.items[at].key:
             self._go(at)
             self.post_message(self.Chosen())

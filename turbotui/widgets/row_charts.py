@@ -81,8 +81,7 @@ def grid_of(count: int, width: int, height: int) -> Grid | None:
         high = min(_HIGHEST, height // down)
         if wide < _NARROWEST or high < _LOWEST:
             continue
-        cost = abs(math.log(wide / high / _SHAPE)) + 2 * (1 - count / (across * down))
-        if cost < least:
+        if (cost := abs(math.log(wide / high / _SHAPE)) + 2 * (1 - count / (across * down))) < least:
             best, least = Grid(across, down, wide, high), cost
     return best
 

@@ -23,8 +23,7 @@ _FINENESS = ("CPU", "Type", "Core", "Package", "Node", "L3", "Die", "Module")
 def _slot(view: TableView[C, K], column: C, *, stacked: bool = False) -> Slot:
     """The slot of a column; the sorted one has room for its mark, which would otherwise touch the next title."""
     slot = slot_for(column, stacked=stacked)
-    own = view.arrangement.widths.get(column.id)
-    if own is not None:
+    if (own := view.arrangement.widths.get(column.id)) is not None:
         is_sorted = view.sort is not None and view.sort.id == column.id
         mark = (SORTED_DOWN if view.reverse else SORTED_UP) if is_sorted else ""
         return Slot(column, own, cut(slot.title, own - len(mark)) + mark)
@@ -75,8 +74,7 @@ def slots_of(view: TableView[C, K], seconds: float, width: int) -> tuple[tuple[S
                    key=lambda column: categories.index(group_of(column)))
     for column in _arranged(view, usual):
         moving.append(_slot(view, column))
-        size = view.sparks.get(column.id, 0)
-        if size:
+        if size := view.sparks.get(column.id, 0):
             moving.append(Slot(column, size, _span(HISTORY * seconds), spark=True))
     return _identity_slots(view, max(10, width * 3 // 16), _fineness), tuple(moving)
 

@@ -65,8 +65,7 @@ class TableView(Generic[C, K]):
         wanted = [*self.columns, *self.filter.columns]
         if self.sort is not None:
             wanted.append(self.sort)
-        target = self.targets.get(self.follow)
-        if target is not None:
+        if (target := self.targets.get(self.follow)) is not None:
             wanted.append(target)
         return tuple({column.id: column for column in wanted}.values())
 

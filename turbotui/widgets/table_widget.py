@@ -157,8 +157,7 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
     def _follow(self, content: F, before: int | None) -> None:
         """Move the cursor as `Follow` demands after rows have moved."""
         if self.view.follow in self.view.targets:
-            target = self._rows.target(content, self.view)
-            if target is not None:
+            if (target := self._rows.target(content, self.view)) is not None:
                 self._go(target)
             return
         if self.cursor is None or self.cursor in self.view.pinned:
@@ -266,8 +265,7 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
     def cursor_y(self) -> int:
         """The widget's line with the cursor; 0 without rows."""
         row, pinned = self.current, self._pinned
-        at = self._rows.position(row)
-        if at is not None:
+        if (at := self._rows.position(row)) is not None:
             return self._fixed + at - self.scroll_offset.y
         return self._heads + pinned.index(row) if row in pinned else 0
 
@@ -349,8 +347,7 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
         self._reveal()
 
     def _reveal(self) -> None:
-        at = self._rows.position(self.cursor)
-        if at is not None:
+        if (at := self._rows.position(self.cursor)) is not None:
             self.reveal(at, at, self.page)
 
     def find(self, text: str, *, after: bool = False) -> bool:
@@ -470,8 +467,7 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
 
     def on_resize(self) -> None:
         """Choose columns for the new width and keep the cursor visible."""
-        width = self.scrollable_content_region.width
-        if width != self._canvas.painter.width:
+        if (width := self.scrollable_content_region.width) != self._canvas.painter.width:
             self._canvas.resize(width)
             self._canvas.arrange(self._slot)
         self._relist()
