@@ -36,8 +36,7 @@ def package_of(module: str) -> str:
 
 def failure_of(error: BaseException, module: str = "") -> str:
     """`foreign_failure`; raises the error itself if it is turbotui's own."""
-    sentence = foreign_failure(error, module)
-    if not sentence:
+    if not (sentence := foreign_failure(error, module)):
         raise error
     return sentence
 
