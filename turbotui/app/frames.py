@@ -126,8 +126,7 @@ class FramesApp(App[int]):
 
     def show_newest(self) -> None:
         """Keep the newest frame's history, and draw the frame on the visible screens unless the picture is held."""
-        frame = self._frames.take()
-        if frame is None:  # a newer frame took its place and has been drawn
+        if (frame := self._frames.take()) is None:  # a newer frame took its place and has been drawn
             return
         watch = self.watched
         base = self.base

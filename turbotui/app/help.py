@@ -105,8 +105,7 @@ def _mistakes(file: str, problems: Sequence[str]) -> Iterator[Item]:
 
 def matching(items: Sequence[Item], text: str) -> list[Item]:
     """The lines with every word of a text, in any case, below their headings; all lines for an empty text."""
-    words = text.lower().split()
-    if not words:
+    if not (words := text.lower().split()):
         return list(items)
     fitting: list[Item] = []
     heading: Item | None = None

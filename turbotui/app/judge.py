@@ -194,8 +194,7 @@ class Judge:
         return self._shown().limits
 
     def _shown(self) -> MachineDiagnosis:
-        frame = self._shown_moment()
-        if frame is None:
+        if (frame := self._shown_moment()) is None:
             return self.diagnosis
         moment, cursor = frame.newer.wall_ns, self._cursor()
         if self._past is None or self._past[0] != moment:

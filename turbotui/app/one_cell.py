@@ -156,8 +156,7 @@ class FrameCell(OneCell):
         return self._titled(self._home)
 
     def _titled(self, row: RowId) -> str:
-        frame = self._watch.frame
-        if frame is None:
+        if (frame := self._watch.frame) is None:
             return self.column.id
         name = row_name(frame.topology, row)
         return f"{self.column.id} · {name} · {number_in_words(frame, self.column, self.row)}"

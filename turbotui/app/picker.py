@@ -347,8 +347,7 @@ class CounterPicker(Picker):
                 column.document)
 
     def about_no_column(self) -> str:
-        event_set = self._chosen_set
-        if event_set is None:
+        if (event_set := self._chosen_set) is None:
             return super().about_no_column()
         names = ", ".join(column.name for column in event_set.columns)
         return "\n".join((f"{event_set.name}: {event_set.title}", names, event_set.origin, self._outcome))

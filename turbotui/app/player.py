@@ -60,8 +60,7 @@ class Player:
 
     def advance(self, seconds: float) -> bool:
         """Move by the seconds that passed since the last call; true if another moment has to be shown."""
-        at = self.cursor.at
-        if at is None:
+        if (at := self.cursor.at) is None:
             return False
         times = self.cursor.timeline.times
         head = (at if self._head is None else self._head) + seconds * self.speed * NS

@@ -108,8 +108,7 @@ class RowPast(Generic[R]):
         return slot
 
     def _put(self, cell: _CellKey, slot: int, value: Value) -> None:
-        values = self._cells.get(cell)
-        if values is None:
+        if (values := self._cells.get(cell)) is None:
             values = self._cells[cell] = array("f", [_UNREAD]) * _SLOTS
         values[slot] = value if isinstance(value, int | float) else math.nan
 

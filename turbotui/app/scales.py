@@ -46,8 +46,7 @@ def limit_watts(watch: Watch) -> float | None:
 
 
 def _highest(watch: Watch, *signals: str) -> float | None:
-    frame = watch.frame
-    if frame is None:
+    if (frame := watch.frame) is None:
         return None
     for name in signals:
         if name in watch.session.capabilities.signals:
@@ -117,8 +116,7 @@ def gauges_of(watch: Watch) -> list[Gauge]:
 
 def _where(watch: Watch, row: RowId) -> str:
     """The hottest row in a fixed width: the first CPU of the core, or the package."""
-    frame = watch.frame
-    if frame is None:
+    if (frame := watch.frame) is None:
         return ""
     for instance in frame.topology.instances(watch.heat.scope if watch.heat else Scope.CORE):
         if instance.row == row:

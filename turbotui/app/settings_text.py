@@ -17,8 +17,7 @@ _PART: Final = re.compile(r"\"(?P<basic>(?:\\.|[^\"\\])*)\"|'(?P<literal>[^']*)'
 
 def table_of(line: str) -> tuple[str, ...] | None:
     """The path of the table that starts on a line, such as `[tables.cpus]`; None for any other line."""
-    header = _HEADER.match(line)
-    if header is None:
+    if (header := _HEADER.match(line)) is None:
         return None
     return tuple(next(part for part in match.groups() if part is not None) for match in _PART.finditer(header["path"]))
 

@@ -39,8 +39,7 @@ def tcc_prompt(session: WatchedSession, changed: Callable[[str], None]) -> tuple
 
 def tcc_flag(session: WatchedSession) -> str:
     """The flag for temperatures that are computed with a target given by the user."""
-    degrees = session.machine.tcc
-    if degrees is None:
+    if (degrees := session.machine.tcc) is None:
         return ""
     return f"SLOWS DOWN AT {_in_words(session, degrees)} (TCC) {'BY HAND' if _counts_down(session) else 'NOT USED'}"
 
@@ -81,8 +80,7 @@ def _parsed(session: WatchedSession, text: str) -> int:
     Raises:
         UsageError: the text is not a temperature.
     """
-    shown = _shown(session)
-    if shown is None:
+    if (shown := _shown(session)) is None:
         return parse_celsius(text)
     try:
         celsius = round(shown.back(decimal(text)))

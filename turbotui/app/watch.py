@@ -470,8 +470,7 @@ class Watch:
 
     def recent(self, column: CounterColumn, row: RowId, count: int) -> Sequence[float]:
         """The last values of a cell up to the moment that is shown, so many at most, the newest last."""
-        frame = self.frame
-        if frame is None:
+        if (frame := self.frame) is None:
             return ()
         home = frame.home(column, row) or row
         self.history.series(column, home, count)
