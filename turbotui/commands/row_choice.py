@@ -63,8 +63,7 @@ def row_choice(arguments: argparse.Namespace, known: Sequence[Column[R]], rows: 
     by_name = {column.id.lower(): column for column in reversed(known)}
 
     def column_of(name: str) -> Column[R]:
-        known_column = by_name.get(name.strip().lower())
-        if known_column is None:
+        if (known_column := by_name.get(name.strip().lower())) is None:
             raise UsageError(f"there is no column {name.strip()!r} of {rows}; there are "
                              f"{', '.join(column.id for column in known)}")
         return known_column

@@ -38,8 +38,7 @@ def parse_interval(text: str) -> float:
     Raises:
         UsageError: it is not a number, or outside of `SHORTEST_INTERVAL` and `LONGEST_INTERVAL`.
     """
-    seconds = decimal_number(text)
-    if seconds is None:
+    if (seconds := decimal_number(text)) is None:
         raise UsageError(f'interval "{text}" is not a number of seconds')
     if seconds < SHORTEST_INTERVAL:
         raise UsageError(f"interval {text} is too short: the shortest is {SHORTEST_INTERVAL} seconds")
