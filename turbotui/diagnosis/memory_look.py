@@ -86,8 +86,7 @@ class MemoryLook:
         """
         moved = self._moved()
         outer = {path: rate for path, rate in moved.items() if not _parent(path)}
-        whole = math.fsum(outer.values())
-        if not whole:
+        if not (whole := math.fsum(outer.values())):
             return None
         most = max(outer, key=outer.__getitem__)
         inside = max((path for path in moved if _parent(path) == most), key=moved.__getitem__, default=most)

@@ -268,8 +268,7 @@ class JudgedFrame:
 
     def why(self, name: ColumnId) -> Unavailable | None:
         """Why a column has no value for the machine; None if it has one."""
-        column = self.catalog.get(name)
-        if column is None:
+        if (column := self.catalog.get(name)) is None:
             return Unavailable(Reason.NO_HARDWARE, f"this machine has no column {name}")
         return self.frame.why(column, SYSTEM_ROW)
 
@@ -281,8 +280,7 @@ class JudgedFrame:
     def numbers(self, *names: ColumnId) -> Mapping[RowId, float]:
         """The first of these columns that is known on any CPU, by CPU."""
         for name in names:
-            numbers = self._numbers.get(name)
-            if numbers is None:
+            if (numbers := self._numbers.get(name)) is None:
                 numbers = self._numbers[name] = self._read(name)
             if numbers:
                 return numbers

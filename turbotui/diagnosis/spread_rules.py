@@ -32,8 +32,7 @@ _WAITS: Final = ("RunDelay%", "PSIcpu%")
 
 
 def _single(moment: JudgedFrame) -> Observed | NoFinding:
-    busy = moment.busy
-    if not busy:
+    if not (busy := moment.busy):
         return NoFinding.UNKNOWN
     if len(busy) < 2:
         return NoFinding.CLEAR
@@ -81,8 +80,7 @@ def _rest(full: int, rest: int) -> str:
 
 
 def _groups(moment: JudgedFrame) -> Observed | NoFinding:
-    busy = moment.busy
-    if not busy:
+    if not (busy := moment.busy):
         return NoFinding.UNKNOWN
     topology = moment.frame.topology
     rows = moment.frame.rows(Scope.CPU)

@@ -121,15 +121,13 @@ def _of_work(moment: JudgedFrame, shares: Mapping[RowId, float]) -> float:
     """
     busy = moment.busy
     weights = {row: busy.get(row, 0.0) for row in shares}
-    total = math.fsum(weights.values())
-    if not total:
+    if not (total := math.fsum(weights.values())):
         return min(1.0, math.fsum(shares.values()) / len(shares))
     return math.fsum(weights[row] * min(1.0, share) for row, share in shares.items()) / total
 
 
 def _interrupts(moment: JudgedFrame) -> Observed | NoFinding:
-    rates = moment.numbers("IRQ/s")
-    if not rates:
+    if not (rates := moment.numbers("IRQ/s")):
         return NoFinding.UNKNOWN
     row, rate = _hottest(rates)
     if rate < _STORM:
@@ -147,8 +145,7 @@ def _softirqs(moment: JudgedFrame) -> Observed | NoFinding:
         return NoFinding.UNKNOWN
     if everywhere < _IRQ_EVERYWHERE and len(moment.frame.topology.cpus) > _FEW_CPUS:
         return NoFinding.CLEAR  # one of many CPUs is too little of the work to check each of them at every tick
-    single = moment.numbers("irq%")
-    if not single:
+    if not (single := moment.numbers("irq%")):
         return NoFinding.UNKNOWN
     row, percent = _hottest(single)
     much = everywhere >= _IRQ_EVERYWHERE and moment.lasts(everywhere, len(single))
