@@ -35,8 +35,7 @@ def breakpoint_of(body: str) -> Breakpoint:
         BreakpointError: there is no address, or the length or access does not exist.
         TermValueError, TermRangeError: the address is not a number, or too large.
     """
-    match = _BODY.fullmatch(body)
-    if match is None:
+    if (match := _BODY.fullmatch(body)) is None:
         raise BreakpointError(f"mem:{body} is no breakpoint: write mem:ADDRESS[/LENGTH][:ACCESS][:MODIFIERS].")
     address = read_number(match[1], "the address of the breakpoint")
     access, modifiers = match[3], match[4] or ""

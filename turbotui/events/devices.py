@@ -61,8 +61,7 @@ class Devices:
 
     def matching(self, word: str) -> tuple[Pmu, ...]:
         """Return the PMU of that exact name or type alone, else every PMU whose name fits; empty if none fits."""
-        pmus = self._matches.get(word)
-        if pmus is None:
+        if (pmus := self._matches.get(word)) is None:
             pmus = self._matches[word] = self._match(word)
         return pmus
 

@@ -205,8 +205,7 @@ class EventEncoder:
         self, written: Written, pmu: Pmu | None, settings: Settings, modifiers: Modifiers, shown: str
     ) -> EncodedEvent:
         """Make the attribute of an event from its terms and modifiers."""
-        kind = settings.kind
-        if kind is None:
+        if (kind := settings.kind) is None:
             kind = RAW if pmu is None else pmu.type
         flags = settings.flags | modifiers.flags(lambda: self.devices.max_precise(pmu), leader=True,
             default_rings=self._rings if pmu is None or not pmu.cpumask else None)
@@ -250,8 +249,7 @@ class EventEncoder:
         """
         if not settings.cpus_of:
             return settings.cpus
-        pmu = self.devices.exactly(settings.cpus_of)
-        if pmu is None:
+        if (pmu := self.devices.exactly(settings.cpus_of)) is None:
             raise UnknownPmuError(f"This machine has no PMU {settings.cpus_of!r}, whose CPUs cpu= asks for",
                                   lambda: nearest(settings.cpus_of, self.devices.names))
         return pmu.cpumask or pmu.cpus

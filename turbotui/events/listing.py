@@ -174,8 +174,7 @@ def opens(
         return Unavailable(Reason.FAILED, str(error).rstrip("."))
     refused: Unavailable | None = None
     for each in encoded:
-        answer = try_open(host, each, facts, cpus)
-        if answer is None:
+        if (answer := try_open(host, each, facts, cpus)) is None:
             return None
         refused = refused or answer
     return refused

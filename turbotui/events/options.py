@@ -78,8 +78,7 @@ def set_option(settings: Settings, term: EventTerm) -> bool:
     if term.name.startswith("@"):
         settings.options.append((term.name, term.value or ""))
         return True
-    take = OPTIONS.get(term.name)
-    if take is None:
+    if (take := OPTIONS.get(term.name)) is None:
         return False
     take(settings, term)
     return True

@@ -205,8 +205,7 @@ def _decimals(value: object) -> int:
 
 
 def _formula(value: object) -> str:
-    formula = rows.text(value)
-    if not formula:
+    if not (formula := rows.text(value)):
         raise WrongKindError("a formula")
     try:
         parse_expression(formula)

@@ -99,8 +99,7 @@ class _Parser:
 
     def _group(self) -> WrittenGroup | None:
         start = self._at
-        match = _GROUP.match(self._text, start)
-        if match is None:
+        if (match := _GROUP.match(self._text, start)) is None:
             return None
         self._at = match.end()
         members = []
@@ -117,8 +116,7 @@ class _Parser:
         modifiers = ""
         if self._next() == ":":
             self._at += 1
-            modifiers = self._letters()
-            if not modifiers:
+            if not (modifiers := self._letters()):
                 raise self._fail("modifiers are expected after the colon")
         return WrittenGroup(self._text[start : self._at], match.group(1) or "", tuple(members), modifiers)
 
@@ -138,8 +136,7 @@ class _Parser:
             modifiers = self._after_colon() if terms is None or self._next() == ":" else self._letters()
             return Written(self._text[start : self._at], start, numeric.group(1), terms, tail=numeric.group(2),
                 modifiers=modifiers, kind="numeric")
-        word = _WORD.match(self._text, start)
-        if word is None:
+        if (word := _WORD.match(self._text, start)) is None:
             raise self._fail("the name of an event or of a PMU is expected here")
         self._at = word.end()
         if self._next() == "/":
@@ -150,8 +147,7 @@ class _Parser:
         modifiers = ""
         if self._next() == ":":
             self._at += 1
-            tail = self._letters()
-            if not tail:
+            if not (tail := self._letters()):
                 raise self._fail("modifiers or the name of a tracepoint are expected after the colon")
             # libpfm's names have more colons than a tracepoint: all of them belong to the event's name.
             while self._next() == ":":
@@ -165,8 +161,7 @@ class _Parser:
         if self._next() != ":":
             return ""
         self._at += 1
-        letters = self._letters()
-        if not letters:
+        if not (letters := self._letters()):
             raise self._fail("modifiers are expected after the colon")
         return letters
 
@@ -180,8 +175,7 @@ class _Parser:
         end = self._at
         while end < len(self._text) and self._text[end] not in ",}" + _BLANK:
             end += 1
-        body = self._text[self._at : end]
-        if not body:
+        if not (body := self._text[self._at : end]):
             raise self._fail("the address of the breakpoint is expected here")
         self._at = end
         return Written(self._text[start:end], start, body, kind="memory")
@@ -207,8 +201,7 @@ class _Parser:
         start = self._at
         if start == len(self._text):
             raise self._fail("the slash has no closing slash", opening)
-        match = _TERM_NAME.match(self._text, start)
-        if match is None:
+        if (match := _TERM_NAME.match(self._text, start)) is None:
             raise self._fail("a term, name or name=value, is expected here")
         self._at = match.end()
         self._skip()
@@ -223,8 +216,7 @@ class _Parser:
             value = self._text[self._at + 1 : end]
             self._at = end + 1
             return EventTerm(match.group(), value, start)
-        number_match = _BARE_VALUE.match(self._text, self._at)
-        if number_match is None:
+        if (number_match := _BARE_VALUE.match(self._text, self._at)) is None:
             raise self._fail(f"a value is expected after {match.group()}=")
         self._at = number_match.end()
         return EventTerm(match.group(), number_match.group(), start)

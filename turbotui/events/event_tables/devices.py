@@ -99,8 +99,7 @@ class _Events(Mapping[str, PmuEvent]):
     def __getitem__(self, name: str) -> PmuEvent:
         if (own := self._pmu.events.get(name)) is not None:
             return own
-        row = self._row(name)
-        if row is None:
+        if (row := self._row(name)) is None:
             raise KeyError(name)
         return PmuEvent(
             row.name, row.terms, scale=row.scale, unit=row.unit,

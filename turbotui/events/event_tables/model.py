@@ -86,8 +86,7 @@ class VendorRows(Generic[Row]):
     def named(self, name: str) -> tuple[Row, ...]:
         """Return the rows of a name in any case; () if there are none."""
         key = name.lower()
-        rows = self._made.get(key)
-        if rows is None:
+        if (rows := self._made.get(key)) is None:
             rows = self._made[key] = tuple(map(self._make, self._raw.get(key, ())))
         return rows
 

@@ -121,8 +121,7 @@ def _events(file: _File) -> Iterator[JsonRow]:
     if not isinstance(document, dict) or not isinstance(document.get("Events"), list):
         raise unusable(file.path, "holds no object with Events")
     for event in document["Events"]:
-        row = _as_perf_has_it(row_of(event, file.path))
-        if row is None:
+        if (row := _as_perf_has_it(row_of(event, file.path))) is None:
             continue
         if file.kind.startswith("uncore"):
             row["PerPkg"] = "1"

@@ -57,8 +57,7 @@ class MachineConstants:
         """Return the value of a literal, whose capitals do not matter."""
         key = name.lower()
         if key not in self._known:
-            read = _LITERALS.get(key)
-            if read is None:
+            if (read := _LITERALS.get(key)) is None:
                 raise MetricError(f"it asks for {name}, and that is nothing known")
             self._known[key] = read(self)
         return self._known[key]
@@ -181,8 +180,7 @@ class MachineConstants:
         clock = tsc_hz(machine, circumstances(machine))
         if not isinstance(clock, Unavailable):
             return clock.value
-        named = _CLOCK.search(machine.model.name)
-        if named is None:
+        if (named := _CLOCK.search(machine.model.name)) is None:
             raise MetricError(f"it asks for #SYSTEM_TSC_FREQ, and neither CPUID nor the CPU's name tells it "
                               f"({clock.sentence().rstrip('.')})")
         return float(named[1]) * 1e9
@@ -214,8 +212,7 @@ class KindConstants:
         """Return the value of a literal; slots of a cycle differ by the kind of core."""
         if name.lower() != "#slots":
             return self._machine.literal(name)
-        value = self._machine.slots_of(self._pmu)
-        if not value:
+        if not (value := self._machine.slots_of(self._pmu)):
             raise MetricError(f"it asks for #slots, and {self._pmu} has no caps/slots (Arm from v8.4 on, Linux 5.12)")
         return value
 

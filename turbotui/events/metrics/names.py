@@ -35,7 +35,6 @@ def name_on(pmu: str, name: str) -> str:
 
 def scale_and_unit(text: str) -> tuple[float, str]:
     """Split a metric's ScaleUnit into factor and unit: "100%" -> (100, "%"); "1per_instr" -> (1, "per_instr")."""
-    match = _SCALE.match(text)
-    if match is None:
+    if (match := _SCALE.match(text)) is None:
         return 1.0, text.strip()
     return float(match[1]), text[match.end() :].strip()

@@ -80,8 +80,7 @@ def _tokens(text: str, runtime: int) -> list[_Token]:
     tokens: list[_Token] = []
     end = _after_blanks(text, 0)
     while end < len(text):
-        match = _TOKEN.match(text, end)
-        if match is None:
+        if (match := _TOKEN.match(text, end)) is None:
             raise MetricSyntaxError(text, end, f"{text[end]!r} begins no number, name or operator")
         kind = match.lastgroup or ""
         word = match[kind]

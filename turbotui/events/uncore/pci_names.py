@@ -45,8 +45,7 @@ def names_of(host: Host, addresses: Iterable[str]) -> Mapping[str, str]:
 
 
 def _in_words(device: PciDevice, names: Mapping[tuple[str, ...], str]) -> str:
-    vendor = names.get((device.vendor,))
-    if vendor is None:
+    if (vendor := names.get((device.vendor,))) is None:
         return f"{device.vendor}:{device.device}"
     name = names.get((device.vendor, device.device), f"Device {device.device}")
     kind = names.get(("C", device.kind[:4]), f"Class {device.kind[:4]}")
