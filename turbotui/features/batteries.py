@@ -118,8 +118,7 @@ class BatteryReader:
         for name, kind in kinds.items():
             battery = self._rows.get(name)
             if battery is None:
-                slot = into.birth(Row(name, name=name))
-                if slot is None:
+                if (slot := into.birth(Row(name, name=name))) is None:
                     continue
                 battery = self._rows[name] = _Battery(slot, {}, 0)
                 into.put(slot, "type", kind)

@@ -338,8 +338,7 @@ def _remembered(settings: PersonalSettings, session: Session,
     from turbotui.app.settings import kind_of_machine  # noqa: PLC0415 - as in run
     from turbotui.sampling.selection import default_columns  # noqa: PLC0415 - as in run
 
-    names = settings.columns_on(kind_of_machine(session.machine))
-    if not names:
+    if not (names := settings.columns_on(kind_of_machine(session.machine))):
         return columns
     usual = default_columns(session.catalog, session.capabilities, session.machine.topology, extras=True)
     added = {column.id for column in columns} - {column.id for column in usual}

@@ -44,8 +44,7 @@ class LimitResult:
 
 def parse_limit(text: str) -> Limit:
     """Parse a limit of the command line: "PkgWatt +5%", "Bzy_MHz -2%". Raises UsageError if the text is no limit."""
-    match = _FORM.fullmatch(text.strip())
-    if match is None:
+    if (match := _FORM.fullmatch(text.strip())) is None:
         raise UsageError(f'"{text}" is no limit: write a column, + where more is worse or - where less is, and how '
                          'many per cent are allowed, as "PkgWatt +5%" or "Bzy_MHz -2%"')
     return Limit(text.strip(), match["name"], 1 if match["sign"] == "+" else -1, decimal(match["percent"]))

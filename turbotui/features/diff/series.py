@@ -121,8 +121,7 @@ class GatheredSeries:
         for column in self._columns:
             rows = rows_of(frame, column, self._level)
             for row, value in zip(rows, frame.bare_cells(column, rows), strict=True):
-                series = self.by_key.get((column.id, row))
-                if series is None:
+                if (series := self.by_key.get((column.id, row))) is None:
                     series = self.by_key[column.id, row] = Series(column, row)
                 series.take(value)
                 if value is None and series.why is None:

@@ -93,8 +93,7 @@ class FleetReader:
         is_old = self._labels_at is None or begun - self._labels_at >= _LABELS_SECONDS
         if is_old or not values.keys() <= self._labels.keys():
             answers.append(self._read_labels(begun))
-        nodes = self._nodes(values)
-        if not nodes:
+        if not (nodes := self._nodes(values)):
             raise ServerError(f"{self.server.name} answers, and knows of no node: does it scrape turbotui export "
                               f"--listen{f' with {question.select}' if question.select else ''}?")
         cost = FleetCost(len(answers), sum(answer.sent for answer in answers),

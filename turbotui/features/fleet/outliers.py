@@ -138,8 +138,7 @@ def _all_peers(members: Sequence[FleetNode], model: str, rules: Sequence[PeerRul
 
 def _load(node: FleetNode) -> str:
     """Return the word for a node's load; "" if unknown, which compares the node with those of every load."""
-    busy = node.values.get(BUSY)
-    if busy is None:
+    if (busy := node.values.get(BUSY)) is None:
         return ""
     return next((words for upper, words in _LOADS if busy < upper), "")
 

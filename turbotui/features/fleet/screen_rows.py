@@ -60,8 +60,7 @@ class FleetPainter(RowPainter[FleetNode]):
     """Paints reasons by their weight, and vanished nodes dimly."""
 
     def segment(self, content: RowContent[FleetNode], row: Hashable, slot: Slot) -> TextSegment:
-        node = content.get(row)
-        if node is None:
+        if (node := content.get(row)) is None:
             return super().segment(content, row, slot)
         if node.gone and slot.column.id in _MEASURED and node.values.get(slot.column.id) is not None:
             return marked(OLD.sign, cell_text(slot.column, node.values[slot.column.id], slot.width)), StyleRole.DIM

@@ -84,8 +84,7 @@ def question_of(arguments: argparse.Namespace, limits: NodeLimits) -> FleetQuest
 
 def parse_window(text: str) -> float:
     """Parse the window of rates to seconds. Raises UsageError if it is none."""
-    match = _DURATION.match(text)
-    if match is None:
+    if (match := _DURATION.match(text)) is None:
         raise UsageError(f' "{text}": a time such as 90s, 5m or 1h')
     return integer(match[1]) * _SECONDS[match[2]]
 

@@ -91,8 +91,7 @@ def _base(facts: MachineFacts, address: int, name: str, bus: float, *, buckets: 
 
 def _counted(facts: MachineFacts, address: int, name: str, bus: float, *, first: int,
              bytes_used: int = 8) -> Iterator[HeaderLine]:
-    word = facts.register(address)
-    if word is None:
+    if (word := facts.register(address)) is None:
         return
     origin = f"MSR {address:#x}"
     yield HeaderLine(f"cpu{facts.cpu}: {name}: 0x{word:08x}", origin)
@@ -123,8 +122,7 @@ def _atom(facts: MachineFacts, bus: float) -> Iterator[HeaderLine]:
 
 def _knights_landing(facts: MachineFacts, bus: float) -> Iterator[HeaderLine]:
     """Ratios of seven buckets, each coded as a difference from the one before (docs/specs/turbostat.md 3.5)."""
-    word = facts.register(_RATIOS)
-    if word is None:
+    if (word := facts.register(_RATIOS)) is None:
         return
     origin = f"MSR {_RATIOS:#x}"
     yield HeaderLine(f"cpu{facts.cpu}: MSR_TURBO_RATIO_LIMIT: 0x{word:08x}", origin)

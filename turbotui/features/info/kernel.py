@@ -67,8 +67,7 @@ def _hwp(facts: MachineFacts) -> Iterable[HeaderLine]:
     if not facts.has("hwp"):
         return
     for cpu in facts.packages():
-        enabled = facts.register(0x770, cpu)
-        if enabled is None:
+        if (enabled := facts.register(0x770, cpu)) is None:
             continue
         yield HeaderLine(f"cpu{cpu}: MSR_PM_ENABLE: 0x{enabled:08x} ({negated_unless(enabled & 1, 'HWP')})",
                          "MSR 0x770")
@@ -112,8 +111,7 @@ def _energy_bias(facts: MachineFacts) -> Iterable[HeaderLine]:
 def _limit_reasons(facts: MachineFacts) -> Iterable[HeaderLine]:
     for cpu in facts.packages():
         for kind in facts.machine.platform.features.limit_reasons:
-            word = facts.register(kind.value, cpu)
-            if word is None:
+            if (word := facts.register(kind.value, cpu)) is None:
                 continue
             name, bits = _REASONS[kind]
             if kind is LimitReasons.CORE and facts.machine.platform.features.name == _HASWELL_SERVER:

@@ -163,8 +163,7 @@ class MachineFacts:
         """The clock that ratios multiply; None if unknown."""
         if (clock := self.machine.platform.features.bclk) is None or clock.value is not None:
             return None if clock is None else clock.value
-        index = self.register(_FSB_FREQ)
-        if index is None:
+        if (index := self.register(_FSB_FREQ)) is None:
             return None
         chosen = index & 0xF
         # A code beyond the table means its fourth entry (turbostat-platforms, BCLK_SLV).

@@ -97,8 +97,7 @@ def _units(facts: MachineFacts, cpu: int) -> tuple[Units, int, str] | None:
 
 
 def _range(facts: MachineFacts) -> Iterable[HeaderLine]:
-    measured_units = _units(facts, facts.cpu)
-    if measured_units is None:
+    if (measured_units := _units(facts, facts.cpu)) is None:
         return
     units, features = measured_units[0], facts.machine.platform.features
     info = facts.register(0x614) if RaplRegister.PKG_POWER_INFO in features.rapl else None
@@ -145,8 +144,7 @@ def _window(microseconds: int) -> str:
 
 def _registers(facts: MachineFacts) -> Iterable[HeaderLine]:
     for cpu in facts.packages():
-        measured_units = _units(facts, cpu)
-        if measured_units is None:
+        if (measured_units := _units(facts, cpu)) is None:
             continue
         units, word, name = measured_units
         yield HeaderLine(f"cpu{cpu}: {name}: 0x{word:08x} ({units.watt:f} Watts, {units.joule:f} Joules, "
@@ -183,8 +181,7 @@ def _package(facts: MachineFacts, cpu: int, units: Units) -> Iterator[HeaderLine
     word = _have(facts, RaplRegister.PKG_POWER_INFO, cpu)
     if word is not None:
         yield HeaderLine(_info(cpu, "MSR_PKG_POWER_INFO", word, units), "MSR 0x614")
-    word = _have(facts, RaplRegister.PKG_POWER_LIMIT, cpu)
-    if word is None:
+    if (word := _have(facts, RaplRegister.PKG_POWER_LIMIT, cpu)) is None:
         return
     yield HeaderLine(f"cpu{cpu}: MSR_PKG_POWER_LIMIT: 0x{word:08x} ({_locked(word >> 63)})", "MSR 0x610")
     yield HeaderLine(_limit(cpu, "PKG Limit #1", word & 0xFFFFFFFF, units), "MSR 0x610")

@@ -44,8 +44,7 @@ def make_server(verbs: Verbs, machine: Sequence[str], recordings: Mapping[str, s
 
     async def call(_context: object, params: protocol.CallToolRequestParams) -> protocol.CallToolResult:
         try:
-            question = questions.get(params.name)
-            if question is None:
+            if (question := questions.get(params.name)) is None:
                 raise UsageError(f"there is no tool {params.name[:60]!r}, but {', '.join(questions)}")
             tool_answer = await _answered(verbs, question, params.arguments or {}, machine, recordings)
         except TurbotuiError as error:

@@ -31,7 +31,6 @@ class KeptLines:
 
     def get(self, key: Hashable, draw: Callable[[], list[Line]]) -> list[Line]:
         """Return the lines for some dependencies, drawn on first use."""
-        lines = self._lines.get(key)
-        if lines is None:
+        if (lines := self._lines.get(key)) is None:
             lines = self._lines[key] = draw()
         return lines

@@ -199,8 +199,7 @@ class OverviewScreen(CellCursorScreen):
 
     def readout(self) -> str:
         """Describe the number under the cursor."""
-        frame = self.watch_state.frame
-        if frame is None:
+        if (frame := self.watch_state.frame) is None:
             return self.waiting_for("the first reading")
         if self._cursor is None and self._lit:
             return f"{self._lit.strip()} · found by /; Esc drops it"
@@ -228,8 +227,7 @@ class OverviewScreen(CellCursorScreen):
         return cells
 
     def _go(self, across: int, down: int) -> None:
-        places = self._places()
-        if not places:
+        if not (places := self._places()):
             return
         here = next((place for place in places if place.target == self._cursor), None)
         if here is None:
@@ -259,8 +257,7 @@ class OverviewScreen(CellCursorScreen):
 
     def find(self, text: str, *, after: bool = False) -> bool:
         """Find a number by row or column; other words are highlighted."""
-        frame = self.watch_state.frame
-        if frame is None:
+        if (frame := self.watch_state.frame) is None:
             return False
         places: list[CellPlace | TextPlace] = [*self._places(), *texts_of(self.drawn.lines)]
         places.sort(key=lambda place: (place.y, place.x))

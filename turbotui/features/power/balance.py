@@ -109,8 +109,7 @@ def _exceeds(counted: float | None, whole: float | None) -> bool:
 def _platforms(consumers: Sequence[Consumer]) -> Iterator[PlatformFigure]:
     by_kind = lists_by_key((consumer.kind, consumer) for consumer in consumers if consumer.role is BalanceRole.PLATFORM)
     for kind in PLATFORM_RANK:
-        members = tuple(by_kind.get(kind, ()))
-        if not members:
+        if not (members := tuple(by_kind.get(kind, ()))):
             continue
         watts = [member.watts for member in members]
         known = [watt for watt in watts if watt is not None]

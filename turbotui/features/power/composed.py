@@ -33,8 +33,7 @@ def sum_target(frame: Frame, balance: Balance) -> Target | None:
 
 def platform_target(frame: Frame, balance: Balance) -> Target | None:
     """Return the cell of the whole machine's figure: one meter, or a sum of several."""
-    figure = balance.total_figure
-    if figure is None:
+    if (figure := balance.total_figure) is None:
         return sum_target(frame, balance)
     if len(figure.members) == 1:
         return figure.members[0].target

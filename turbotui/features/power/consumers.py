@@ -86,8 +86,7 @@ class _Figure:
 
 def _rapl(frame: Frame, catalog: Catalog, name: ColumnId, row: RowId) -> _Figure | None:
     """Return a column's figure; None if the machine cannot have such a column."""
-    column = catalog.get(name)
-    if column is None:
+    if (column := catalog.get(name)) is None:
         return None
     if frame.can(column):
         return _figure(frame, column, row)

@@ -144,8 +144,7 @@ def newest(past: Sequence[float], count: int) -> list[float]:
 
 def domain_lines(source: PowerSource, verdict: LimitVerdict, width: int) -> list[Line]:
     """Draw a line for each domain, all on one scale: number, bar, and past at the right edge."""
-    layers = _layers(source, verdict)
-    if not layers:
+    if not (layers := _layers(source, verdict)):
         return []
     facts = verdict.facts
     limit = facts.limit("PL2") or facts.limit("PL1") or facts.limit("TDP")

@@ -133,8 +133,7 @@ def _together(marks: Sequence[_Named]) -> tuple[tuple[BarMark, Target | None], .
 
 def _watts(source: PowerSource, verdict: LimitVerdict) -> _Scale | None:
     facts, row = verdict.facts, verdict.row
-    watts = facts.number("PkgWatt")
-    if watts is None:
+    if (watts := facts.number("PkgWatt")) is None:
         return None
     limits = {name: facts.limit(name) for name in ("TDP", "PL1", "PL2", "PL4")}
     known = {name: watt for name, watt in limits.items() if watt is not None}

@@ -76,8 +76,7 @@ def _curve(machine: Machine, word: str, cpus: tuple[int, ...], variant: _Variant
            check: Callable[[], None]) -> tuple[BandwidthCurve, StoppedError | None]:
     """A curve, and what stopped it; its points are those until then."""
     assembler = assembler_of(machine.model)
-    isas = runnable_isas(machine.model)
-    if not isas:
+    if not (isas := runnable_isas(machine.model)):
         raise MachineError("the flags in /proc/cpuinfo name no floating-point instructions that kernels exist for")
     flags = machine.model.flags
     shape = assembler.memory[variant.mix][_SHAPE_AT]

@@ -114,8 +114,7 @@ class Measuring:
         self._check = check
         self._effort = QUICK if quick else THOROUGH
         self._assembler: KernelAssembler = assembler_of(machine.model)
-        isas = runnable_isas(machine.model)
-        if not isas:
+        if not (isas := runnable_isas(machine.model)):
             raise MachineError("the flags in /proc/cpuinfo name no floating-point instructions that kernels exist for")
         self._caches = read_caches(machine.host, self._cpus[0])
         running = frozenset(self._cpus)

@@ -43,8 +43,7 @@ class MemoryWatch:
 
     def share(self, frame: Frame) -> MemoryShare | Unavailable:
         """Return the used share of the peak for the package whose memory is used most, or why it is unknown."""
-        shares = self._traffic.read(frame)
-        if not shares:
+        if not (shares := self._traffic.read(frame)):
             return self._traffic.why_none or self._unread(frame)
         if self._dram.rate is None:
             return Unavailable(Reason.NO_HARDWARE, self._dram.note)

@@ -144,8 +144,7 @@ def point_of(name: str, speed: Speed, seconds: float, *, estimated: bool) -> Roo
 
 def speed_of_rates(definition: MetricDefinition, rates: Mapping[str, float], sizing: Sizing) -> Speed | None:
     """Compute the speed from counts per second by event keys; None if operations are unknown."""
-    counts = counted(definition, rates, sizing)
-    if counts is None:
+    if (counts := counted(definition, rates, sizing)) is None:
         return None
     sized = counts.flops if counts.bytes is not None else 0.0
     return Speed(counts.flops, counts.bytes, sized, counts.dominant, counts.width, counts.single, counts.half,

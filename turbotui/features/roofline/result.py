@@ -39,8 +39,7 @@ class JudgedPoint:
         """Why there is no verdict; None if there is one."""
         if self.verdict is not None:
             return None
-        roofs = self.choice.under(self.point.working)
-        if roofs is None:
+        if (roofs := self.choice.under(self.point.working)) is None:
             return _no_roofs(self.choice)
         if self.point.has_place and lacks_roof(self.point, roofs):
             return Unavailable(Reason.UNKNOWN_MODEL, NO_HALF)
@@ -151,8 +150,7 @@ class Result:
     def behaviours(self, name: str) -> list[PhaseOfRow]:
         """Return the behaviours that the phases of a row repeat."""
         points, choice = self.rows[name], self.roofs[name]
-        whole = total_of(points)
-        if whole is None:
+        if (whole := total_of(points)) is None:
             return []
         roofs, used = choice.under(whole.working), choice.used(whole.working)
         kinds = []

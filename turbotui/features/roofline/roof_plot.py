@@ -293,8 +293,7 @@ def _short(name: str) -> str:
 
 def _name_slanted(canvas: Canvas, name: str, whole: tuple[Place, Place]) -> None:
     """Write a name at the lowest free position at the upper left of a slanted line, away from faster levels."""
-    inside = clip(*whole)
-    if inside is None:
+    if (inside := clip(*whole)) is None:
         return
     start, end = inside
     for share in (0.02, 0.1, 0.18, 0.26, 0.34, 0.42, 0.5, 0.6, 0.7):
@@ -305,8 +304,7 @@ def _name_slanted(canvas: Canvas, name: str, whole: tuple[Place, Place]) -> None
 
 def _name_flat(canvas: Canvas, name: str, height: float) -> None:
     """Write a name at the right end of a flat line, above or below it."""
-    place = canvas.cell(0.0, height)
-    if place is None:
+    if (place := canvas.cell(0.0, height)) is None:
         return
     column = canvas.width - len(name) - 1
     any(canvas.text(column, place[1] + down, name, StyleRole.DIM) for down in (-1, 1, 0))

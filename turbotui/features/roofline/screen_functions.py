@@ -46,8 +46,7 @@ def place_of(view: RoofView, topology: Topology) -> SampledPlace | None:
 
     Without a point, as when no operations are counted, these are all CPUs.
     """
-    point = view.under_cursor
-    if point is None:
+    if (point := view.under_cursor) is None:
         return SampledPlace("the whole machine", SampledCode.of_cpus(topology.cpus), "all CPUs")
     if point.task:
         rows = () if view.report is None else view.report.rows

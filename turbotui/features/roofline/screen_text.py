@@ -134,8 +134,7 @@ def _point_lines(view: RoofView, point: RooflinePoint | None) -> Lines:
 
 def _level_lines(view: RoofView) -> Lines:
     """Format the point by memory level, with the binding one; nothing if not requested."""
-    verdict = view.by_level
-    if verdict is None:
+    if (verdict := view.by_level) is None:
         return []
     lines: Lines = [[("", StyleRole.PLAIN)], [(" by memory level", StyleRole.TITLE)],
                     [("         flop/B      GB/s  of its roof", StyleRole.DIM)]]

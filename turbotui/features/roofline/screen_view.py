@@ -268,8 +268,7 @@ class RoofView:
         small = row.scope.rank < Scope.PACKAGE.rank
         place = self._topology.row(Scope.PACKAGE, cpu) if small and cpu in self._topology.places else row
         key = (row.scope, kind, place, self.theory)
-        chosen = self._chosen.get(key)
-        if chosen is None:
+        if (chosen := self._chosen.get(key)) is None:
             chosen = self._chosen[key] = roofs_for(self._machine, row, self._environment, theory=self.theory)
         return chosen
 
@@ -307,8 +306,7 @@ class RoofView:
 
     def picture(self) -> Picture | None:
         """The present picture; None while there are no axes."""
-        plot = self.plot()
-        if plot is None:
+        if (plot := self.plot()) is None:
             return None
         placed = self.placed
         return Picture(

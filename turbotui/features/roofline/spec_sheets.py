@@ -85,8 +85,7 @@ def chip_of(name: str) -> Chip:
 
 
 def _table(file: FactFile, name: str) -> Mapping[str, object]:
-    table = file.find(name)
-    if table is None:
+    if (table := file.find(name)) is None:
         raise InternalError(f"turbotui/{file.path} has no table {name}")
     return table
 

@@ -147,8 +147,7 @@ def _without_product_roofs(flags: frozenset[str], units: set[str]) -> list[str]:
 
 def _executable(core: Core, machine: Machine) -> Core:
     """Return the core without instructions that firmware or a hypervisor has turned off, by the flags."""
-    flags = machine.model.flags
-    if not flags:
+    if not (flags := machine.model.flags):
         return core
     return replace(core, widths=tuple((name, bits) for name, bits in core.widths
                                       if _FLAGS.get(name, "") in {"", *flags}),
@@ -314,8 +313,7 @@ def core_name(model: CpuModel, kind: str | None = None) -> str:
         model: the processor's model.
         kind: the core type on machines with several, "P", "E" or "LP"; None for the only type.
     """
-    processor = processor_of(model)
-    if processor is None:
+    if (processor := processor_of(model)) is None:
         return ""
     if model.vendor == "GenuineIntel":
         if _TILES in model.flags and not processor.amx:

@@ -316,8 +316,7 @@ def _cell(session: Session, frame: Frame, name: ColumnId, row: RowId) -> Value:
 
 def score_in(line: str, pattern: re.Pattern[str]) -> float | None:
     """Return the score in a line of a benchmark's output; None if there is none."""
-    match = pattern.search(line)
-    if match is None:
+    if (match := pattern.search(line)) is None:
         return None
     try:
         value = decimal((match[1] if pattern.groups else match[0]) or "")

@@ -134,8 +134,7 @@ def measured(arguments: argparse.Namespace) -> int:
     value = positive(arguments.value, "score")
     host = open_host(arguments)
     path = kept_history.path_of(os.environ, host.name, label(host))
-    runs = kept_history.load(path).runs
-    if not runs:
+    if not (runs := kept_history.load(path).runs):
         raise TurbotuiError(f"no run is kept in {path} that {value:g} could be the score of: turbotui score run first")
     newest = runs[-1]
     kept_history.store_measured(path, newest.key, value)

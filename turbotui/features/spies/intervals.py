@@ -124,11 +124,9 @@ class Joiner:
             return intervals
         sets = frame.levels(SETS)
         for position, instance in enumerate(frame.topology.instances(Scope.CPU)):
-            count = sets[position]
-            if not count:
+            if not (count := sets[position]):
                 continue
-            interval = self._interval(frame, position)
-            if interval is None:
+            if (interval := self._interval(frame, position)) is None:
                 continue
             cpu = instance.cpus[0]
             self._past.setdefault(cpu, []).append((frame.seq, interval))

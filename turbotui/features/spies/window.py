@@ -104,8 +104,7 @@ class SpyForm(FieldWindow):
         self.query_one("#cost", Static).update(f"a sample, with this screen: {cost_words(session.own_cost(), count)}")
 
     def _notes(self) -> list[str]:
-        session = self._watch.spied_on
-        if session is None:
+        if (session := self._watch.spied_on) is None:
             return []
         joining = joining_note(session.spies, session.capabilities.signals)
         return [*session.spy_notes, *([joining] if joining else [])]
@@ -159,8 +158,7 @@ class SpyForm(FieldWindow):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Apply the typed spies, or show the error."""
         on, colon, events = event.value.partition(":")
-        session = self._watch.spied_on
-        if session is None:
+        if (session := self._watch.spied_on) is None:
             return
         if not colon or not events.strip():
             self.say(_INTRODUCTION)

@@ -92,8 +92,7 @@ def _one_word(
     rest = body
     while rest:
         letter, rest = rest[0], rest[1:]
-        letter_option = letters.get(letter)
-        if letter_option is None:
+        if (letter_option := letters.get(letter)) is None:
             raise OptionError(f"invalid option '-{letter}' in '{word}'")
         if not letter_option.argument:
             yield GivenOption(letter_option), False

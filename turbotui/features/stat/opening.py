@@ -80,13 +80,11 @@ def open_stat(options: StatOptions, given: Host | None = None) -> OpenedSession:
 
 def _effective(host: Host, asked: frozenset[int]) -> frozenset[int]:
     """Return the CPUs of a --cpu set that can be measured (docs/specs/turbostat.md 1.5)."""
-    online = cpus_in(host, _ONLINE)
-    if not online:
+    if not (online := cpus_in(host, _ONLINE)):
         return asked  # the topology decides, and reports what is missing
     for cpu in sorted(asked - online):
         raise StatError(f"cpu{cpu} not present: the online CPUs are {format_cpulist(online)}", 1)
-    usable = host.usable_cpus()
-    if usable is None:
+    if (usable := host.usable_cpus()) is None:
         return asked
     for cpu in sorted(asked - usable):
         warn(f"cpu{cpu} not effective: it is outside the CPUs that this process may use")
@@ -128,8 +126,7 @@ def _add_counter(session: Session, text: str, options: StatOptions) -> frozenset
         column = session.add(text)
     except UsageError as error:
         raise StatError(str(error), 1) from error
-    why = session.capabilities.missing.get(counter.signal)
-    if why is None:
+    if (why := session.capabilities.missing.get(counter.signal)) is None:
         return frozenset()
     if isinstance(counter.place, RegisterAt | EventAt):
         warn(f"{column.id} is not added: {why.sentence()}")

@@ -47,8 +47,7 @@ class BackgroundTasks:
             parallel=not ids.isdisjoint(PARALLEL_BY_ID))
 
         def take(snapshot: TaskSnapshot) -> None:
-            clocks = snapshot.request.clocks
-            if clocks is None:
+            if (clocks := snapshot.request.clocks) is None:
                 return
             begin_ns, self._last_ns = self._last_ns, clocks[0]
             self._why = next((report.error for report in snapshot.reports if report.error), "")

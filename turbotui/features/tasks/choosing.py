@@ -160,8 +160,7 @@ def _further(
     left = [counter for counter in wanted if counter.name not in first.names]
     while left and REFERENCE in first.names:
         more = with_wanted(host, replace(first, counters=anchors), cpu, left, target)
-        counters = more.counters[len(anchors):]
-        if not counters:
+        if not (counters := more.counters[len(anchors):]):
             return  # they open nowhere
         yield more
         left = [counter for counter in left if counter not in counters]

@@ -61,8 +61,7 @@ class Numerics:
 
 def definition_counters(machine: Machine) -> tuple[TaskCounter, ...] | Unavailable:
     """The counters of the machine's metric definition, or the reason why there are none."""
-    definition = task_metric_definition_of(machine.model)
-    if definition is None:
+    if (definition := task_metric_definition_of(machine.model)) is None:
         return Unavailable(
             Reason.UNKNOWN_MODEL, f"no metric definition counts FLOPs on {machine.model.name or 'this processor'}")
     pmu = next((name for name in definition.pmu if machine.host.exists(f"{_PMUS}/{name}")), None)
@@ -108,8 +107,7 @@ def numerics_of(machine: Machine, has: tuple[TaskCounter, ...] | Unavailable, na
     """
     if isinstance(has, Unavailable):
         return Numerics(why=has)
-    definition = task_metric_definition_of(machine.model)
-    if definition is None:
+    if (definition := task_metric_definition_of(machine.model)) is None:
         return Numerics(why=Unavailable(Reason.UNKNOWN_MODEL, "no metric definition counts FLOPs on this processor"))
     available = frozenset(counter.name for counter in has)
     usable = names & available

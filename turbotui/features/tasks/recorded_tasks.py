@@ -309,8 +309,7 @@ def _apart_from(counts: JsonValue, loads: JsonValue | None) -> dict[str, Apart]:
 
 
 def _member(kind: type[E], stored: JsonValue) -> E:
-    member = kind.__members__.get(stored.text())
-    if member is None:
+    if (member := kind.__members__.get(stored.text())) is None:
         raise DamagedError(f"{stored.where} of the recording is no {kind.__name__}")
     return member
 
@@ -322,8 +321,7 @@ def _numerics_from(stored: JsonValue, model: CpuModel) -> Numerics:
     reason, refused = (None if item is None else reason_from(item) for item in (why, stored.get("refused")))
     if refused is not None:
         return Numerics(why=reason, refused=refused)
-    definition = task_metric_definition_of(model)
-    if definition is None:
+    if (definition := task_metric_definition_of(model)) is None:
         return Numerics(why=reason or Unavailable(Reason.UNKNOWN_MODEL, "no metric definition counts FLOPs here"))
     flops = tuple(term for term in definition.flops
                   if term.event in counted and (not double or term.precision is Precision.DOUBLE))

@@ -340,8 +340,7 @@ class RegionCounting:
                 sets[change.at] = _joined(sets.get(change.at), change.interval, share.share)
 
     def _totals(self) -> RegionTotals:
-        times = self._times
-        if times is None:
+        if (times := self._times) is None:
             return RegionTotals(unread=self._pipe.unread, why=self._why, strangers=self._pipe.strangers)
         sums = by_rows(self._regions, times.rows, _Sums.plus)
         slugs = [kind.core_type.definition.slug if kind.core_type is not None else "" for kind in self._kinds]

@@ -44,8 +44,7 @@ def joined(intervals: Iterable[PastTasks], by: Grouping, topology: Topology,
     shares: dict[str, float] = {}
     lacking: set[str] = set()
     for interval in intervals:
-        rows = _grouped(interval, by)
-        if rows is None:
+        if (rows := _grouped(interval, by)) is None:
             continue
         part = rows if waiting is None else _sum(waiting, rows)
         if part.spent.why is not None:

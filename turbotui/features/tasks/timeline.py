@@ -77,8 +77,7 @@ class Timeline:
             return
         if self._entries > self._most:
             self._shrink()
-        bins = self._lines.get(thread)
-        if bins is None:
+        if (bins := self._lines.get(thread)) is None:
             bins = self._lines[thread] = {}
         had = len(bins)
         self._add(bins, cpu, start, end)

@@ -268,8 +268,7 @@ class _Watch:
         Args:
             drain: whether counters are open, whose records have to be taken meanwhile.
         """
-        memory = self._facts.memory
-        if memory is None:
+        if (memory := self._facts.memory) is None:
             return
         for row in report.rows:
             if row.pid is not None:

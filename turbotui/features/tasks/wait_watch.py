@@ -174,8 +174,7 @@ class WaitWatch:
         return words.most_common(1)[0][0] if words else ""
 
     def _name(self, tid: int) -> str:
-        known = self._names.get(tid)
-        if known is None:
+        if (known := self._names.get(tid)) is None:
             known = self._names[tid] = "nobody" if tid == 0 else name_of(self._host, tid, tid) or f"thread {tid}"
         return known
 

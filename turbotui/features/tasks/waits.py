@@ -117,8 +117,7 @@ def _tail(share: float) -> Callable[[Waits, float], MeasuredCell]:
             return MeasuredCell(None, waits.why_no_lengths)
         if waits.lost:
             return MeasuredCell(None, Unavailable(Reason.NOT_READ, f"{waits.lost} records of switches were lost"))
-        length = quantile(waits.waited.lengths, share)
-        if length is None:
+        if (length := quantile(waits.waited.lengths, share)) is None:
             return MeasuredCell(None, _NONE_ENDED)
         few = sum(waits.waited.lengths.values()) * (1 - share) < 1
         most = waits.waited.longest or length  # a bucket may reach beyond the longest wait
@@ -158,8 +157,7 @@ def _asleep(waits: Waits, seconds: float) -> MeasuredCell:
 
 
 def _waits_for(waits: Waits, seconds: float) -> MeasuredCell:
-    sums = waits.complete
-    if sums is None:
+    if (sums := waits.complete) is None:
         return MeasuredCell(None, waits.why_no_wakeups or waits.why_no_records)
     kinds = {"CPU": sums.queued - sums.held, "quota": sums.held, "storage": sums.storage, "sleep": sums.asleep}
     most = max(kinds, key=kinds.__getitem__)

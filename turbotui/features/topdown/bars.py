@@ -18,8 +18,7 @@ def lengths(shares: Sequence[float], room: int) -> tuple[int, ...]:
         shares: negative ones get no characters.
     """
     positive = [max(0.0, share) for share in shares]
-    total = math.fsum(positive)
-    if not total:
+    if not (total := math.fsum(positive)):
         return (0,) * len(shares)
     exact = [share / total * room for share in positive]
     whole_cells = [int(length) for length in exact]

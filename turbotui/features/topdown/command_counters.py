@@ -191,8 +191,7 @@ def follow_command(machine: Machine, counters: TopdownCounters, seen: Observatio
         began = pause_until = time.monotonic()
         regions, counts, over = RegionCounts(began), opened.read(), False
         while not over:
-            over = seen.wait(pause_until)
-            if not over:
+            if not (over := seen.wait(pause_until)):
                 over = seen.wait(time.monotonic() + _PAUSE, also=pipe.descriptor)
             for mark in pipe.take():
                 regions.times.take(mark)

@@ -108,8 +108,7 @@ class TopdownRow:
             return None
         formula = node.share
         if node.when is not None and node.otherwise is not None:
-            decided = self._evaluate(branch, node.when, node.parent)
-            if decided is None:
+            if (decided := self._evaluate(branch, node.when, node.parent)) is None:
                 return None
             formula = node.share if decided > 0 else node.otherwise
         return self._evaluate(branch, formula, node.parent)

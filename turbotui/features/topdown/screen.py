@@ -146,8 +146,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def moment(self, frame: Frame, name: str) -> RowContent[TopdownRow] | None:
         del name
-        moving = self.moving
-        if moving is None:
+        if (moving := self.moving) is None:
             return RowContent(self._table_now(frame), _NAMING)
         try:
             kept = moving.past.of(frame)
@@ -157,8 +156,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def over_minute(self, content: RowContent[TopdownRow]) -> tuple[RowContent[TopdownRow], float] | None:
         del content
-        moving = self.moving
-        if moving is None:
+        if (moving := self.moving) is None:
             return self.mean_rows(lambda mean: RowContent(self._table_now(mean), _NAMING))
         try:
             joined = moving.joined(self.minute())
@@ -289,8 +287,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def open_chosen(self) -> bool:
         """Open the hottest part of the row, or that of the chosen column."""
-        row = self.row_at_cursor
-        if row is None:
+        if (row := self.row_at_cursor) is None:
             return False
         chosen = self._table.selected
         wanted = node_of(chosen[0]) if chosen is not None and self._table.is_column_chosen and not self._path else ""

@@ -34,8 +34,7 @@ _BELOW: Final = (StyleRole.LANE_0, StyleRole.LANE_5, StyleRole.LANE_6, StyleRole
 
 def bar_segments(row: TopdownRow, room: int) -> list[TextSegment]:
     """Draw the bar of level 1."""
-    parts = bar_parts(row, room)
-    if not parts:
+    if not (parts := bar_parts(row, room)):
         return [(flush_left(UNKNOWN, room), StyleRole.DIM)]
     names = {node.words.letter: f" {node.words.title} " for node in row.nodes()}
     return [(_named(letter, names.get(letter, ""), length), _ROLES.get(letter, StyleRole.PLAIN))

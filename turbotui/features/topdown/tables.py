@@ -51,8 +51,7 @@ def _row(counters: TopdownCounters, counted: Sequence[_Counted], place: CpuSet) 
     whys: dict[tuple[str, str], Unavailable] = {}
     partial: set[tuple[str, str]] = set()
     for group in counted:
-        at = positions.get(group.branch.pmu)
-        if not at:
+        if not (at := positions.get(group.branch.pmu)):
             continue
         if group.why is not None:
             whys[group.key] = group.why
@@ -281,8 +280,7 @@ def basis(column: TopdownColumn, row: TopdownRow) -> CellEvidence:
     readings: list[tuple[str, ...]] = []
     remarks: list[str] = []
     for branch in row.branches:
-        node = branch.tree.by_id.get(name)
-        if node is None:
+        if (node := branch.tree.by_id.get(name)) is None:
             continue
         for event in branch.tree.counted_for(node.parent):
             count = row.count(branch, node.parent, event)

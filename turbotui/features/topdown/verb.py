@@ -239,8 +239,7 @@ def _replay_threads(journal: Journal, counters: TopdownCounters, printer: Topdow
                     pids: frozenset[int]) -> None:
     """Print the recorded threads of intervals, only those of the named processes if any."""
     for frame in frames:
-        interval = threads_of(journal.rows, frame)
-        if interval is None:
+        if (interval := threads_of(journal.rows, frame)) is None:
             continue
         rows = [row for row in thread_rows(counters.branches, interval) if not pids or row.place.pid in pids]
         printer.rows(journal.machine, rows, interval.seconds, notes=interval_notes(interval),

@@ -131,8 +131,7 @@ class UncoreCounters:
             return typed_metric(units, text)
         except EventError:
             event = text.strip().strip("/").rpartition("/")[2].lower()
-            pmu = self._encoder.pmu_with(units.pmu.name, event)
-            if pmu is None:
+            if (pmu := self._encoder.pmu_with(units.pmu.name, event)) is None:
                 raise
             return raw_metric(units.kind.id, pmu, event)
 
@@ -211,8 +210,7 @@ class UncoreCounters:
 
     def encoded(self, unit: UncoreUnit, event: str) -> EncodedEvent | str:
         """Encode an event of a unit with its filters, or return why that is impossible."""
-        order = self.order_of(unit)
-        if order is None:
+        if (order := self.order_of(unit)) is None:
             return f"{unit.pmu.name} {self.unread}"
         try:
             return self._encoder.encode(order.written(event))[0]
@@ -313,8 +311,7 @@ class UncoreCounters:
 
     def _rise(self, frame: Frame, unit: UncoreUnit, signal: SignalId) -> float | Unavailable:
         """Return the increase of a unit's signal in a frame's interval."""
-        known = frame.capabilities.signals.get(signal)
-        if known is None:
+        if (known := frame.capabilities.signals.get(signal)) is None:
             return frame.capabilities.missing.get(signal) or Unavailable(Reason.NOT_READ,
                 f"{unit.pmu.name} {self.unread}")
         delta = frame.deltas(signal)[0]  # the scope is the whole machine, with one instance

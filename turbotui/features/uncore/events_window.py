@@ -77,8 +77,7 @@ class EventPicker(Picker):
 
     def further(self, wanted: str) -> Sequence[Item]:
         """Further rows: events of the vendor's tables that are not listed yet."""
-        events = self._found(wanted)
-        if not events:
+        if not (events := self._found(wanted)):
             return ()
         lines = (Item(((f" {flush_left(row.name, _WIDE)}", StyleRole.PLAIN), (f" {row.brief}", StyleRole.DIM)),
                       f"{_TABLES}{row.name}") for row in events)

@@ -392,8 +392,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         Raises:
             EventError: as `UncoreCounters.typed`.
         """
-        units = self._units
-        if units is None:
+        if (units := self._units) is None:
             return
         metric = self.counters.typed(units, text)
         kind = units.kind.id

@@ -283,8 +283,7 @@ class TrafficTable(RowTable[Traffic]):
         name = {"in": place.inward, "out": place.outward, "peak": place.peak}.get(column.id, "")
         if column.id == "in" and row.sender is not None:
             edge, name = row.sender, row.sender.place.outward
-        metric = edge.metric(name)
-        if metric is None:
+        if (metric := edge.metric(name)) is None:
             return CellEvidence()
         reading: Reading = getattr(row, _READ[column.id])
         return evidence_of(self.counters, edge.units, edge.row, metric, reading, ports=None)

@@ -74,8 +74,7 @@ def parse_request(head: bytes) -> HttpRequest:
         RefusedError: the bytes are no request, or the request has another method or a body.
     """
     first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
-    match = _LINE.fullmatch(first)
-    if match is None:
+    if (match := _LINE.fullmatch(first)) is None:
         raise RefusedError(400, "this is no request of HTTP/1.1")
     method, target, minor = match[1].decode(), match[2].decode(), match[3]
     if method not in _METHODS:
@@ -84,8 +83,7 @@ def parse_request(head: bytes) -> HttpRequest:
     if len(lines) > _MOST_FIELDS:
         raise RefusedError(431, f"more than {_MOST_FIELDS} header fields")
     for line in lines:
-        field = _FIELD.fullmatch(line)
-        if field is None:
+        if (field := _FIELD.fullmatch(line)) is None:
             raise RefusedError(400, "a header field is not written as RFC 9112 has it")
         name = field[1].decode().lower()
         if name in fields and name in {"host", "authorization", "content-length"}:

@@ -93,8 +93,7 @@ def run_live(arguments: argparse.Namespace) -> int:
             return _write(arguments)
         return _listen(arguments) if arguments.listen else _once(arguments)
     except ModuleNotFoundError as error:
-        package = _PACKAGES.get((error.name or "").partition(".")[0])
-        if package is None:
+        if (package := _PACKAGES.get((error.name or "").partition(".")[0])) is None:
             raise
         raise TurbotuiError(f"turbotui export needs {package}, which is not installed: {sys.executable} -m pip install "
                             f"'turbotui[export]' (with pipx: pipx inject turbotui {package})") from error
@@ -149,16 +148,14 @@ def _parts(arguments: argparse.Namespace, host: Host, cpus: Sequence[int]) -> Se
 def _kind(text: str) -> KindDefinition:
     from turbotui.sampling.row_tables import known_kinds  # noqa: PLC0415 - seldom asked for
 
-    definition = known_kinds().get(text.strip())
-    if definition is None:
+    if (definition := known_kinds().get(text.strip())) is None:
         raise UsageError(f'--rows: no kind of row is called "{text.strip()}"; there are {", ".join(known_kinds())}')
     return definition
 
 
 def _number(arguments: argparse.Namespace, name: str) -> int:
     text = str(getattr(arguments, name))
-    number = whole_number(text)
-    if not number:
+    if not (number := whole_number(text)):
         raise UsageError(f'--{name} "{text}" is no whole number from 1 on')
     return number
 
