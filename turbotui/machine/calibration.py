@@ -137,8 +137,7 @@ def package_limit(machine: Machine, facts: Circumstances) -> tuple[PackageLimit,
 
     UNKNOWN without a table or a readable register (docs/specs/turbostat.md 2.6, 3.4).
     """
-    table = machine.platform.features.cst_limit
-    if not table:
+    if not (table := machine.platform.features.cst_limit):
         return PackageLimit.UNKNOWN, "no table of package C-state limits for this model"
     raw = read_msr(machine, _CST_CONFIG, facts)
     if isinstance(raw, Unavailable):

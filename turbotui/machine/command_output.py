@@ -95,8 +95,7 @@ class CommandOutput:
         while True:
             ready = dict(poll.poll())
             if self._pipe in ready:
-                data = os.read(self._pipe, _READ)
-                if not data:
+                if not (data := os.read(self._pipe, _READ)):
                     return
                 self._keep(data)
             elif self._ends in ready:

@@ -77,8 +77,7 @@ def task_metric_definition_of(model: CpuModel) -> MetricDefinition | None:
 
 def e_core_metric_definition(model: CpuModel, pmu: str = "cpu_atom") -> MetricDefinition | None:
     """Return the metric definition of a hybrid Intel processor's E cores with a PMU of this name."""
-    processor = processor_of(model)
-    if processor is None:
+    if (processor := processor_of(model)) is None:
         return None
     slug = processor.metrics_lp if pmu == "cpu_lowpower" else processor.metrics_e
     return definition(slug) if slug else None

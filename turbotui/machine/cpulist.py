@@ -34,8 +34,7 @@ def parse_cpulist(text: str) -> frozenset[int]:
     cpus: set[int] = set()
     named = 0
     for item in stripped.split(","):
-        match = _KERNEL_ITEM.match(item.strip())
-        if match is None:
+        if (match := _KERNEL_ITEM.match(item.strip())) is None:
             raise ValueError(f"{item[:80]!r} is not a CPU or a range in the CPU list {stripped[:80]!r}")
         first = integer(match[1])
         last = first if match[2] is None else integer(match[2])
@@ -76,8 +75,7 @@ def parse_cpumask(text: str) -> frozenset[int]:
     Raises:
         ValueError: not a mask.
     """
-    stripped = text.strip(" \t\n\0")
-    if not stripped:
+    if not (stripped := text.strip(" \t\n\0")):
         return frozenset()
     bits = 0
     groups = stripped.split(",")
@@ -101,8 +99,7 @@ def parse_cpu_set(text: str) -> frozenset[int]:
         items.pop()
     cpus: set[int] = set()
     for item in items:
-        match = re.match(_SET_ITEM, item.strip())
-        if match is None:
+        if (match := re.match(_SET_ITEM, item.strip())) is None:
             raise UsageError(
                 f"--cpu {text!r}: {item!r} is not a CPU number or a range; write numbers and ranges joined by commas, "
                 "such as 0,4-7 or 0..3")

@@ -114,8 +114,7 @@ def _take(groups: Sequence[int], gid: int, uid: int) -> None:
 
 
 def _set_groups(groups: Sequence[int]) -> None:
-    number = _SETGROUPS.get((own_uname().machine, struct.calcsize("P")))
-    if number is None:
+    if (number := _SETGROUPS.get((own_uname().machine, struct.calcsize("P")))) is None:
         raise OSError(errno.ENOSYS, "setgroups of one thread is not known on this architecture")
     array = (ctypes.c_uint32 * len(groups))(*groups)
     libc = ctypes.CDLL(None, use_errno=True)

@@ -60,8 +60,7 @@ def is_loaded(host: Host, module: str) -> bool:
 
 def build_option(host: Host, option: str, module: str = "") -> str:
     """Return CONFIG_<option> of the module, "y", "m" or "n", by the kernel and its modules; "" if unknown."""
-    release = kernel_release(host)
-    if not release:
+    if not (release := kernel_release(host)):
         return ""
     for read in (_running_config, _boot_config):
         if (text := read(host, release)) is not None:

@@ -37,8 +37,7 @@ class FamilyMemory:
 
 def family_memory(host: Host, model: CpuModel) -> FamilyMemory | None:
     """Return the largest memory configuration of a processor's family; None if no table has it."""
-    processor = processor_of(model)
-    if processor is None:
+    if (processor := processor_of(model)) is None:
         return None
     if processor.memory:
         return configured_memory(processor, _SHEETS[model.vendor])

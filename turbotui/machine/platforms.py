@@ -74,8 +74,7 @@ def platform_of(model: CpuModel) -> Platform:
 def _intel(model: CpuModel) -> Platform:
     if model.family is None or model.model is None:
         return _unknown("the Intel family and model cannot be read; only architectural features are used")
-    row = intel_processor(model.family, model.model)
-    if row is None:
+    if (row := intel_processor(model.family, model.model)) is None:
         return _unknown(
             f"Intel family {model.family} model {model.model:#04x} is in no table; only architectural features and "
             "what the kernel describes are used")
@@ -125,8 +124,7 @@ def l2_events(name: str) -> L2Events:
 
 
 def _table(file: FactFile, name: str) -> dict[str, object]:
-    table = file.find(name)
-    if table is None:
+    if (table := file.find(name)) is None:
         raise file.wrong(name, "another table names it, and it is not there")
     return table
 

@@ -127,8 +127,7 @@ def read_pmu(host: Host, name: str) -> Pmu | None:
 
 def parse_format(name: str, text: str) -> TermFormat | None:
     """Parse the text of a format file, "config:0-7,32-35"; None if it names no field that can be set."""
-    match = _FORMAT.search(text)
-    if match is None:
+    if (match := _FORMAT.search(text)) is None:
         return None
     word = integer(match.group(1) or "0")
     bits: set[int] = set()

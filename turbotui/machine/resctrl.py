@@ -117,8 +117,7 @@ def resctrl_info(host: Host, top: str) -> ResctrlInfo:
     events: dict[str, tuple[str, ...]] = {}
     rmids: list[int] = []
     for name in names_in(host, f"{top}/info"):
-        match = _FEATURES.match(name)
-        if match is None:
+        if (match := _FEATURES.match(name)) is None:
             continue
         folder = f"{top}/info/{name}"
         events[match["resource"]] = tuple(text_of(host, f"{folder}/mon_features").split())

@@ -109,8 +109,7 @@ def cpuid(inputs: CoreTypeInputs) -> Classification | None:
     names: dict[int, str] = {}
     by = ""
     for cpu in inputs.facts:
-        answer = ask(inputs.host, cpu)
-        if answer is None:
+        if (answer := ask(inputs.host, cpu)) is None:
             return None
         by, name = answer
         if not name:
@@ -349,8 +348,7 @@ def core_kinds(host: Host, facts: Mapping[int, CpuFacts], model: CpuModel) -> Co
     """Determine the core types of a machine by the strongest evidence."""
     inputs = CoreTypeInputs(host, SysfsReader(host), facts, model)
     for classifier in CLASSIFIERS:
-        kinds = classifier(inputs)
-        if kinds is None:
+        if (kinds := classifier(inputs)) is None:
             continue
         if kinds.names is not None:
             return CoreKinds(KindsAnswer.SEVERAL, kinds.names, kinds.by)

@@ -97,8 +97,7 @@ class SysfsReader:
 
     def cpus(self, path: str) -> Mask:
         """Return a CPU list (name ends in "list", or such as online) or mask; None if missing, invalid or empty."""
-        text = self.text(path)
-        if not text:
+        if not (text := self.text(path)):
             return None
         is_mask = path.endswith(("siblings", "_cpus", "_map", "cpumap"))
         key = (is_mask, text)

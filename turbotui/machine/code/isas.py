@@ -67,8 +67,7 @@ ASSEMBLERS: Final[Mapping[str, KernelAssembler]] = MappingProxyType({
 
 def assembler_of(model: CpuModel) -> KernelAssembler:
     """The kernels for a machine. Raises MachineError if there are no kernels for its architecture."""
-    assembler = ASSEMBLERS.get(model.architecture)
-    if assembler is None:
+    if (assembler := ASSEMBLERS.get(model.architecture)) is None:
         raise MachineError(
             f"no roof kernels exist for {model.architecture or 'this architecture'}; there are "
             f"{' and '.join(ASSEMBLERS)}: use --theory")

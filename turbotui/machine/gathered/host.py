@@ -63,8 +63,7 @@ class GatheredHost:
         self._refuse(path)
         if path in self._children:
             raise HostError(errno.EISDIR, path)
-        answer = self._machine.words.get(path, {}).get(0)
-        if answer is None:
+        if (answer := self._machine.words.get(path, {}).get(0)) is None:
             raise HostError(self._missing(path), path)
         if isinstance(answer, int):
             raise HostError(answer, path)
@@ -74,8 +73,7 @@ class GatheredHost:
         if (names := self._machine.folders.get(path)) is not None:
             return names
         self._refuse(path)
-        children = self._children.get(path.rstrip("/") or "/")
-        if children is None:
+        if (children := self._children.get(path.rstrip("/") or "/")) is None:
             raise HostError(errno.ENOTDIR if path in self._machine.files else self._missing(path), path)
         return tuple(sorted(children))
 
@@ -110,8 +108,7 @@ class GatheredHost:
             raise HostError(answer, what)
         if answer is not None:
             return answer[:size]
-        content = self._machine.files.get(opened.path)
-        if content is None:
+        if (content := self._machine.files.get(opened.path)) is None:
             raise HostError(errno.EISDIR if opened.path in self._children else NOT_GATHERED, what)
         return content[offset : offset + size]
 
@@ -129,8 +126,7 @@ class GatheredHost:
             raise HostError(errno.EBADF, f"group descriptor {group}")
         beside = tuple(leader.events) if isinstance(leader, _Counting) else ()
         known = self._machine.counters
-        answer = known.get(OpenAttempt(attr, beside, cpu))
-        if answer is None:
+        if (answer := known.get(OpenAttempt(attr, beside, cpu))) is None:
             answer = known.get(OpenAttempt(attr, (), cpu), NOT_GATHERED)
         if answer:
             raise HostError(answer, f"perf_event_open(type={attr.type}, config={attr.config:#x})")

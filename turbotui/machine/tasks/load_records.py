@@ -147,8 +147,7 @@ class LoadCounts:
 
     def share_error(self, *which: Served) -> float | None:
         """Return the standard error of `share` by Agresti and Coull, which is not 0 for shares of 0 and 1."""
-        number = self.number
-        if not number:
+        if not (number := self.number):
             return None
         tilde = (sum(self.served[kind] for kind in which) + 2) / (number + 4)
         return float((tilde * (1 - tilde) / (number + 4)) ** 0.5)

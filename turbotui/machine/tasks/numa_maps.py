@@ -195,8 +195,7 @@ class NumaMemory:
             return self._refusal(pid, error)
         if self._start(pid) != started:  # the number is another process's by now
             return GONE
-        nodes = parse_numa_maps(bytes(text))
-        if nodes is None:
+        if (nodes := parse_numa_maps(bytes(text))) is None:
             return MALFORMED
         return nodes if any(nodes.values()) else EMPTY
 

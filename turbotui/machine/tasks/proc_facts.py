@@ -153,8 +153,7 @@ class ProcFacts:
             return None
 
     def _arguments(self, pid: int, stat: Stat) -> str:
-        words = command_words(self._host, pid)
-        if words is None:
+        if (words := command_words(self._host, pid)) is None:
             return ""
         return " ".join(words) or (f"[{stat.name}]" if stat.kernel or not words else "")
 

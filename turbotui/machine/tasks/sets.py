@@ -139,8 +139,7 @@ class TaskSampling:
 
     def on_cpu(self, cpu: int) -> tuple[TaskCounter, ...]:
         """Return the counters as events of a CPU's own core PMU."""
-        kind = self.kinds.get(cpu)
-        if kind is None:
+        if (kind := self.kinds.get(cpu)) is None:
             return self.counters
         return tuple(
             replace(counter, attr=replace(counter.attr, config=counter.attr.config | kind << _PMU_TYPE_SHIFT))

@@ -112,12 +112,10 @@ class TracepointReader:
         number = data[at + _RAW_AT] | data[at + _RAW_AT + 1] << 8
         if number == self._number:
             time, before, state, after = self._switch(data, at)
-            left = self._left.get(state)
-            if left is None:
+            if (left := self._left.get(state)) is None:
                 left = self._left[state] = left_by(state)
             return time, before, after, left, ring
-        wake = self._wakes.get(number)
-        if wake is None:
+        if (wake := self._wakes.get(number)) is None:
             return None
         time, tid = wake.unpack_from(data, at)
         return time, WOKEN, tid, LeaveReason.PUSHED, ring
