@@ -209,8 +209,7 @@ def _telemetry(text: str) -> AddedCounter:
         missing.append("guid (or path)")
     if missing:
         raise AddError(f'--add "{text}" lacks {", ".join(missing)}')
-    domain = re.match(_DOMAIN, given["domain"])
-    if domain is None:
+    if (domain := re.match(_DOMAIN, given["domain"])) is None:
         raise AddError(f'--add "{text}": the domain is cpuN, coreN or packageN, with the number it belongs to')
     kind, shape = given.get("type", "raw"), given.get("format", "raw")
     if kind not in _TELEMETRY_TICKS:

@@ -94,8 +94,7 @@ def toml_key(name: str) -> str:
 
 def _not_toml(message: str) -> DocumentError:
     """The error for a message of tomllib, whose line comes first: a narrow screen shows the beginning."""
-    place = re.fullmatch(_TOML_PLACE, message)
-    if place is None:
+    if (place := re.fullmatch(_TOML_PLACE, message)) is None:
         return DocumentError(f"it is not TOML: {message}")
     why = _PLAIN_WORDS.get(place["why"], place["why"])
     return DocumentError(f"line {place['line']} is not TOML: {why} (column {place['column']})", int(place["line"]))

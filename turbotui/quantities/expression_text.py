@@ -53,8 +53,7 @@ def _joined(kind: str, operands: Sequence[tuple[str, int]]) -> tuple[str, int]:
         value, condition, otherwise = operands
         text = f"{_within(value, _OR)} if {_within(condition, _OR)} else {_within(otherwise, _CHOICE)}"
         return text, _CHOICE
-    strength = _STRENGTH.get(kind)
-    if strength is None:
+    if (strength := _STRENGTH.get(kind)) is None:
         return f"{kind}({', '.join(text for text, _strength in operands)})", _ATOM
     if kind in {"and", "or"}:  # several operands form one step; a step inside another keeps its parentheses
         return f" {kind} ".join(_within(operand, strength + 1) for operand in operands), strength

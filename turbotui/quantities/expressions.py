@@ -227,8 +227,7 @@ def _tokens(text: str) -> list[Token]:
     end = 0
     while text[end:].strip():
         start = end + len(text[end:]) - len(text[end:].lstrip())
-        match = lexeme.match(text, end)
-        if match is None:
+        if (match := lexeme.match(text, end)) is None:
             raise ExpressionError(text, start, f"{text[start]!r} begins no number, name or operator")
         kind = match.lastgroup or ""
         if kind == "name" and match[kind] in WORDS:

@@ -52,8 +52,7 @@ class FactFile:
         Raises:
             InternalError: one of them is not there.
         """
-        values = self.find(name)
-        if values is None:
+        if (values := self.find(name)) is None:
             raise self.wrong(name, "it is named, and it is not there")
         like = values.pop("like", None)
         return values if like is None else self.inherited(str(like)) | values

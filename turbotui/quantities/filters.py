@@ -167,8 +167,7 @@ def parse_filter(text: str, find: Callable[[str], C | None]) -> Filter[C]:
     Raises:
         FilterError: a column is unknown, or a comparison has no value.
     """
-    tokens = _joined(function_or_name(_Tokens(text, find).tokens))
-    if not tokens:
+    if not (tokens := _joined(function_or_name(_Tokens(text, find).tokens))):
         return Filter(text.strip())
     try:
         reader = _Reader(text, tokens, find)
@@ -268,8 +267,7 @@ class _Reader(Generic[C]):
             sides = [node.left, *node.comparators]
             return JoinedConditions(tuple(self._comparison(sides[at], sides[at + 1], _PYTHON.get(type(sign), ""))
                                           for at, sign in enumerate(node.ops)))
-        token = token_of(self._tokens, node)
-        if token is None:
+        if (token := token_of(self._tokens, node)) is None:
             raise FilterError("a comparison is missing, such as > 0")
         return Word(token.word.lower())  # a word of a row may also be the name of a column
 
@@ -290,8 +288,7 @@ class _Reader(Generic[C]):
         steps = arithmetic_steps(self._text, self._tokens, node)
         names = tuple(dict.fromkeys(step.name for step in steps if step.kind == "name"))
         for name in names:
-            column = self._find(name)
-            if column is None:
+            if (column := self._find(name)) is None:
                 raise FilterError(f"no column is called {name}")
             self.columns[name] = column
         token = token_of(self._tokens, node)

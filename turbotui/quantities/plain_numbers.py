@@ -77,8 +77,7 @@ def hexadecimal(text: str | bytes) -> int:
     Raises:
         ValueError: the text is another one, or the number has more bits.
     """
-    match = _HEXADECIMAL.fullmatch(_text(text).strip())
-    if match is None:
+    if (match := _HEXADECIMAL.fullmatch(_text(text).strip())) is None:
         raise ValueError(f"{_text(text)[:_SHOWN]!r} is no hexadecimal number of 64 bits")
     return int(match[1], 16)
 
@@ -103,8 +102,7 @@ def decimal_number(text: str) -> float | None:
 
 def decimal(text: str | bytes) -> float:
     """Parse as `decimal_number` does. Raises ValueError if the text is no finite number."""
-    number = decimal_number(_text(text))
-    if number is None:
+    if (number := decimal_number(_text(text))) is None:
         raise ValueError(f"{_text(text)[:_SHOWN]!r} is no number")
     return number
 

@@ -189,8 +189,7 @@ def _access_bytes(
     if model is WidthModel.GIVEN:
         return sizing.given
     if model is WidthModel.PRECISION:
-        flops = _by_precision(definition, counts, sizing.vector_bits)
-        if flops is None:
+        if (flops := _by_precision(definition, counts, sizing.vector_bits)) is None:
             return None
         total = added(flops.values())
         if total <= 0:

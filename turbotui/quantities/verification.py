@@ -73,8 +73,7 @@ def agreed() -> Mapping[str, Mapping[str, object]]:
 
 def held_against(kind: str, name: str) -> str:
     """A sentence on what a column, source or table was compared with; "" for what is not listed."""
-    held = figures(kind, name)
-    if held is None:
+    if (held := figures(kind, name)) is None:
         return ""
     methods = [METHODS[method].brief for method in held if METHODS[method].real]
     if methods:

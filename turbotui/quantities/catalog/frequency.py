@@ -39,8 +39,7 @@ def _busy_mhz(row: Inputs) -> Value:
         return None
     base = row.value("base_hz")
     if not base:  # in guests CPUID.16H may exist and be zero: the TSC rate then replaces the base clock
-        ticks = row.rate("tsc")
-        if ticks is None:
+        if (ticks := row.rate("tsc")) is None:
             return None
         base = ticks * (row.value("tsc_tweak") or 1.0)
     return mega(base * active / reference)

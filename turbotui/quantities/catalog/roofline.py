@@ -64,8 +64,7 @@ LEVEL_COLUMNS = tuple(
 
 def roofline_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn, ...]:
     """The columns for the definitions whose events this machine counts; `COLUMNS` if it counts none."""
-    definitions = measured_definitions(signals)
-    if not definitions:
+    if not (definitions := measured_definitions(signals)):
         return (*COLUMNS, *LEVEL_COLUMNS)
     sized = tuple(definition for definition in definitions if _all(_byte_signals(definition, signals), signals))
     flops, bytes_, intensity, wide, efficiency = COLUMNS
