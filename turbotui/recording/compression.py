@@ -77,8 +77,7 @@ class _Decompressor:
         self._stream: StreamDecompressor | None = None
 
     def decompress(self, data: bytes, size: int) -> bytes:
-        stream = self._stream
-        if stream is None:
+        if (stream := self._stream) is None:
             stream = self._stream = _stream_of(data)
         with _damage():
             unpacked = stream.decompress(data, size)

@@ -83,8 +83,7 @@ def _chiplets(stored: JsonValue | None) -> Mapping[Key, str]:
     """Return the names of L3 caches, which older recordings lack."""
     chiplets: dict[Key, str] = {}
     for value in () if stored is None else stored.items():
-        parts = value.items()
-        if not parts:
+        if not (parts := value.items()):
             raise DamagedError(f"{value.where} of the recording names no L3 cache")
         chiplets[tuple(number.integer() for number in parts[:-1])] = parts[-1].text()
     return chiplets

@@ -203,8 +203,7 @@ class Journal:
         """Return the times covered, each with its resolution, in order of time."""
         times: list[CoveredTime] = []
         for part in sorted(self._parts, key=lambda part: part.seconds):
-            whole = part.span()
-            if whole is None:
+            if (whole := part.span()) is None:
                 continue
             spans = [whole]
             for known in times:

@@ -64,7 +64,6 @@ _KNOWN: Final[WeakValueDictionary[int, Lanes]] = WeakValueDictionary()
 
 def lanes_of(count: int) -> Lanes:
     """Return the arithmetic of that many lanes: one object while anybody holds it, with three masks of their size."""
-    lanes = _KNOWN.get(count)
-    if lanes is None:
+    if (lanes := _KNOWN.get(count)) is None:
         lanes = _KNOWN[count] = Lanes(count)
     return lanes

@@ -76,8 +76,7 @@ class RecordedHost:
         if not 0 <= descriptor < len(self._open):
             raise HostError(errno.EBADF, "read")
         name = self._open[descriptor]
-        data = self._kept.words.get((name, offset))
-        if data is None:
+        if (data := self._kept.words.get((name, offset))) is None:
             raise self._refusal(f"{name} at {offset:#x}", errno.EIO)
         return data[:size]
 

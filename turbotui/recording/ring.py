@@ -115,8 +115,7 @@ class _Track:
         return group is not None
 
     def take(self, frame: Frame) -> None:
-        encoded = self.encoder.encode(frame.newer, frame.capabilities)
-        if encoded is None:
+        if (encoded := self.encoder.encode(frame.newer, frame.capabilities)) is None:
             return
         if encoded.key or not self.groups:
             self.groups.append(_Group(encoded.layout))

@@ -83,8 +83,7 @@ def wall_of(record: Record) -> int | None:
 
 def rows_from(record: Record) -> RecordedRows:
     """Restore the rows of a record. Raises DamagedError if the record holds no rows."""
-    wall = wall_of(record)
-    if wall is None:
+    if (wall := wall_of(record)) is None:
         raise DamagedError(f"record {record.sequence} of the recording holds no rows")
     return RecordedRows(wall, unpacked(record.payload[_HEAD.size:], f"record {record.sequence}"))
 

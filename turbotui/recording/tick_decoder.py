@@ -142,8 +142,7 @@ class LazyColumns(Mapping[str, T], Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         number = self._numbers[name]
-        value = self._made.get(number)
-        if value is None:
+        if (value := self._made.get(number)) is None:
             value = self._made[number] = self._column(number)
         return value
 

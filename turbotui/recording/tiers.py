@@ -106,8 +106,7 @@ class SnapshotEncoder:
 
     def encode(self, snapshot: Snapshot, capabilities: Capabilities) -> EncodedTick | None:
         """Encode the next snapshot, with its frame's capabilities; None if the tier leaves it out."""
-        chosen = self._thinning.take(snapshot)
-        if chosen is None:
+        if (chosen := self._thinning.take(snapshot)) is None:
             return None
         snapshot = chosen
         if self._given is None or capabilities is not self._given[0]:
