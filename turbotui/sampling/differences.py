@@ -71,8 +71,7 @@ class Differences(ABC):
         known = self._measured.get(name)
         if known is None:
             if (rose := self.rose(name)) is not None:
-                factor = factor_of(self.capabilities.signals[name])
-                if factor is None:
+                if (factor := factor_of(self.capabilities.signals[name])) is None:
                     return [rose[position] for position in positions]
                 return [rose[position] * factor for position in positions]
             known = self.measured(name)

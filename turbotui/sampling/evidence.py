@@ -152,8 +152,7 @@ def cell_arithmetic(frame: Frame, column: CounterColumn, row: RowId) -> CellArit
 
 def evidence(frame: Frame, column: CounterColumn, row: RowId, *, most: int = 4) -> tuple[Evidence, ...]:
     """The signals behind a cell with what was read in this interval, in `most` instances each."""
-    home = frame.home(column, row)
-    if home is None:
+    if (home := frame.home(column, row)) is None:
         return ()
     names = (name for name in (*column.needs, *column.wants) if name in frame.capabilities.signals)
     return tuple(_evidence(frame, column, frame.capabilities.signals[name], home, most) for name in names)

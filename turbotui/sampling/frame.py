@@ -158,8 +158,7 @@ class Frame(Interval):
     def _select(self, rows: Sequence[RowId]) -> Selection:
         scope = rows[0].scope
         if rows is self.topology.rows(scope):
-            level = self._levels_of.get(scope)
-            if level is None:
+            if (level := self._levels_of.get(scope)) is None:
                 level = self._levels_of[scope] = Selection(self.topology.rows(scope), whole=True)
             return level
         if self._latest is None or self._latest.rows is not rows:
@@ -313,11 +312,9 @@ class Frame(Interval):
 
     def disputed(self, column: CounterColumn, row: RowId) -> tuple[str, ...]:
         """Sentences about readings that contradict the numbers behind a cell; empty if there are none."""
-        marks = self.marks()
-        if not marks:
+        if not (marks := self.marks()):
             return ()
-        home = self.home(column, row)
-        if home is None:
+        if (home := self.home(column, row)) is None:
             return ()
         inputs = self.inputs(home)
         whys: dict[str, None] = {}

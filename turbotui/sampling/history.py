@@ -214,8 +214,7 @@ class History:
         self.newest = seq
         rings = self._rings.setdefault(column.id, {})
         for row, value in zip(rows, values, strict=True):
-            ring = rings.get(row)
-            if ring is None:
+            if (ring := rings.get(row)) is None:
                 ring = rings[row] = HistoryRing(self.length)
             last = ring.last
             if last >= seq:

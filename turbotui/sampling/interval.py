@@ -105,22 +105,19 @@ class Interval(Differences):
 
     def unbelieved(self, name: SignalId) -> Mapping[int, Unavailable]:
         """The positions at which a counter's increase or a gauge's value is not believed, with reasons."""
-        whys = self._unbelieved.get(name)
-        if whys is None:
+        if (whys := self._unbelieved.get(name)) is None:
             whys = self._unbelieved[name] = unbelieved(self, name, self.findings)
         return whys
 
     def findings(self, rule: Rule) -> Unbelieved:
         """The result of a plausibility rule on this interval, computed once."""
-        findings = self._findings.get(rule)
-        if findings is None:
+        if (findings := self._findings.get(rule)) is None:
             findings = self._findings[rule] = rule.find(self)
         return findings
 
     def rates(self, name: SignalId) -> Numbers:
         """Increase per second per instance of the signal's scope."""
-        rates = self._rates.get(name)
-        if rates is None:
+        if (rates := self._rates.get(name)) is None:
             rates = self._rates[name] = quotients(self.deltas(name), self.spans(name))
         return rates
 
@@ -175,8 +172,7 @@ class Interval(Differences):
 
     def rates_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
         """`rates` of these instances."""
-        known = self._rates.get(name)
-        if known is None:
+        if (known := self._rates.get(name)) is None:
             return quotients(self.deltas_at(name, positions), self.spans_at(name, positions))
         return [known[position] for position in positions]
 

@@ -69,8 +69,7 @@ def make_plan(machine: Machine, capabilities: Capabilities, wanted: frozenset[Si
     by_source = sets_by_key((capabilities.provider[name].id, name) for name in wanted if name in capabilities.signals
                             and capabilities.signals[name].behavior is not Behavior.CONSTANT)
     for source in capabilities.sources:
-        signals = frozenset(by_source.get(source.id, ()))
-        if not signals:
+        if not (signals := frozenset(by_source.get(source.id, ()))):
             continue
         if source.shared:
             shared.append((source, signals))

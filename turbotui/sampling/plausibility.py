@@ -190,8 +190,7 @@ def _core_states(interval: Differences) -> Unbelieved:
     derived = _C1 not in interval.capabilities.signals and interval.was_read("mperf")
     if not shallow and not (deep and derived):
         return {}
-    silent = _never_in_c1(interval, derived=not shallow)
-    if not silent:
+    if not (silent := _never_in_c1(interval, derived=not shallow)):
         return {}
     whys: dict[SignalId, dict[int, Unavailable]] = {name: {} for name in (*deep, *shallow)}
     topology, cpus = interval.topology, interval.topology.cpus

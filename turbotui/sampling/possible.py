@@ -79,8 +79,7 @@ def increases_beyond(interval: Differences, signal: Signal) -> dict[int, Unavail
 
 def bounds_here(interval: Differences, signal: Signal) -> Bounds:
     """What a value or an increase lies within on this machine, whose clocks may be known."""
-    known = interval.capabilities.bounds.get(signal.id)
-    if known is None:
+    if (known := interval.capabilities.bounds.get(signal.id)) is None:
         known = interval.capabilities.bounds[signal.id] = _bounds_here(interval, signal)
     return known
 

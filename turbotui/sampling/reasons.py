@@ -19,8 +19,7 @@ def problem(interval: Interval, signal: Signal, cpus: tuple[int, ...]) -> Unavai
         return next(iter(interval.unbelieved(signal.id).values()), None)
     origin = signal.origin.format(cpu=cpus[0])
     read = signal.read_as
-    raw = interval.newer.values.get(read)
-    if raw is None:
+    if (raw := interval.newer.values.get(read)) is None:
         return Unavailable(Reason.NOT_READ, f"{origin} was not read in this interval: it is read while it is shown")
     positions = {interval.topology.index(signal.scope, cpu) for cpu in cpus}
     if all(raw[position] is None for position in positions):

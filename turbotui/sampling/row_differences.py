@@ -109,15 +109,13 @@ class RowDifferences:
         older = self.older
         if older is None or clock not in older.stamps:
             return newer, newer
-        stamps = self._clocks.get(clock)
-        if stamps is None:
+        if (stamps := self._clocks.get(clock)) is None:
             stamps = self._clocks[clock] = self._aligned(older, older.stamps[clock], newer, older.started_ns)
         return stamps, newer
 
     def spans(self, clock: ClockId) -> Numbers:
         """Seconds between the two readings of each row; None where the newer tick did not read it."""
-        spans = self._spans.get(clock)
-        if spans is None:
+        if (spans := self._spans.get(clock)) is None:
             spans = self._spans[clock] = seconds(*self.stamps(clock))
         return spans
 
@@ -134,8 +132,7 @@ class RowDifferences:
         """By how many seconds the span of a row may be off, for rows in which it may be off at all."""
         if not quantity.unsure:
             return _SURE
-        unsure = self._unsure.get(quantity.unsure)
-        if unsure is None:
+        if (unsure := self._unsure.get(quantity.unsure)) is None:
             unsure = self._unsure[quantity.unsure] = self._find_unsure(quantity.unsure)
         return unsure
 
@@ -224,8 +221,7 @@ class RowDifferences:
         return [None] * self.newer.roster.capacity
 
     def _find_deltas(self, quantity: Quantity) -> Numbers:
-        columns = self._columns(quantity.id)
-        if columns is None:
+        if (columns := self._columns(quantity.id)) is None:
             return self._nothing
         rose, scale = self.rose(quantity.id), quantity.scale
         deltas: list[float | None]
@@ -316,8 +312,7 @@ class RowDifferences:
 
     def why(self, name: QuantityId, row: Row) -> Unavailable | None:
         """Why a row has no increase, or no level, of a quantity; None if it has."""
-        slot = self.newer.roster.slots.get(row.identity)
-        if slot is None:
+        if (slot := self.newer.roster.slots.get(row.identity)) is None:
             return _NO_ROW
         quantity = self.quantities.get(name)
         if (known := self.newer.absent.get(name, {}).get(slot)) is not None:

@@ -50,8 +50,7 @@ class RowInputs:
         return value
 
     def total(self, signal: SignalId) -> float | None:
-        known = self._known(signal)
-        if known is None:
+        if (known := self._known(signal)) is None:
             return None
         items = self._there(self._picked(signal, known, self._frame.deltas, self._frame.deltas_at), known)
         have = [item for item in items if item is not None]
@@ -61,8 +60,7 @@ class RowInputs:
         return self._reduced(signal, self._frame.whole_rate, self._frame.rates_at)
 
     def total_rate(self, signal: SignalId) -> float | None:
-        known = self._known(signal)
-        if known is None:
+        if (known := self._known(signal)) is None:
             return None
         items = self._there(self._picked(signal, known, self._frame.rates, self._frame.rates_at), known)
         have = [item for item in items if item is not None]
@@ -76,11 +74,9 @@ class RowInputs:
 
     def window(self, signal: SignalId) -> float | None:
         """Seconds between the two readings of a counter; None unless the same for all its instances in the row."""
-        known = self._known(signal)
-        if known is None:
+        if (known := self._known(signal)) is None:
             return None
-        positions = self.positions(known)
-        if positions is None:
+        if (positions := self.positions(known)) is None:
             return self._frame.whole_window(signal)
         return common(self._frame.spans_at(signal, positions))
 
@@ -97,19 +93,16 @@ class RowInputs:
     def elapsed(self, signal: SignalId) -> float | None:
         if signal == INTERVAL:
             return self._frame.seconds
-        known = self._known(signal)
-        if known is None:
+        if (known := self._known(signal)) is None:
             return None
         spans = self._picked(signal, known, self._frame.spans, self._frame.spans_at)
         have = [span for span in spans if span is not None]
         return math.fsum(have) / len(have) if have else None
 
     def text(self, signal: SignalId) -> str | None:
-        known = self._known(signal)
-        if known is None:
+        if (known := self._known(signal)) is None:
             return None
-        texts = self._frame.texts(signal)
-        if not texts:
+        if not (texts := self._frame.texts(signal)):
             return None
         positions = self.positions(known)
         have = set(texts if positions is None else [texts[position] for position in positions])
@@ -222,8 +215,7 @@ class RowInputs:
 
     def _reduced(self, name: SignalId, whole: Callable[[SignalId], float | None],
                  at: Callable[[SignalId, Sequence[int]], Numbers]) -> float | None:
-        signal = self._known(name)
-        if signal is None:
+        if (signal := self._known(name)) is None:
             return None
         positions = self.positions(signal)
         if self._left_out:

@@ -63,8 +63,7 @@ class Selection:
 
     def cells(self, frame: Interval, column: CounterColumn) -> Sequence[Value]:
         """The cells of a column, in the order of the rows."""
-        cells = self._cells.get(column.id)
-        if cells is None:
+        if (cells := self._cells.get(column.id)) is None:
             cells = self._cells[column.id] = self._compute(frame, column)
         return cells
 
@@ -244,8 +243,7 @@ class Sweep:
 
     def every_together(self, signals: tuple[SignalId, ...]) -> Sequence[bool]:
         """`together` of each row."""
-        known = self._together.get(signals)
-        if known is None:
+        if (known := self._together.get(signals)) is None:
             known = self._together[signals] = self._compared(signals)
         return known
 

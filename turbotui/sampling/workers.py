@@ -283,8 +283,7 @@ class Worker(threading.Thread):
         now = work.machine.host.now_ns
         shared: list[SharedReading] = []
         for source, _wanted in work.shared:
-            held_shared = self._shared.get(source.id)
-            if held_shared is None:
+            if (held_shared := self._shared.get(source.id)) is None:
                 continue
             quickest = self._quickest.get(source.id, 0)
             rows: Sequence[Sequence[Raw]] | None = None

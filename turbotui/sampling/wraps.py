@@ -63,8 +63,7 @@ class WrapCounter:
 
     def take(self, signal: SignalId, row: RowId) -> tuple[int, bool]:
         """Wraps of an instance so far, and whether one may have been missed since the last `take`."""
-        known = self._counters.get((signal, row))
-        if known is None:
+        if (known := self._counters.get((signal, row))) is None:
             return 0, False
         unsure, known.unsure = known.unsure, False
         return known.wraps, unsure
