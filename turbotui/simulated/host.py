@@ -182,8 +182,7 @@ class SimulatedHost:
         now = self.model.now()
         if not self.model.online[cpu]:
             raise HostError(errno.ENXIO, what)
-        read = self._registers.get(address)
-        if read is None:
+        if (read := self._registers.get(address)) is None:
             raise HostError(errno.EIO, what)
         return encoded(read(self.model, self.model.layout.places[cpu], now))
 
@@ -224,8 +223,7 @@ class SimulatedHost:
 
     def close(self, descriptor: int) -> None:
         with self.model.lock:
-            opened = self._open.pop(descriptor, None)
-            if opened is None:
+            if (opened := self._open.pop(descriptor, None)) is None:
                 raise HostError(errno.EBADF, f"descriptor {descriptor}")
             if isinstance(opened, OpenEvent):
                 self._perf.close(opened, self.model.now())

@@ -189,8 +189,7 @@ class Mesh:
             return self._counter(((b.PKG_UNCORE_CYCLES, 1.0),), kind, cycles=True)
         if kind == _WATCHPOINT:
             return self._watched(attr, code)
-        nodes = self._nodes.get(kind)
-        if nodes is None:
+        if (nodes := self._nodes.get(kind)) is None:
             return errno.EINVAL
         form = self._forms.get((kind, code, attr.config >> 27 & 0xF), self._forms.get((kind, code, None)))
         share = _share(attr, nodes.ids)

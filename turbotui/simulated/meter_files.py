@@ -30,8 +30,7 @@ def meter_chips(model: Model) -> tuple[Folder, ...]:
 
 def socket_meters(model: Model, package: int) -> tuple[Folder, ...]:
     """ACPI's meters of a socket (NVIDIA Grace Performance Tuning Guide, "Power and Thermals"); none elsewhere."""
-    chip = _NVIDIA.get(model.shape.nvidia)
-    if chip is None:
+    if (chip := _NVIDIA.get(model.shape.nvidia)) is None:
         return ()
     rates = model.package[package]
 
@@ -117,8 +116,7 @@ class _BatteryClock:
 
 def power_supplies(model: Model) -> Mapping[str, Node]:
     """/sys/class/power_supply of a laptop on battery, with another that is full, and a mouse (sysfs-class-power)."""
-    full = model.shape.around.battery_joules
-    if not full:
+    if not (full := model.shape.around.battery_joules):
         return {}
     clock = _BatteryClock(model)
 

@@ -176,8 +176,7 @@ def _resolver(
 
     def resolve(attr: PerfAttr, _cpu: int) -> SimulatedCounter | int:
         code = attr.config & ((1 << kind.width) - 1)
-        form = by_code.get(code, kind.unlisted)
-        if form is None:
+        if (form := by_code.get(code, kind.unlisted)) is None:
             return errno.ENOENT if kind.width in (2, 4) else errno.EINVAL
         passing = _passing(kind, attr)
         if isinstance(passing, int):

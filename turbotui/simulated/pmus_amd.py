@@ -75,8 +75,7 @@ _FABRICS: Final = {
 
 def fabric_count(model: Model, package: int, code: int, umask: int) -> Callable[[float], float] | None:
     """Return the count of an event on a package; None if the generation has no such event."""
-    fabric = _FABRICS.get(model.shape.family)
-    if fabric is None:
+    if (fabric := _FABRICS.get(model.shape.family)) is None:
         return None
     link, rest = divmod(code - fabric.links_first, _STEP)
     if not rest and 0 <= link < fabric.links and (umask == _OUTWARD_ON_LINKS or
@@ -156,8 +155,7 @@ def sampler_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
 
 def amd_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     """Every uncore PMU of the machine; none on other machines."""
-    names = amd_names(model.shape)
-    if not names:
+    if not (names := amd_names(model.shape)):
         return []
     layout = model.layout
     pmus = [
@@ -206,8 +204,7 @@ def _controller(model: Model, package: int) -> Callable[[PerfAttr, int], Simulat
 def _slice(model: Model) -> Callable[[PerfAttr, int], SimulatedCounter | int]:
     def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
         code, mask = attr.config & 0xFF, attr.config >> 8 & 0xFF
-        factor = _sampled(model, code, mask)
-        if factor is None:
+        if (factor := _sampled(model, code, mask)) is None:
             return errno.EINVAL
         places = model.layout.places
         word = "llc-references" if code == _LOOKUP and mask == _ALL else "llc-misses"

@@ -162,8 +162,7 @@ class CorePmu:
     def _raw(self, config: int, flags: int, cpu: int) -> SimulatedCounter | int:
         if (wide := self._events.core_wide.get(config)) is not None:
             return self._core_wide(wide, cpu)
-        form = self._form(config)
-        if form is None:
+        if (form := self._form(config)) is None:
             return errno.EINVAL
         fixed = f"{config:#x}" if config in self._events.fixed else ""
         return self._counter(form, flags, cpu, self._events.weights.get(config & 0xFF, 1), fixed)
@@ -270,8 +269,7 @@ def software_pmu(model: Model) -> SimulatedPmu:
     """The kernel's own counters."""
 
     def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
-        form = _SOFTWARE.get(attr.config)
-        if form is None:
+        if (form := _SOFTWARE.get(attr.config)) is None:
             return errno.ENOENT
         # Clocks are not split by mode; switches and migrations happen in the kernel, faults mostly in user mode.
         if attr.config not in (0, 1) and attr.flags & EXCLUDE_KERNEL:

@@ -32,8 +32,7 @@ def cxl_names(shape: MachineShape) -> list[str]:
 
 def cxl_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     """Make the PMU of every memory device; the cpumask is the same CPU for all, wherever the device is."""
-    names = cxl_names(model.shape)
-    if not names:
+    if not (names := cxl_names(model.shape)):
         return []
     known, readers = pmu_codes("cxl"), partial(model.first_online, [range(len(model.online))])
     events = {name: EventFile(f"config={_config(*code):#x}") for name, code in known.events.items()}

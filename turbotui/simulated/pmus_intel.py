@@ -71,8 +71,7 @@ def has_stacks(shape: MachineShape) -> bool:
 
 def intel_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     """Every uncore PMU of the machine; none on other machines."""
-    made = generation_of(model.shape)
-    if made is None:
+    if (made := generation_of(model.shape)) is None:
         return []
     flows = [flow.flows_of(model, package, made.links) for package in range(model.shape.packages)]
 

@@ -32,8 +32,7 @@ def iommu_names(shape: MachineShape) -> list[str]:
 
 def iommu_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     """Make every IOMMU PMU; the cpumask is the same CPU for all, wherever the unit is."""
-    names = iommu_names(model.shape)
-    if not names:
+    if not (names := iommu_names(model.shape)):
         return []
     known, readers = pmu_codes("iommu"), partial(model.first_online, [range(len(model.online))])
     events = {name: EventFile(f"event_group={group:#x},event={code:#05x}")
@@ -62,8 +61,7 @@ class _Unit:
     def __call__(self, attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
         """Return the counter of an event; an enabled filter matches nothing here."""
         del cpu
-        parts = self._parts.get(attr.config)
-        if parts is None:
+        if (parts := self._parts.get(attr.config)) is None:
             return errno.EINVAL
         behind = [] if attr.config1 & 0x1F else [(self._model.package[package], form) for package, form in parts]
         return SimulatedCounter(lambda now: sum(basis.value(form, now) for basis, form in behind), slots=1)

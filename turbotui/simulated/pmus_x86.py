@@ -39,8 +39,7 @@ def _table(model: Model, name: str, number: int, rows: Mapping[str, tuple[int, M
     software = name == "msr"
 
     def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
-        make = by_config.get(attr.config)
-        if make is None:
+        if (make := by_config.get(attr.config)) is None:
             return errno.EINVAL
         return SimulatedCounter(make(model.layout.places[cpu]), absolute=attr.config in snapshots)
 
@@ -197,8 +196,7 @@ def memory_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     }
 
     def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
-        form = codes.get(attr.config)
-        if form is None:
+        if (form := codes.get(attr.config)) is None:
             return errno.EINVAL
         basis = model.package[model.layout.places[cpu].package]
         return SimulatedCounter(lambda now: basis.value(form, now), slots=1)

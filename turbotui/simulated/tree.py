@@ -40,8 +40,7 @@ class Folder:
     @property
     def children(self) -> dict[str, Node]:
         """Entries of the directory, by name."""
-        children = self._children
-        if children is None:
+        if (children := self._children) is None:
             children = self._children = dict(self._make())
         return children
 
@@ -97,8 +96,7 @@ def place(root: dict[str, Node], path: str, node: Node) -> None:
     parts = path.strip("/").split("/")
     level = root
     for part in parts[:-1]:
-        following = level.get(part)
-        if following is None:
+        if (following := level.get(part)) is None:
             following = level[part] = folder({})
         if isinstance(following, File):
             raise TypeError(f"{path}: {part} is a file")
@@ -118,8 +116,7 @@ def find(root: Folder, path: str) -> Node:
             continue
         if isinstance(node, File):
             raise HostError(errno.ENOTDIR, path)
-        following = node.children.get(part)
-        if following is None:
+        if (following := node.children.get(part)) is None:
             raise HostError(errno.ENOENT, path)
         node = following
     return node
