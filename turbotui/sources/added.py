@@ -76,8 +76,7 @@ class AddedTelemetry(AddedSource):
         )
 
     def _try(self, host: Host, place: TelemetryAt) -> Unavailable | None:
-        region = find_region(host, place)
-        if region is None:
+        if (region := find_region(host, place)) is None:
             return Unavailable(Reason.NO_HARDWARE, f"{place}: there is no such region below {CLASS}")
         try:
             descriptor = host.open_file(f"{region}/telem")

@@ -75,8 +75,7 @@ def _states(host: Host, cpus: tuple[int, ...]) -> dict[int, _State]:
     for cpu in cpus:
         directory = f"{CPU_DIR.format(cpu=cpu)}/cpuidle"
         for entry in names_in(host, directory):
-            match = _STATE.fullmatch(entry)
-            if match is None:
+            if (match := _STATE.fullmatch(entry)) is None:
                 continue
             index = integer(match[1])
             known = states.get(index)

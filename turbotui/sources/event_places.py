@@ -123,8 +123,7 @@ def _one_each(topology: Topology, scope: Scope, event: EncodedEvent) -> bool:
 
 def _filled(topology: Topology, scope: Scope, event: EncodedEvent) -> bool:
     """Whether the PMU counts for all CPUs of the instances in which it is opened."""
-    covers = frozenset(event.covers)
-    if not covers:
+    if not (covers := frozenset(event.covers)):
         return True
     instances = topology.instances(scope)
     return all(covers.issuperset(instances[topology.index(scope, cpu)].cpus) for cpu in event.cpus

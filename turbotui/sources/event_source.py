@@ -252,8 +252,7 @@ class EventSource(PerCpuSource):
                  for column in self.request.columns if column.formula is not None)
         if not any(mixed):
             return None
-        left_out = cpus_in(machine.host, _ONLINE).difference(machine.topology.cpus)
-        if not left_out:
+        if not (left_out := cpus_in(machine.host, _ONLINE).difference(machine.topology.cpus)):
             return None
         return Unavailable(
             Reason.OUT_OF_RANGE,

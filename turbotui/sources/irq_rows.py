@@ -160,16 +160,14 @@ class RowTotals:
 
     def totals(self, group: Hashable) -> list[int | None] | None:
         """The totals of one group in the order of `cpus`; None for a CPU without a column; None without such a row."""
-        totals = self._totals.get(group)
-        if totals is None:
+        if (totals := self._totals.get(group)) is None:
             return None
         return [None if place is None else totals[place] for place in self._places]
 
     def _take(self, name: str, label: str, rest: str) -> tuple[tuple[Hashable, ...], list[int]]:
         """Keep the cells of a row, and return its groups and their increases; no groups if there is nothing to add."""
         width = len(self._columns)
-        groups = self._groups.get(name)
-        if groups is None:
+        if (groups := self._groups.get(name)) is None:
             groups = self._groups[name] = self._classify(label, trailing_text(rest))
         cells = leading_numbers(rest, width) if groups else None
         before = self._cells.get(name)

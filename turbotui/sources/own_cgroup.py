@@ -70,8 +70,7 @@ class OwnCgroup(SharedSource):
         """Find the groups, their quotas, and what is counted for them."""
         host = machine.host
         ids = (*(signal for signal, *_ in _COUNTERS), _QUOTA, *_STALLS)
-        place = _place_of(host)
-        if place is None:
+        if (place := _place_of(host)) is None:
             return Probe(dict.fromkeys(ids, _why_no_group(host)))
         signals = dict(_quota_signals(host, place))
         waits = stalls(host, place.pressure) if place.pressure else {}
@@ -125,8 +124,7 @@ class OwnCgroupReader(NothingToClose):
 
     def _cpu(self, place: _Place) -> dict[SignalId, int]:
         uses = _uses(self._host, place)
-        group = _tightest(uses)
-        if group is None:
+        if (group := _tightest(uses)) is None:
             return {}
         use = {}
         before, now = _counts(self._before.get(group, uses[group])), _counts(uses[group])

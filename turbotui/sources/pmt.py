@@ -181,8 +181,7 @@ def _probed(machine: Machine, counter: _Counter, regions: Sequence[Region]) -> S
         return _absent(machine, counter)
     places = (_place(machine, counter, regions, instance.cpus[0])
               for instance in machine.topology.instances(counter.scope))
-    place = next(filter(None, places), None)
-    if place is None:
+    if (place := next(filter(None, places), None)) is None:
         return Unavailable(
             Reason.NO_HARDWARE, f"{CLASS}: no region with guid {counter.guid:#x} holds the {counter.what}")
     clock = counter.hertz

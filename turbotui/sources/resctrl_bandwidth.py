@@ -200,8 +200,7 @@ class ResctrlBandwidth(SharedSource):
 
 def _why_not(machine: Machine) -> Unavailable | None:
     host = machine.host
-    top = resctrl_mount(host)
-    if not top:
+    if not (top := resctrl_mount(host)):
         return why_no_resctrl(host)
     if _EVENT not in resctrl_info(host, top).events.get("L3", ()):
         return Unavailable(Reason.NO_HARDWARE, f"resctrl: info/L3_MON/mon_features has no {_EVENT} here")

@@ -40,8 +40,7 @@ class PerfRoofline(PerfSource):
         if definition is None:
             why = _no_definition(machine)
             return Findings((), {NO_FLOPS: why, NO_BYTES: why})
-        core_types = tuple(core_types_of(machine))
-        if not core_types:
+        if not (core_types := tuple(core_types_of(machine))):
             return Findings((), dict.fromkeys((NO_FLOPS, NO_BYTES), _no_pmu(machine, definition)))
         signals: dict[SignalId, Signal | Unavailable] = {}
         groups: list[OfferGroup] = []
@@ -83,11 +82,9 @@ class PerfRoofline(PerfSource):
 
 def why_uncounted(machine: Machine) -> Unavailable | None:
     """Return why this machine's cores have no floating-point events at all; None if they have some."""
-    definition = metric_definition_of(machine.model)
-    if definition is None:
+    if (definition := metric_definition_of(machine.model)) is None:
         return _no_definition(machine)
-    core_types = tuple(core_types_of(machine))
-    if not core_types:
+    if not (core_types := tuple(core_types_of(machine))):
         return _no_pmu(machine, definition)
     return None if any(core_type.definition.flops for core_type in core_types) else _no_events(core_types[0].definition)
 
