@@ -34,8 +34,7 @@ class _WholeWrites(io.RawIOBase):
         """Write all of it. Raises OSError where that is not possible: a full disk first takes what it has room for."""
         rest = memoryview(data).cast("B")
         while rest:
-            written = self._raw.write(rest)
-            if written is None:
+            if (written := self._raw.write(rest)) is None:
                 raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
             rest = rest[written:]
         return memoryview(data).nbytes
