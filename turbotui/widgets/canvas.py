@@ -68,8 +68,7 @@ class Canvas:
 
     def line(self, start: tuple[float, float], end: tuple[float, float], role: StyleRole) -> None:
         """Draw a straight line, as far as it is inside the canvas."""
-        inside = clip(start, end)
-        if inside is None:
+        if (inside := clip(start, end)) is None:
             return
         start, end = inside
         across, down = self.width * 2 - 1, self.height * 4 - 1

@@ -208,8 +208,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
 
     def _cell(self, frame: Frame, row: RowId, slot: Slot, standing: StyleRole) -> TextSegment:
         column: CounterColumn = slot.column
-        value = self.value(frame, column, row)
-        if value is None:
+        if (value := self.value(frame, column, row)) is None:
             return " " + cell_text(column, None, slot.width), StyleRole.DIM
         if self.view.mark is None:
             text = cell_text(column, value, slot.width)

@@ -178,8 +178,7 @@ class HeatMap(Widget):
 
     def _legend(self) -> list[TextSegment]:
         """The column, and its scale for the CPU under the cursor."""
-        column = self.column
-        if column is None:
+        if (column := self.column) is None:
             return []
         low, high = self._ends(-1 if self.cpu is None else self.cpu)
         shown = column.shown or ShownAs(column.unit, 1.0)

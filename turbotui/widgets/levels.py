@@ -144,8 +144,7 @@ class FrameLevels:
 
     def ends(self, frame: Frame, column: CounterColumn, row: RowId) -> Ends | None:
         """Both ends of a column's scale in a row; None if it has no scale, or an unknown one."""
-        scale = column.scale
-        if scale is None:
+        if (scale := column.scale) is None:
             return None
         self._renew(frame)
         like = self._likes.get(row) or self._like(row)
@@ -165,8 +164,7 @@ class FrameLevels:
         instance = None if value is not None or row.scope is Scope.CPU else frame.topology.instance(row)
         if instance is None:
             return value
-        likes = self._inside.get(row)
-        if likes is None:  # once per topology: a thousand CPUs are of few kinds
+        if (likes := self._inside.get(row)) is None:  # once per topology: a thousand CPUs are of few kinds
             likes = self._inside[row] = tuple({self._like(cpu_row(cpu)): None for cpu in instance.cpus})
         return max((each for like in likes if isinstance(each := frame.cell(column, like), (int, float))), default=None)
 

@@ -162,8 +162,7 @@ class Palette:
 
     def strip(self, segments: Sequence[TextSegment], width: int, base: StyleRole = StyleRole.PLAIN) -> Strip:
         """Segments as a strip of exactly `width` cells."""
-        known = self._styles.get(base)
-        if known is None:
+        if (known := self._styles.get(base)) is None:
             known = self._styles[base] = {}
         text = "".join([text for text, _ in segments])
         if not text.isprintable():  # escape what was missed where it came in

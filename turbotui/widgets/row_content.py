@@ -94,8 +94,7 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
     def value(self, column: Column[R], row: Hashable) -> Value:
         known = self._values.setdefault(column.id, {})
         if row not in known:
-            held = self._by_key.get(row)
-            if held is None:
+            if (held := self._by_key.get(row)) is None:
                 return None
             value = self.whole.values(column, (held,))[0]
             known[row] = value * self.part if column.accumulates and isinstance(value, (int, float)) else value
@@ -109,8 +108,7 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
     def cell(self, column: Column[R], row: Hashable) -> Cell:
         known = self._cells.get((column.id, row))
         if known is None:
-            held = self._by_key.get(row)
-            if held is None:
+            if (held := self._by_key.get(row)) is None:
                 return Cell(None, _GONE)
             known = self._cells[column.id, row] = self.whole.cell(column, held)
         return known

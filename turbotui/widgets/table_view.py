@@ -99,8 +99,7 @@ class RowList(Generic[F, C, K]):
 
     def target(self, content: F, view: TableView[C, K]) -> K | None:
         """The row for the cursor to follow: the hottest, busiest or slowest; None if the cursor follows nothing."""
-        column = view.targets.get(view.follow)
-        if column is None:
+        if (column := view.targets.get(view.follow)) is None:
             return None
         rows: list[K] = [line.row for line in self.lines if line.open is None]
         best: Sequence[K] = ordered(content, rows, column, reverse=view.follow is not Follow.SLOWEST)

@@ -482,8 +482,7 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
             self._title_clicked(event)
             return
         slot = self._geometry.at(event.x)
-        line = self._line_at(event.y)
-        if line is None or event.x >= self._end:
+        if (line := self._line_at(event.y)) is None or event.x >= self._end:
             return
         if line.open is not None and 2 * line.depth <= event.x <= 2 * line.depth + 2:
             self.post_message(self.FoldClicked(self, line.row))
@@ -521,8 +520,7 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         """Drop the column at the mouse."""
-        drag = self._drag
-        if drag is None:
+        if (drag := self._drag) is None:
             return
         self.release_mouse()
         if drag.is_moved and not drag.is_border:
