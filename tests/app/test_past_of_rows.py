@@ -23,6 +23,7 @@ from turbotui.app.recorded_session import RecordedSession
 from turbotui.app.row_table import RowTableScreen
 from turbotui.features.groups.screen import GroupsScreen
 from turbotui.quantities.columns import Column
+from turbotui.quantities.moments import NS
 from turbotui.recording.journal import Journal
 from turbotui.recording.recorder import Recorder
 
@@ -118,6 +119,20 @@ async def another_screen(shown: Rows) -> None:
     await shown.tick(MEANWHILE)
     shown.pilot.app.action_show_screen(shown.screen.where)  # type: ignore[attr-defined]
     await shown.pilot.pause()
+
+
+async def test_rows_of_an_interval_that_was_not_drawn_are_of_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with rows("interrupts") as shown:
+        await shown.tick(BEFORE)
+        earlier = shown.session.latest
+        assert earlier is not None
+        await shown.tick()
+        shown.screen.watch_state.times.clear()  # as if the screen had been busy then
+        monkeypatch.setattr(type(shown.screen), "shown_ns", earlier.newer.wall_ns)
+        began = earlier.newer.wall_ns - round((earlier.seconds or 0.0) * NS)
+        assert shown.screen._interval == (began, earlier.newer.wall_ns)
+        monkeypatch.setattr(type(shown.screen), "shown_ns", earlier.newer.wall_ns + 1)
+        assert shown.screen._interval is None, "no kept interval ends there"
 
 
 @pytest.mark.parametrize(("name", "meanwhile"), [

@@ -157,13 +157,17 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
     @property
     def _interval(self) -> tuple[int, int] | None:
         """Start and end of the interval whose rows are shown; None if it is none of the kept ones."""
-        end_ns, frame = self.shown_ns, self.watch_state.frame
+        end_ns, frame, cursor = self.shown_ns, self.watch_state.frame, self.watch_state.cursor
         if end_ns is None or frame is None:
             return None
-        if frame.newer.wall_ns == end_ns:
-            return end_ns - round((frame.seconds or 0.0) * NS), end_ns
-        times = reversed(self.watch_state.times)
-        return next(((interval.start, interval.end) for interval in times if interval.end == end_ns), None)
+        if frame.newer.wall_ns != end_ns:
+            times = reversed(self.watch_state.times)
+            known = next(((interval.start, interval.end) for interval in times if interval.end == end_ns), None)
+            # an interval that came while the screen was busy has no time, and rows that came later than its frame
+            frame = None if known is not None or cursor is None else cursor.timeline.frame(end_ns)
+            if frame is None or frame.newer.wall_ns != end_ns:
+                return known
+        return end_ns - round((frame.seconds or 0.0) * NS), end_ns
 
     def past(self, content: RowContent[R]) -> RowPast[R]:
         """The past of a content's table."""
