@@ -208,11 +208,20 @@ class SimulatedTasks:
         """Counts of a CPU since the last sample that belong to none of its threads."""
         basis, run = self._model.cpu[place.cpu], self.choice.names.index("run")
         values = [int(basis.value(form, now) - base) for form, base in zip(place.forms, place.base, strict=True)]
-        values[run] = round(1e9 * (self._counted + (0.0 if self._since is None else now - self._since)))
+        values[run] = self._counted_until(now)
         booked = self._totals.get(place.cpu, place.before)
         place.before = tuple(values)
         threads = zip(*(more for _, more in slices), strict=True) if slices else ((),) * len(values)
         return tuple(max(0, new - old - sum(more)) for new, old, more in zip(values, booked, threads, strict=True))
+
+    def _counted_until(self, now: float) -> int:
+        return round(1e9 * (self._counted + (0.0 if self._since is None else now - self._since)))
+
+    @property
+    def counted_ns(self) -> int:
+        """For how long the CPUs have been counted."""
+        with self._model.lock:
+            return self._counted_until(self._model.now())
 
     def _tid(self, place: _Place) -> int:
         if place.kind == _NO_KIND:

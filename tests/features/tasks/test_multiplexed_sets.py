@@ -13,6 +13,7 @@ import pytest
 from knownmachines import known_machine
 from model_truth import truth_of
 from patience import PATIENCE, least_disturbed
+from smallmachines import small_host
 from test_simulated_tasks import passes, total, watching
 from watchedtasks import switches_allowed
 
@@ -108,6 +109,31 @@ def test_sets_of_a_simulated_machine_lose_nothing_between_their_slices() -> None
         assert aggregate.read is not None
         assert tuple(map(sum, zip(aggregate.sums(), aggregate.tail, strict=True))) == aggregate.read
         assert one.slices > 4
+
+
+class SlowToOpen(WatchedApplications):
+    """The counters of many CPUs take seconds to open."""
+
+    def _aim(self, watched: WatchedApplication, reader: SampleReader, *, on_exec: bool) -> str | None:
+        clock = self._host._clock  # type: ignore[attr-defined]
+        clock.advance(0.3)
+        folder = super()._aim(watched, reader, on_exec=on_exec)
+        clock.advance(0.3)
+        return folder
+
+
+def test_the_first_interval_has_the_time_in_which_later_sets_were_opened() -> None:
+    host = small_host("turin-2s", ManualClock())
+    watching_all = SlowToOpen(known_machine(host))
+    try:
+        application = watching_all.add(FLOPS)
+        assert len(application.readers) > 1
+        passes(host, watching_all, 10)
+        report = watching_all.report(application, Grouping.THREAD)
+    finally:
+        watching_all.close()
+    counted = total(report, "run") + report.apart["idle"].counts["run"]
+    assert counted / 1e9 == pytest.approx(report.seconds * len(watching_all._cpus), rel=1e-3)
 
 
 def test_a_watcher_is_not_woken_for_slices_of_a_clock_that_stands_still() -> None:

@@ -45,7 +45,7 @@ class ProcReader:
         self.choice = choice
         self.roots: Mapping[int, int] = {}
         self.followed: frozenset[int] = frozenset()
-        self.damaged = self.merged = 0
+        self.damaged = self.merged = self.counted_ns = 0
         self.pause = _PAUSE
 
     def want_slices(self, wanted: bool) -> None:

@@ -58,6 +58,10 @@ class SampleReader(Protocol):
             MachineError: this is not permitted, or descriptors or memory do not suffice.
         """
 
+    @property
+    def counted_ns(self) -> int:
+        """For how long the CPUs have been counted, by the host's clock, while the reader does not rest."""
+
     def find_threads(self, pids: Iterable[int]) -> frozenset[int]:
         """Find new threads if counters are not inherited, and return ended processes."""
 

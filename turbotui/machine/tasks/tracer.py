@@ -78,6 +78,7 @@ class TaskTracer:
         """By the identifier that a sample carries: the thread whose set took it."""
         self._numbers = SampleNumbers(self.roots)
         self._began_ns = self._doubted_ns = 0  # when CPUs were added; when a sample last had another program's numbers
+        self._enabled_ns = 0  # when the counters of whole CPUs were started
         self._namers: dict[int, int] = {}  # events that name who is switched out, by the descriptor of the ring
 
     @property
@@ -153,7 +154,13 @@ class TaskTracer:
         for cpu in self._cpus:
             self._add_cpu(cpu, enable=False)
         self._name_switches(self._began_ns)
+        self._enabled_ns = self._host.now_ns()
         self._enable(self._sets)  # all at one instant: it takes a millisecond a CPU to open them
+
+    @property
+    def counted_ns(self) -> int:
+        """For how long the CPUs have been counted."""
+        return self._host.now_ns() - self._enabled_ns if self._enabled_ns else 0
 
     def _add_cpu(self, cpu: int, *, enable: bool) -> None:
         cgroup = self._cgroup
