@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from dashboard_driver import dashboard, text_of
+from dashboard_driver import dashboard, terminal_text, text_of
 from simulated_session import SimulatedSession
 
+from turbotui.app.picker import Picker
 from turbotui.app.text_window import TextWindow
 from turbotui.app.tour import STEPS, TourLines
 from turbotui.app.why_window import WhyWindow
+from turbotui.widgets.key_phrases import key_of_hint
 
 
 @pytest.mark.parametrize(("screen", "line"), [("0", "#summary"), ("4", "#headline")])
@@ -91,3 +93,36 @@ async def test_a_click_on_the_test_of_a_comparison_opens_it_and_one_beside_it_en
         await pilot.click("#compared", offset=(text_of(app, "compared").index("Esc ends it"), 0))
         await pilot.pause()
         assert app.watched.mark is None
+
+
+@pytest.mark.parametrize(("hint", "words", "key"), [
+    ("Enter choose · Esc close", "choose", "Enter"), ("Enter choose · Esc close", "close", "Esc"),
+    ("type to search · Space show · < > [ ] =", "search", ""), ("type to search · Space show · < > [ ] =", ">", ">"),
+    ("type to search · Space show · < > [ ] =", "show", "Space"), ("y Enter copy · Esc close", "y", "y"),
+    ("y Enter copy · Esc close", "copy", "Enter"), ("/ search · ↓ PgDn scroll", "search", "/"),
+    ("Enter choose · Esc close", "·", "Enter"),
+])
+def test_a_key_of_a_frame_is_meant_by_the_words_behind_it(hint: str, words: str, key: str) -> None:
+    assert key_of_hint(hint, hint.index(words)) == key
+
+
+async def test_clicks_on_the_frame_of_a_window_do_what_its_keys_do() -> None:
+    async with dashboard(SimulatedSession("laptop-old"), screen="cpus") as (app, pilot):  # type: ignore[arg-type]
+        async def click(words: str) -> None:
+            y, line = next((y, line) for y, line in enumerate(terminal_text(app).splitlines()) if words in line)
+            await pilot.click(offset=(line.index(words), y))
+            await pilot.pause()
+
+        await pilot.press("C", *"irq")
+        await pilot.pause()
+        shown = app.watched.chosen
+        await click("Tab only")
+        assert app.watched.chosen != shown
+        await pilot.press("C")
+        await pilot.pause()
+        assert isinstance(app.screen, Picker)
+        await pilot.press("escape", "e")
+        await pilot.pause()
+        assert isinstance(app.screen, TextWindow)
+        await click("Esc close")
+        assert not isinstance(app.screen, TextWindow)

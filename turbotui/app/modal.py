@@ -13,7 +13,9 @@ from textual import events
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.color import Color
+from textual.content import Content
 from textual.css.styles import RulesMap
+from textual.keys import _character_to_key
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen
 from textual.strip import Strip
@@ -21,8 +23,10 @@ from textual.style import Style as VisualStyle
 from textual.visual import RenderOptions, Visual
 from textual.widgets import Input
 
+from turbotui.cell_widths import cell_count
 from turbotui.quantities.columns import CounterColumn
 from turbotui.widgets.direct_screen import forget_drawn_lines, skip_old_size
+from turbotui.widgets.key_phrases import NAMED_KEYS, key_of_hint
 
 
 class ScreenBelow(Visual):
@@ -108,6 +112,16 @@ class Window(ModalScreen[Result]):
         """Draw the screen around the window."""
         around = super().render()
         return ScreenBelow(around) if isinstance(around, BackgroundScreen) else around
+
+    def on_click(self, event: events.Click) -> None:
+        """Press the key that is named where the frame was clicked."""
+        for frame in self.query(".window"):
+            hint, region = Content.from_markup(frame.border_subtitle or "").plain, frame.region
+            # Textual draws it at the right, between two blanks, with one character of the frame and the corner behind
+            at = event.screen_x - (region.right - 3 - min(cell_count(hint), region.width - 6))
+            key = key_of_hint(hint, at) if event.screen_y == region.bottom - 1 and 0 <= at < len(hint) else ""
+            if key:
+                self.app.simulate_key(NAMED_KEYS.get(key) or _character_to_key(key))
 
     def copied(self) -> str:
         """Text that `y` copies, its first line a title; "" for none."""
