@@ -13,7 +13,7 @@ from turbotui.dataclass import dataclass
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Panel, PanelPosition, Target, panel_line, plan, target_at
-from turbotui.widgets.row_charts import DrawBelow
+from turbotui.widgets.row_charts import LEAST, DrawBelow
 from turbotui.widgets.styled_scroll import StyledScroll
 
 
@@ -115,7 +115,7 @@ class PanelGrid(StyledScroll):
                     line.append((" ", StyleRole.PLAIN))
                 line += panel_line(panel, position, y, target, here=number == self.at)
         if self._below is not None:
-            lines += self._below(self.room, self.size.height - height)
+            self._draw_charts(self._below, lines)
             height = len(lines)
         old, self._lines = self._lines, lines
         if len(old) != len(lines):
@@ -130,6 +130,16 @@ class PanelGrid(StyledScroll):
         seen = [Region(0, y - top, self.size.width, 1) for y in dirty if 0 <= y - top < self.size.height]
         if seen:
             self.refresh(*seen)
+
+    def _draw_charts(self, draw: DrawBelow, lines: list[list[TextSegment]]) -> None:
+        """Draw below the panels, or beside the last one where its row has room for another and nothing is left below."""
+        last = self._positions[-1] if self._positions else PanelPosition(0, 0, 0, 0)
+        beside, seen = self.room - last.x - last.width - 1, self.size.height - last.y
+        if self.size.height - len(lines) >= LEAST or beside < self._least or seen < LEAST:
+            lines += draw(self.room, self.size.height - len(lines))
+            return
+        for y, line in enumerate(draw(beside, min(last.height, seen))):
+            lines[last.y + y] += [(" ", StyleRole.PLAIN), *line]
 
     def render_line(self, y: int) -> Strip:
         """One line of the widget."""

@@ -144,6 +144,11 @@ async def test_room_below_the_panels_has_charts_of_the_row_under_the_cursor(serv
         assert grid(app).max_scroll_y == 0
         await pilot.resize_terminal(120, 36)
         await go(pilot, session, ticks=1)
+        beside = re.search(r"(?m)^│.{57}│ +package 0 over \d+ s", grid(app).text)
+        assert beside is not None, "where the last of three panels has no neighbour"
+        assert grid(app).text.count(" over ") == 1
+        await pilot.resize_terminal(80, 24)
+        await go(pilot, session, ticks=1)
         assert " over " not in grid(app).text
 
 
