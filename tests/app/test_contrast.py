@@ -9,7 +9,6 @@ from contrast import READABLE, SIXTEEN_COLOURS, contrast
 from dashboard_driver import dashboard
 from rich.color import Color, ColorType
 from scripted_machine import FakeSession
-from textual.widgets import Input
 
 from turbotui.app.themes import THEMES
 from turbotui.widgets.cells import StyleRole
@@ -20,6 +19,11 @@ LINES = (StyleRole.PLAIN, StyleRole.SUMMARY, StyleRole.TITLE, StyleRole.CURSOR)
 """The roles that lines have; a banner has only its own."""
 NO_TEXT = {StyleRole.RULE}
 """What only frames and tracks are drawn in."""
+
+WORDS = {"input--placeholder", "input--selection", "input--suggestion", "input--cursor", "option-list--option",
+         "option-list--option-highlighted", "option-list--option-hover", "command-palette--help-text",
+         "command-palette--highlight"}
+"""Parts of Textual's widgets that have words here; no option is disabled or separated."""
 
 
 def _shown(colour: Color | None, usual: str, palette: str) -> str:
@@ -66,16 +70,23 @@ async def test_no_colour_depends_on_the_ground_of_the_terminal(colours: str) -> 
                     assert colour.type is not ColorType.DEFAULT, (theme.name, role, colours)
 
 
-@pytest.mark.parametrize("colours", SIXTEEN_COLOURS)
-async def test_the_words_in_an_empty_field_can_be_read(colours: str) -> None:
+@pytest.mark.parametrize("key", ["C", "ctrl+p"])
+async def test_the_words_in_fields_and_lists_of_windows_can_be_read(key: str) -> None:
     async with dashboard(FakeSession()) as (app, pilot):
         for theme in THEMES:
             app.theme = theme.name
-            await pilot.press("C")
+            await pilot.press(key)
             await pilot.pause()
-            style = app.screen.query_one(Input).get_component_rich_style("input--placeholder")
-            ink, ground = (_shown(one, "", colours) for one in (style.color, style.bgcolor))
-            assert contrast(ink, ground) >= READABLE, (theme.name, ink, ground)
+            parts = {part for widget in app.screen.query() for part in type(widget).COMPONENT_CLASSES} & WORDS
+            assert {"input--placeholder", "input--selection"} <= parts
+            for colours in SIXTEEN_COLOURS:
+                for widget in app.screen.query():
+                    for part in parts & type(widget).COMPONENT_CLASSES:
+                        style = widget.get_component_rich_style(part)
+                        usual = SIXTEEN_COLOURS[colours]
+                        ink = _shown(style.color, usual[7], colours)
+                        ground = _shown(style.bgcolor, usual[0], colours)
+                        assert contrast(ink, ground) >= READABLE, (theme.name, part, ink, ground)
             await pilot.press("escape")
             await pilot.pause()
 

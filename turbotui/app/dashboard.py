@@ -100,6 +100,7 @@ class TurbotuiApp(FramesApp):
     CSS = """
     * { transition: none; }
     Input > .input--placeholder, Input > .input--suggestion { color: $tui-dim; }
+    Input > .input--selection { background: $tui-cell; color: $tui-on-cell; }
     .-banded Window > .window { margin-top: 1; }
     .-banded-twice Window > .window { margin-top: 2; }
     """
