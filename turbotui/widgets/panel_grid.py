@@ -132,7 +132,7 @@ class PanelGrid(StyledScroll):
             self.refresh(*seen)
 
     def _draw_charts(self, draw: DrawBelow, lines: list[list[TextSegment]]) -> None:
-        """Draw below the panels, or beside the last one where its row has room for another and nothing is left below."""
+        """Draw below the panels, or beside the last one if its row has room for another and there is none below."""
         last = self._positions[-1] if self._positions else PanelPosition(0, 0, 0, 0)
         beside, seen = self.room - last.x - last.width - 1, self.size.height - last.y
         if self.size.height - len(lines) >= LEAST or beside < self._least or seen < LEAST:
