@@ -168,13 +168,24 @@ def _refuse_change(self: object, name: str, *value: object) -> None:
         object.__delattr__(self, name)
 
 
+_names: Final[dict[type, tuple[str, ...]]] = {}
+"""The fields of classes whose objects were pickled; the standard library chooses them anew for each object."""
+
+
+def _names_of(self: object) -> tuple[str, ...]:
+    cls = type(self)
+    if cls not in _names:
+        _names[cls] = tuple(field.name for field in dataclasses.fields(self))  # type: ignore[arg-type]
+    return _names[cls]
+
+
 def _state(self: object) -> list[object]:
-    return [getattr(self, field.name) for field in dataclasses.fields(self)]  # type: ignore[arg-type]
+    return [getattr(self, name) for name in _names_of(self)]
 
 
 def _take_state(self: object, state: list[object]) -> None:
-    for attribute, value in zip(dataclasses.fields(self), state, strict=True):  # type: ignore[arg-type]
-        object.__setattr__(self, attribute.name, value)
+    for name, value in zip(_names_of(self), state, strict=True):
+        object.__setattr__(self, name, value)
 
 
 # Methods that are compiled for each class

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from textual import messages
 from textual.app import App, ComposeResult
 from textual.message import Message
+from textual.screen import Screen
 
 from turbotui.app.themes import TUI_DEFAULTS
 from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import RowTable
+from turbotui.widgets.direct_screen import DirectScreen
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.slots import row_slots
@@ -31,6 +36,14 @@ class TableApp(App[None]):
         """The table and the lines."""
         yield TableWidget(TableView((NUMBER,)), RowList(), painter_of)
         yield SegmentLines()
+
+
+class DirectApp(TableApp):
+    """The same on a screen whose widgets draw their own lines."""
+
+    def get_default_screen(self) -> Screen[None]:
+        """That screen."""
+        return DirectScreen()
 
 
 def painter_of(view: RowView[int], _seconds: float, width: int) -> RowPainter[int]:
@@ -102,3 +115,39 @@ async def test_lines_that_go_on_saying_nothing_are_not_drawn() -> None:
             app.query_one(SegmentLines).show([])
             await pilot.pause()
         assert asked == 0
+
+
+@pytest.mark.parametrize("height", [HEIGHT, 40])
+async def test_the_bar_of_more_rows_is_drawn_directly_as_textual_would_draw_it(
+        height: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    app, asked = DirectApp(), 0
+    bars: set[str] = set()
+    lines: list[str] = []
+
+    def composed() -> list[str]:
+        return [strip.text for strip in app.screen._compositor.render_strips()]
+
+    def hear(message: Message) -> None:
+        nonlocal asked
+        asked += isinstance(message, messages.Update)
+
+    def write(data: str) -> None:
+        for line, column, words in re.findall(r"\x1b\[(\d+);(\d+)H((?:(?!\x1b\[\d+;\d+H).)*)", data):
+            text, at = re.sub(r"\x1b\[[\d;]*m", "", words), int(column) - 1
+            lines[int(line) - 1] = lines[int(line) - 1][:at] + text + lines[int(line) - 1][at + len(text):]
+
+    async with app.run_test(size=(40, height), message_hook=hear) as pilot:
+        table = app.query_one(TableWidget)
+        table.show_content(jobs(200))
+        await pilot.pause()
+        await pilot.pause()
+        lines += composed()
+        monkeypatch.setattr(app._driver, "write", write)
+        asked = 0
+        for count in (201, 150, 90, 60, 300, 2000):
+            table.show_content(jobs(count))
+            await pilot.pause()
+            bars.add("".join(line[-1] for line in lines))
+            assert lines == composed(), count
+        assert asked == 0
+        assert len(bars) > 1

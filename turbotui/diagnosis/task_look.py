@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -62,11 +63,6 @@ class TaskUse:
         """The processes behind a cause, those with the largest part first."""
         return {RankedBy.FAULTS: self.faulting, RankedBy.IO: self.waiting}.get(whose, self.pids)
 
-    def part(self, whose: RankedBy) -> float:
-        """Their part of a cause."""
-        return {RankedBy.FAULTS: self.faults, RankedBy.IO: self.waited, RankedBy.WAKES: self.wakes,
-                RankedBy.BYTES: self.moved}.get(whose, self.ran)
-
     def words(self, whose: RankedBy, unit: str) -> str:
         """Name, number of processes and usage, in words."""
         members = self.members(whose)
@@ -79,6 +75,12 @@ class TaskUse:
             RankedBy.WAKES: f"wakes {self.wakes:,.0f} times/s, {100 * self.ran:,.0f} % CPU",
         }.get(whose, f"{100 * self.ran:,.0f} % CPU")
         return f"{many}{self.name}{which} ({f'{unit}, ' if unit else ''}{amount})"
+
+
+_PARTS: Final = {RankedBy.FAULTS: attrgetter("faults"), RankedBy.IO: attrgetter("waited"),
+                 RankedBy.WAKES: attrgetter("wakes"), RankedBy.BYTES: attrgetter("moved")}
+"""A usage's part of a cause, by the figure that ranks it; of others its CPU time."""
+_RAN: Final = attrgetter("ran")
 
 
 class TaskLook:
@@ -131,7 +133,9 @@ class TaskLook:
     @property
     def who(self) -> Mapping[RankedBy, tuple[str, ...]]:
         """The tasks behind causes between the looks, the largest part first, by the figure that ranks them."""
-        named = ((whose, self._named(whose)) for whose in RankedBy if whose is not RankedBy.NOBODY)
+        by_time = self._named(RankedBy.CPU)
+        named = ((whose, by_time if whose in _BY_TIME else self._named(whose))
+                 for whose in RankedBy if whose is not RankedBy.NOBODY)
         return {whose: names for whose, names in named if names}
 
     @property
@@ -147,7 +151,8 @@ class TaskLook:
             whose = RankedBy.CPU  # interrupts that wake no process whose sleeps were counted
         least = {RankedBy.FAULTS: _LEAST_FAULTS, RankedBy.IO: 0.0, RankedBy.WAKES: _LEAST_WAKES,
                  RankedBy.BYTES: _LEAST_BYTES}.get(whose, _LEAST)
-        most = [use for use in sorted(self._uses, key=lambda use: -use.part(whose)) if use.part(whose) > least]
+        part = _PARTS.get(whose, _RAN)
+        most = sorted((use for use in self._uses if part(use) > least), key=part, reverse=True)
         if whose is RankedBy.VECTORS:
             most = [use for use in most[:_ASKED] if self._used_vectors(use.pids[0])] or most
         names = [use.words(whose, self._unit_of(use.members(whose)[0], whose)) for use in most[:_NAMED]]

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass, replace
-from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
+from operator import attrgetter
+from typing import Any, Final, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, R, Value
@@ -23,6 +24,8 @@ from turbotui.quantities.traced import (
     written,
 )
 from turbotui.quantities.unavailable import Reason, Unavailable
+
+_FLAGS: Final = attrgetter(*(mark.name for mark in MARKS))  # of a cell
 
 
 def arithmetic_lines(column: Column[R], row: R) -> tuple[str, ...]:
@@ -106,7 +109,9 @@ class Cell:
     @property
     def marks(self) -> Sequence[CellMark]:
         """The marks of the value, in the order of `MARKS`; what is unknown has none."""
-        return () if self.value is None else [mark for mark in MARKS if getattr(self, mark.name)]
+        if self.value is None or not any(flags := _FLAGS(self)):  # nearly every cell
+            return ()
+        return [mark for mark, flag in zip(MARKS, flags, strict=True) if flag]
 
     @property
     def signs(self) -> str:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final, Generic, TypeAlias
 
-from turbotui.cell_widths import begin_of, cell_count, cut, flush_left, flush_right
+from turbotui.cell_widths import are_single_cells, begin_of, cell_count, cut, flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import C, K
@@ -196,6 +196,9 @@ def shortened(segments: Sequence[TextSegment], width: int) -> Sequence[TextSegme
 
     Blanks at the end of the line need no room.
     """
+    whole = "".join([text for text, _ in segments])
+    if len(whole) <= width and are_single_cells(whole):  # nearly every line
+        return segments
     merged_line: list[TextSegment] = []
     left = width
     for at, (text, role) in enumerate(segments):

@@ -133,10 +133,12 @@ class Palette:
         self._final = final
         self._styles: dict[StyleRole, dict[StyleRole, Style]] = {}
         self._ground: Style | None = None
+        self._final_styles: dict[Style, Style] = {}
 
     def clear(self) -> None:
         """Forget everything after a change of theme."""
         self._styles.clear()
+        self._final_styles.clear()
         self._ground = None
 
     def style(self, base: StyleRole, role: StyleRole) -> Style:
@@ -149,7 +151,7 @@ class Palette:
             if role is not StyleRole.PLAIN and not (base is StyleRole.CURSOR and role is StyleRole.DIM):
                 style += self._partial(role, on=base)
             if self._final:
-                style = self._filtered(style)
+                style = self.filtered(style)
             styles[role] = style
         return style
 
@@ -157,7 +159,7 @@ class Palette:
     def ground(self) -> Style:
         """The widget's background alone."""
         if self._ground is None:
-            self._ground = self._filtered(Style(bgcolor=self._widget.background_colors[1].rich_color))
+            self._ground = self.filtered(Style(bgcolor=self._widget.background_colors[1].rich_color))
         return self._ground
 
     def strip(self, segments: Sequence[TextSegment], width: int, base: StyleRole = StyleRole.PLAIN) -> Strip:
@@ -178,11 +180,15 @@ class Palette:
             words.append((" " * (width - length), self.style(base, StyleRole.PLAIN)))
         return StyledStrip(words, width)
 
-    def _filtered(self, style: Style) -> Style:
-        background = self._widget.background_colors[1]
-        for line_filter in self._widget.get_line_filters():
-            style = line_filter.apply([Segment(" ", style)], background)[0].style or style
-        return style
+    def filtered(self, style: Style) -> Style:
+        """A style as Textual's line filters leave it."""
+        known = self._final_styles.get(style)
+        if known is None:
+            known, background = style, self._widget.background_colors[1]
+            for line_filter in self._widget.get_line_filters():
+                known = line_filter.apply([Segment(" ", known)], background)[0].style or known
+            self._final_styles[style] = known
+        return known
 
     def _partial(self, role: StyleRole, on: StyleRole = StyleRole.PLAIN) -> Style:
         """The colours and weight of a role on a line's own role; in 16 colours the cursor's line keeps its colour."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from rich.color import Color
+from rich.style import Style
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar, ScrollBarRender
 
-from turbotui.widgets.role_styles import Palette, role_css
+from turbotui.widgets.direct_screen import draw_lines
+from turbotui.widgets.role_styles import Palette, StyledStrip, role_css
 
 
 class StyledScroll(ScrollView):
@@ -39,9 +43,32 @@ class StyledScroll(ScrollView):
             return
         if self.styles.is_auto_height:
             self.virtual_size = size
+            return
+        before, room = self.virtual_size, self.container_size.height
+        self.set_reactive(StyledScroll.virtual_size, size)
+        if self.show_vertical_scrollbar and before.width == size.width and min(before.height, size.height) > room:
+            self._draw_bar()
         else:
-            self.set_reactive(StyledScroll.virtual_size, size)
             self._scroll_update(size)
+
+    def _draw_bar(self) -> None:
+        """Draw the scroll bar of content of another length, whose rows come and go at each tick.
+
+        `refresh` would have Textual draw every line beside the bar, at half of a table's cost.
+        """
+        bar, height = self.vertical_scrollbar, self.virtual_size.height
+        bar.set_reactive(ScrollBar.window_virtual_size, height)
+        # what Textual keeps of the bar: only `refresh` forgets it, and asks for a drawing as well
+        bar._layout_cache.clear()  # noqa: SLF001 - as said
+        bar._set_dirty()  # noqa: SLF001 - as said
+        self.scroll_y = self.validate_scroll_y(self.scroll_y)
+        shown = bar.render()
+        if isinstance(shown, ScrollBarRender) and isinstance(shown.style, Style) and bar.size.height:
+            back, thumb = shown.style.bgcolor or Color.default(), shown.style.color or Color.default()
+            lines = shown.render_bar(bar.size.height, shown.virtual_size, shown.window_size, shown.position,
+                                     shown.thickness, back_color=back, bar_color=thumb).segments
+            draw_lines(bar, {y: StyledStrip([(text, self._palette.filtered(style or Style.null()))], shown.thickness)
+                             for y, (text, style, _) in enumerate(lines)})
 
     def reveal(self, first: int, last: int, room: int | None = None) -> None:
         """Scroll as little as needed to show the lines `first` to `last`, in the widget's height or less."""

@@ -94,6 +94,13 @@ class TestCharts:
         assert chosen(charts, usual, 4, ("Steal",)) == [0, 2, 3]  # what was there stays
         assert chosen(charts[:2], usual[:2], 4, ()) == [0, 1]
 
+    @pytest.mark.parametrize(("past", "flat"), [
+        ([], True), ([math.nan] * 3, True), ([math.nan, 1.0], True), ([math.nan, 1.0, math.nan, 3.0], False),
+        ([1.0, math.nan, 3.0, math.nan, 0.0], False), ([3.0, math.nan], False), ([0.0, math.nan, 2.0], True),
+    ])
+    def test_gaps_do_not_make_a_past_flat(self, past: list[float], flat: bool) -> None:
+        assert Chart("Pressure", (BUSY, SYSTEM_ROW), None, past, 100.0).is_flat is flat
+
 
 class TestRoom:
     @pytest.mark.parametrize("size", SIZES)

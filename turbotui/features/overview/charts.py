@@ -14,6 +14,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.widgets.painter import nice_top, scale_top
 from turbotui.widgets.panel import Target
+from turbotui.widgets.spark import begun
 
 _ROOM_ABOVE: Final = 1.06
 """The ratio of a scale's end to its greatest limit, so that the limit's line is visible."""
@@ -101,7 +102,7 @@ class Chart:
     @property
     def is_flat(self) -> bool:
         """Whether the whole past lies at the bottom."""
-        return not any(value > _FLAT * self.top for value in self.past)
+        return max(begun(self.past), default=0.0) <= _FLAT * self.top
 
 
 def chart_sources(catalog: Catalog, has: Iterable[CounterColumn]) -> tuple[ChartSource, ...]:
@@ -125,7 +126,7 @@ def chart_of(source: ChartSource, frame: Frame, history: History, count: int) ->
     """Make a chart of at most `count` newest intervals."""
     value = _known(frame.cell(source.column, SYSTEM_ROW))
     past = history.series(source.column, SYSTEM_ROW, count)
-    peak = max([reading for reading in past if reading == reading], default=value or 0.0)  # noqa: PLR0124 - NaN: a gap
+    peak = max(begun(past), default=value or 0.0)  # a gap within is above nothing, and nothing above it
     limits = [ChartLimit(word, most) for word, column in source.limits
               if (most := _known(frame.cell(column, SYSTEM_ROW))) is not None and most > 0]
     if source.spec.per_cpu:
