@@ -110,7 +110,7 @@ class Cell:
     def marks(self) -> Sequence[CellMark]:
         """The marks of the value, in the order of `MARKS`; what is unknown has none."""
         if self.value is None or not any(flags := _FLAGS(self)):  # nearly every cell
-            return ()
+            return []
         return [mark for mark, flag in zip(MARKS, flags, strict=True) if flag]
 
     @property
