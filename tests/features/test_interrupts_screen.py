@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.kind_screen import KindScreen
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.quantities.columns import Value
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.row_differences import RowDifferences
@@ -205,3 +206,14 @@ async def test_the_affinity_is_read_while_it_is_shown_or_looked_for() -> None:
         assert await read(), "a filter looks into every text"
         await pilot.press("escape")
         assert not await read()
+
+
+async def test_below_the_rows_stands_of_which_cpus_they_are() -> None:
+    session = SimulatedSession("laptop", few=True)
+    app = TurbotuiApp(session, screen="interrupts")
+    async with app.run_test(size=(120, 36)) as pilot:
+        while not session.started:
+            await pilot.pause()
+        session.tick()
+        await pilot.pause()
+        assert f"of CPUs {format_cpulist(session.machine.topology.cpus)} only" in text_of(app, "notes")

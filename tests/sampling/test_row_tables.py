@@ -126,7 +126,11 @@ def test_rows_that_are_left_out_are_counted_in_a_sentence() -> None:
     left_out = "there are 3 more jobs than the 8 that are read"
     assert omitted_rows(RowDifferences(None, columns.tick())) == left_out
     columns.note("jobs of today")
-    assert kind_notes(RowDifferences(None, columns.tick())) == ("jobs of today", left_out)
+    differences = RowDifferences(None, columns.tick())
+    assert kind_notes(DEFINITION, differences, {0, 1}) == ("jobs of today", left_out), "they are not of CPUs"
+    of_cpus = replace(DEFINITION, of_cpus=True)
+    assert kind_notes(of_cpus, differences, None) == ("jobs of today", left_out)
+    assert kind_notes(of_cpus, differences, {0, 1}) == ("of CPUs 0-1 only", "jobs of today", left_out)
 
 
 def test_the_least_that_a_value_can_be_is_marked_with_what_it_lacks() -> None:

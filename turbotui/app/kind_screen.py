@@ -110,7 +110,8 @@ class KindScreen(RowTableScreen[KindRow]):
             self._known_outer |= outer
         folded = frozenset[Hashable]() if self._table.view.filter.text else self._table.view.folded
         self.show_content(self._content(rows, 0 if frame is None else frame.seq, folded))
-        self._notes.show_notes(() if rows is None else kind_notes(rows))
+        restricted = self.watch_state.session.machine.topology.restricted
+        self._notes.show_notes(() if rows is None else kind_notes(self.definition, rows, restricted))
         self._show_nothing(differences if isinstance(differences, Unavailable) and differences.reason not in _WAITS
                            else None)
 

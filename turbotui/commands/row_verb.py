@@ -22,7 +22,7 @@ from turbotui.commands.recorded import (
 from turbotui.commands.row_choice import RowChoice, indented, row_choice
 from turbotui.commands.sessions import open_host
 from turbotui.errors import UsageError
-from turbotui.machine.cpulist import format_cpulist, parse_cpu_set
+from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.tables import RowTable
@@ -112,12 +112,11 @@ class RowVerb:
                many: int | None) -> None:
         choice = self._choice(arguments)
         parts, restricted = getattr(arguments, "parts", None), machine.topology.restricted
-        of = f"of CPUs {format_cpulist(restricted)} only" if self._definition.of_cpus and restricted is not None else ""
         with open_output(arguments, many).until_interrupted() as output:
             for frame in frames:
                 differences = frame.kind(self._definition.source.kind.id)
-                notes = (differences.sentence(),) if isinstance(differences, Unavailable) else tuple(
-                    filter(None, [of, *kind_notes(differences)]))
+                notes = (differences.sentence(),) if isinstance(differences, Unavailable) else kind_notes(
+                    self._definition, differences, restricted)
                 table = row_table(self._definition, None if isinstance(differences, Unavailable) else differences,
                                   parts=parts)
                 chosen = choice.of(replace(table, columns=choice.columns))

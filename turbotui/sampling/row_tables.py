@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.feature_list import FEATURES, parts_of
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.columns import Column, ColumnId, Value
 from turbotui.quantities.row_kinds import Cost, KindId, Quantity, QuantityId
@@ -265,9 +266,16 @@ def omitted_rows(differences: RowDifferences) -> str:
     return f"there are {count:,} more {kind.title} than the {kind.most:,} that are read" if count else ""
 
 
-def kind_notes(differences: RowDifferences) -> tuple[str, ...]:
-    """What is to be said of all rows: by their reader, and of those that are left out."""
-    return (*differences.newer.notes, *filter(None, (omitted_rows(differences),)))
+def kind_notes(definition: KindDefinition, differences: RowDifferences,
+               restricted: Collection[int] | None) -> tuple[str, ...]:
+    """What is to be said of all rows: of which CPUs they are, what their reader says, and how many are left out.
+
+    Args:
+        restricted: the CPUs that were chosen; None for all.
+    """
+    of_cpus = restricted is not None and definition.of_cpus
+    return tuple(filter(None, (f"of CPUs {format_cpulist(restricted or ())} only" if of_cpus else "",
+                               *differences.newer.notes, omitted_rows(differences))))
 
 
 def unknown_columns(table: RowTable[KindRow]) -> tuple[str, ...]:
