@@ -3,10 +3,12 @@
 # ruff: noqa: S603 - the program under test
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from barepty import BarePty
@@ -200,3 +202,17 @@ def test_asyncio_that_has_tls_keeps_it() -> None:
 def test_the_doctor_needs_rich_on_a_terminal_alone(words: list[str]) -> None:
     modules = _imported(f"from turbotui.cli import main\nassert main({[*words, '--machine', 'guest']!r}) == 0")
     assert not {name for name in modules if name.partition(".")[0] in {"rich", "textual"}}
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="this C library is not glibc")
+def test_the_dashboards_threads_share_one_arena() -> None:
+    """Each further one would have holes of its own; glibc aligns its first block to 64 MiB (malloc/arena.c)."""
+    terminal = BarePty((sys.executable, "-m", "turbotui", "--machine", "guest"), controlling=True)
+    try:
+        terminal.until(rb"help")
+        maps = [line.split() for line in Path(f"/proc/{terminal.process.pid}/maps").read_text().splitlines()]
+        assert not [words for words in maps if words[1] == "rw-p" and int(words[0].split("-")[0], 16) % (64 << 20) == 0]
+        terminal.press(b"q")
+        assert terminal.ended() == 0
+    finally:
+        terminal.end()

@@ -1,12 +1,13 @@
-"""Tunes the C library's allocator to this program: which threads allocate, and what freed blocks are returned."""
+"""Tunes the C library's allocator to this program: what freed blocks are returned."""
 
 from __future__ import annotations
 
 import ctypes
 from typing import Final
 
-_ARENA_MAX: Final = -8  # M_ARENA_MAX (mallopt(3), glibc malloc.h)
-_MMAP_THRESHOLD: Final = -3  # M_MMAP_THRESHOLD
+from turbotui.threads import share_arena
+
+_MMAP_THRESHOLD: Final = -3  # M_MMAP_THRESHOLD (mallopt(3), glibc malloc.h)
 _LARGE: Final = 1 << 16  # 64 KiB: the text of /proc/interrupts is larger on machines with some hundred CPUs
 _LARGE_OF_MANY: Final = 1 << 20
 _MANY: Final = 192
@@ -16,8 +17,6 @@ _MANY: Final = 192
 def spare_memory(cpus: int = 1) -> bool:
     """Let all threads allocate from one arena, and return large blocks to the kernel when they are freed.
 
-    glibc gives each of the first 8 threads for each CPU an arena of its own, so that threads need not wait for each
-    other. Threads that hold the interpreter's lock while they allocate never wait, and an arena keeps 20 kB resident.
     The text of /proc/interrupts on a large machine would leave a hole of its size in the heap, which the next small
     block keeps there; glibc's own limit for large blocks rises with every freed one unless it is set. With many CPUs so
     low a limit would make the kernel clear 3,500 pages a second for the long integers of the past alone, which cost
@@ -31,7 +30,7 @@ def spare_memory(cpus: int = 1) -> bool:
     """
     tune = getattr(ctypes.CDLL(None), "mallopt", None)
     large = _LARGE_OF_MANY if cpus >= _MANY else _LARGE
-    return tune is not None and all([tune(_ARENA_MAX, 1), tune(_MMAP_THRESHOLD, large)])
+    return tune is not None and all([share_arena(), tune(_MMAP_THRESHOLD, large)])
 
 
 def return_free_pages() -> None:
