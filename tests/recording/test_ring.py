@@ -16,8 +16,9 @@ from made_frames import CAPABILITIES, NOON, SECOND, decoded, frames, frames_of, 
 from turbotui.recording.codec import TickEncoder
 from turbotui.recording.cpu_layout import CpuTableLayout, layout_of
 from turbotui.recording.ring import PastRing
+from turbotui.recording.row_streams import RowStreams
 from turbotui.recording.stream_writer import Event, Gap
-from turbotui.recording.tick_decoder import DecodedTick, LazyColumns
+from turbotui.recording.tick_decoder import DecodedTick, LazyColumns, TickDecoder
 from turbotui.recording.tiers import SnapshotEncoder
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.late_values import FrameMaker
@@ -162,6 +163,29 @@ def test_a_layout_counts_what_it_takes(cpus: int) -> None:
     finally:
         tracemalloc.stop()
     assert 0.5 * taken < sum(layout.size for layout in layouts) < 2 * taken
+
+
+def test_a_layout_of_thousands_of_columns_takes_some_words_for_each() -> None:
+    """Screens with events of all units read so many, and each change of what is read is a layout that is kept."""
+    whole, many = snapshot(0, topology_of_cpus(range(2))), [f"energy {number}" for number in range(3000)]
+    signals = {name: replace(CAPABILITIES.signals["energy"], id=name) for name in many}
+    capabilities = replace(CAPABILITIES, signals=signals)
+    stamps = [[number] for number in range(300)]
+    read = replace(whole, values=dict.fromkeys(many, whole.values["energy"]), wraps={},
+                   stamps={name: stamps[number % 300] for number, name in enumerate(many)})
+    layout_of(read, capabilities)  # what every layout shares
+    tracemalloc.start()
+    try:
+        layouts = [layout_of(read, capabilities) for _ in range(5)]
+        for layout in layouts:
+            payload = TickEncoder(0, layout.lane_layout).encode(layout.tick(read), key=True)
+            decoded_tick = TickDecoder(layout.lane_layout).decode(payload, key=True)
+            assert layout.snapshot(decoded_tick, RowStreams()).values[many[7]] == whole.values["energy"]
+        del decoded_tick, payload
+        taken, _most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken < 40 * 5 * len(layout.lane_layout.columns)
 
 
 def test_columns_of_the_past_are_packed_as_sampled_ones_are() -> None:

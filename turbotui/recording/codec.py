@@ -15,6 +15,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final, TypeAlias, cast
 
 from turbotui.dataclass import dataclass
@@ -80,6 +81,12 @@ class ColumnLayout:
         return self.against >= 0
 
 
+@lru_cache(maxsize=4096)
+def _shared(column: ColumnLayout) -> ColumnLayout:
+    """Return one object for equal columns: dozens of layouts have thousands each, most of them alike."""
+    return column
+
+
 @dataclass(frozen=True, slots=True)
 class TableTick:
     """One tick of a table."""
@@ -108,17 +115,16 @@ class LaneLayout:
     """
 
     def __init__(self, columns: Sequence[ColumnLayout]) -> None:
-        same: dict[ColumnLayout, ColumnLayout] = {}
-        self.columns = tuple([same.setdefault(column, column) for column in columns])
+        self.columns = tuple(map(_shared, columns))
         for number, column in enumerate(self.columns):
             fits = NO_COLUMN > column.against >= CLOCK_OF_TICK or (
                 0 <= column.against < number and columns[column.against].rows == column.rows)
             if column.rows < 0 or not (fits or column.against == NO_COLUMN):
                 raise DamagedError(f"column {number} of a layout is not possible: {column}")
-        self._ends = array("q", itertools.accumulate((column.rows for column in self.columns), initial=0))
-        self.count = self._ends[-1]
+        self.count = sum(column.rows for column in self.columns)
         if self.count > MOST_CELLS:
             raise DamagedError(f"a layout of {self.count:,} cells is not possible")
+        self._ends = array("I", itertools.accumulate((column.rows for column in self.columns), initial=0))
         self._arithmetic: weakref.ref[TickArithmetic] | None = None
 
     @property

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Final
+from weakref import WeakValueDictionary
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import CpuPlace, Key, Topology
@@ -24,7 +27,7 @@ from turbotui.sampling.snapshot import Snapshot
 
 _NUMBERS = ("cpu", "package", "die", "l3", "node", "module", "core", "smt")
 _MOST_CPUS = 1 << 16
-_OBJECTS, _COLUMN = 700, 100  # bytes of a layout and of each column, measured at 9 to 1,125 columns
+_OBJECTS, _COLUMN = 2400, 24  # bytes of a layout and of each column, measured at 9 to 3,400 columns
 
 
 def topology_facts(topology: Topology) -> dict[str, object]:
@@ -103,42 +106,55 @@ TABLE: Final = "cpus"
 _CLOCK, _VALUE, _WRAPS = "clock", "value", "wraps"
 
 
+class _Numbers(dict[SignalId, int]):
+    """Column numbers by the names of signals."""
+
+    __slots__ = ("__weakref__",)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CpuTableLayout:
     """The layout of one machine's readings, valid while signals and CPUs stay the same.
 
-    Columns of a tick are its clocks, then the values of its signals, then their wraps.
+    Columns of a tick are its clocks, then the values of its signals, then their wraps. Dozens of layouts of thousands
+    of columns are kept for the last hour: they are packed, and numbers by name live as long as decoded ticks.
     """
 
     topology: Topology  # gives the rows of every signal: the instances of its scope
     capabilities: Capabilities  # describe the signals
-    signals: Mapping[SignalId, int]  # in the order of their columns; each has the number of its clock
+    signals: tuple[SignalId, ...]  # in the order of their columns
+    clock_of: array[int]  # the number of each signal's clock
     clocks: int  # the number of clocks; signals that are read together share a clock
     wraps: tuple[SignalId, ...]  # signals whose wraps are counted, in the order of their columns
     lane_layout: LaneLayout  # the columns and their lanes
     document: int = 0  # bytes of the document that it was read from, with topology and capabilities of its own
-    _columns: Mapping[SignalId, int] = field(init=False)
-    _wrapped: Mapping[SignalId, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Number the columns."""
-        first = self.clocks + len(self.signals)
-        object.__setattr__(self, "_columns", {name: self.clocks + at for at, name in enumerate(self.signals)})
-        object.__setattr__(self, "_wrapped", {name: first + at for at, name in enumerate(self.wraps)})
+    _named: WeakValueDictionary[str, _Numbers] = field(init=False, default_factory=WeakValueDictionary)
 
     @property
     def size(self) -> int:
         """Bytes in memory; the masks of its arithmetic live only while its ticks are encoded or decoded."""
         return _OBJECTS + _COLUMN * len(self.lane_layout.columns) + self.document
 
+    def _numbers(self, kind: str) -> Mapping[SignalId, int]:
+        """The columns of a kind by name: one object while anybody holds it."""
+        numbers = self._named.get(kind)
+        if numbers is None:
+            first = self.clocks + (len(self.signals) if kind == _WRAPS else 0)
+            numbers = _Numbers(zip(self.signals, self.clock_of, strict=True) if kind == _CLOCK else
+                               zip(self.wraps if kind == _WRAPS else self.signals, itertools.count(first)))
+            self._named[kind] = numbers
+        return numbers
+
     def fits(self, snapshot: Snapshot, capabilities: Capabilities) -> bool:
         """Tell whether a snapshot has this layout."""
         if snapshot.topology is not self.topology or capabilities is not self.capabilities:
             return False
-        if snapshot.values.keys() != self.signals.keys() or snapshot.wraps.keys() != set(self.wraps):
+        values = snapshot.values
+        if len(values) != len(self.signals) or not all(map(values.__contains__, self.signals)) or (
+                snapshot.wraps.keys() != set(self.wraps)):
             return False
         clocks: dict[int, Sequence[int]] = {}
-        for name, clock in self.signals.items():
+        for name, clock in zip(self.signals, self.clock_of, strict=True):
             stamps = snapshot.stamps[name]
             first = clocks.setdefault(clock, stamps)
             if first is not stamps and first != stamps:
@@ -147,7 +163,7 @@ class CpuTableLayout:
 
     def tick(self, snapshot: Snapshot) -> TableTick:
         """Convert a snapshot of this layout to a tick."""
-        clocks = {clock: snapshot.stamps[name] for name, clock in self.signals.items()}
+        clocks = {clock: snapshot.stamps[name] for name, clock in zip(self.signals, self.clock_of, strict=True)}
         columns = [clocks[number] for number in range(self.clocks)]
         columns += [snapshot.values[name] for name in self.signals]  # type: ignore[misc] # cells of either kind
         columns += [snapshot.wraps[name] for name in self.wraps]
@@ -164,14 +180,16 @@ class CpuTableLayout:
         seq, span, busy, overruns, late_total, behind = tick.counts
         stored = JsonValue(tick.extras, "a tick")
         no_rows = {kind: reason_from(value) for kind, value in _entries(stored, "no_rows").items()}
+        clocks = self._numbers(_CLOCK)
         return Snapshot(
             seq=seq, wall_ns=tick.head.wall_ns, started_ns=tick.head.started_ns, topology=self.topology,
-            values=_Values(tick, self._columns), stamps=_Words(tick, self.signals), wraps=_Words(tick, self._wrapped),
+            values=_Values(tick, self._numbers(_VALUE)), stamps=_Words(tick, clocks),
+            wraps=_Words(tick, self._numbers(_WRAPS)),
             late=frozenset(_numbers(stored, "late")), failed=frozenset(_numbers(stored, "failed")),
             span_ns=span, busy_ns=busy, overruns=overruns, late_total=late_total, behind=behind,
             fresh=self._positions(stored, "fresh"), unsure=self._positions(stored, "unsure"),
             still={name: {whole(at): seconds.number() for at, seconds in entries.entries().items()}
-                   for name, entries in _entries(stored, "still").items() if name in self.signals},
+                   for name, entries in _entries(stored, "still").items() if name in clocks},
             failures={(triple[0].text(), triple[1].integer()): triple[2].text()
                       for triple in _triples(stored, "failures")},
             interrupted={(triple[0].text(), triple[1].integer()): triple[2].integer()
@@ -180,9 +198,14 @@ class CpuTableLayout:
         )
 
     def _positions(self, stored: JsonValue, key: str) -> dict[SignalId, frozenset[int]]:
-        columns = self.lane_layout.columns
-        return {name: frozenset(value.runs(columns[self.signals[name]].rows))
-                for name, value in _entries(stored, key).items() if name in self.signals}
+        columns, clocks = self.lane_layout.columns, self._numbers(_CLOCK)
+        same: dict[frozenset[int], frozenset[int]] = {}  # mostly one for thousands of counters, 216 bytes each
+        positions: dict[SignalId, frozenset[int]] = {}
+        for name, value in _entries(stored, key).items():
+            if name in clocks:
+                inside = frozenset(value.runs(columns[clocks[name]].rows))
+                positions[sys.intern(name)] = same.setdefault(inside, inside)
+        return positions
 
 
 def layout_of(snapshot: Snapshot, capabilities: Capabilities, *, rounded: bool = False) -> CpuTableLayout:
@@ -209,13 +232,15 @@ def layout_of(snapshot: Snapshot, capabilities: Capabilities, *, rounded: bool =
         columns.append(ColumnLayout(rows, against, rounded and plain and against < 0))
     wraps = tuple(sorted(snapshot.wraps))
     columns += [ColumnLayout(len(snapshot.wraps[name])) for name in wraps]
-    return CpuTableLayout(snapshot.topology, capabilities, known, len(clocks), wraps, LaneLayout(columns))
+    return CpuTableLayout(snapshot.topology, capabilities, tuple(map(sys.intern, names)),
+                          array("I", [known[name] for name in names]), len(clocks), wraps, LaneLayout(columns))
 
 
 def layout_facts(layout: CpuTableLayout) -> dict[str, object]:
     """Convert a layout to JSON, with the machine's topology and capabilities."""
     names: list[dict[str, object]] = [{"kind": _CLOCK} for _ in range(layout.clocks)]
-    names += [{"kind": _VALUE, "signal": name, "clock": clock} for name, clock in layout.signals.items()]
+    names += [{"kind": _VALUE, "signal": name, "clock": clock}
+              for name, clock in zip(layout.signals, layout.clock_of, strict=True)]
     names += [{"kind": _WRAPS, "signal": name} for name in layout.wraps]
     columns = [{**name, "rows": column.rows, "against": column.against, "rounded": column.rounded}
         for name, column in zip(names, layout.lane_layout.columns, strict=True)]
@@ -264,7 +289,8 @@ def layout_from(stored: JsonValue, known: Sequence[CpuTableLayout] = (),
             raise DamagedError(f"{name!r} of the recording has no clock")
     if len(set(signals.values())) < clocks:
         raise DamagedError("a clock of the recording is of no signal")
-    return CpuTableLayout(topology, capabilities, signals, clocks, tuple(wraps), LaneLayout(columns), stored.size)
+    return CpuTableLayout(topology, capabilities, tuple(signals), array("I", signals.values()), clocks, tuple(wraps),
+                          LaneLayout(columns), stored.size)
 
 
 class _Values(LazyColumns[Sequence[Raw]]):

@@ -28,7 +28,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.late_values import FrameMaker
 from turbotui.sampling.snapshot import Snapshot
 
-MOST_BYTES: Final = 24 << 20
+MOST_BYTES: Final = 16 << 20
 """Bytes of records and their layouts; with encoders and a decoded minute less than 40 MB at 256 CPUs, 43 signals."""
 
 HOUR: Final = 3600.0
@@ -37,7 +37,7 @@ _KEY_EVERY: Final = 15
 """Ticks from one key tick to the next; one tick needs all of them decoded, 0.5 ms each at 256 CPUs."""
 
 _MOST_DECODED: Final = 3  # groups: the one shown and its neighbours
-_MOST_DECODED_BYTES: Final = 48 << 20  # of them
+_MOST_DECODED_BYTES: Final = 16 << 20  # of them
 _DECODED: Final = 4  # times the bytes of its lanes that a tick takes: they, its columns and what is computed of some
 _LANE_BYTES: Final = 64  # of a decoded lane of rows: the word, and an integer in a list if its column was asked for
 _MOST_COMPUTED: Final = 3
@@ -321,6 +321,7 @@ class _DecodedGroup:
             tick = self._decoder.decode(payload, key=not self._done)
             self._rows.take_encoded(group.rows[self._done])
             snapshot = layout.snapshot(tick, self._rows)
+            tick.extras = {}  # the snapshot has them: thousands of names where many counters began anew
             if group.left_out:
                 snapshot = replace(snapshot, no_rows=dict.fromkeys(group.left_out, _NOT_KEPT))
             frame = self._maker.frame(snapshot, layout.capabilities)

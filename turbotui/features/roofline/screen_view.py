@@ -31,8 +31,8 @@ from turbotui.sampling.frame import Frame
 
 KEPT: Final = 600
 """The number of past intervals of each row for the trail."""
-MOST_KEPT: Final = 20_000
-"""The most points of all rows but the machine's, 300 bytes each: with more than 33 rows each has a shorter trail."""
+MOST_KEPT: Final = 5_000
+"""The most points of all rows but the machine's, 900 bytes each: with more than 8 rows each has a shorter trail."""
 MOST: Final = 2_000
 """The most past points that are drawn."""
 SIZINGS: Final = (
