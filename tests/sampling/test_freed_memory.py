@@ -158,7 +158,8 @@ def test_threads_share_one_arena() -> None:
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="this C library is not glibc 2.33 or later")
-@pytest.mark.parametrize(("cpus", "size", "kernels"), [(2, 100_000, True), (1024, 213_000, False),
+@pytest.mark.parametrize(("cpus", "size", "kernels"), [(2, 100_000, True), (224, 100_000, False),
+                                                       (224, 232_000, True), (1024, 213_000, False),
                                                        (1024, 1_500_000, True)])
 def test_large_blocks_are_the_kernels_whatever_was_freed_before(cpus: int, size: int, *, kernels: bool) -> None:
     assert _python(_LARGE, str(cpus), str(size)) == f"{kernels}\n"

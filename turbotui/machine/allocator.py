@@ -9,9 +9,8 @@ from turbotui.threads import share_arena
 
 _MMAP_THRESHOLD: Final = -3  # M_MMAP_THRESHOLD (mallopt(3), glibc malloc.h)
 _LARGE: Final = 1 << 16  # 64 KiB: the text of /proc/interrupts is larger on machines with some hundred CPUs
-_LARGE_OF_MANY: Final = 1 << 20
-_MANY: Final = 192
-"""Number of CPUs from which the values computed in a tick themselves take hundreds of KiB, again and again."""
+_LARGE_OF_A_CPU: Final = 512
+"""Bytes for each CPU of what is computed in a tick of up to 64 columns, again and again."""
 
 
 def spare_memory(cpus: int = 1) -> bool:
@@ -20,7 +19,8 @@ def spare_memory(cpus: int = 1) -> bool:
     The text of /proc/interrupts on a large machine would leave a hole of its size in the heap, which the next small
     block keeps there; glibc's own limit for large blocks rises with every freed one unless it is set. With many CPUs so
     low a limit would make the kernel clear 3,500 pages a second for the long integers of the past alone, which cost
-    more than the arithmetic, so the limit is higher there, and the text is still above it.
+    more than the arithmetic: the limit is above those of usual columns, and below those of thousands of uncore
+    events, whose holes took 13 MB at 224 CPUs.
 
     Args:
         cpus: number of measured CPUs.
@@ -29,8 +29,7 @@ def spare_memory(cpus: int = 1) -> bool:
         Whether the C library supports the settings; only glibc does.
     """
     tune = getattr(ctypes.CDLL(None), "mallopt", None)
-    large = _LARGE_OF_MANY if cpus >= _MANY else _LARGE
-    return tune is not None and all([share_arena(), tune(_MMAP_THRESHOLD, large)])
+    return tune is not None and all([share_arena(), tune(_MMAP_THRESHOLD, max(_LARGE, _LARGE_OF_A_CPU * cpus))])
 
 
 def return_free_pages() -> None:
