@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import queue
 import threading
 from collections.abc import Sequence
 
@@ -11,6 +12,7 @@ from patience import PATIENCE
 from scripted import FakeHost, FakeSource, counter, machine_of
 
 from turbotui.machine.host import HostError
+from turbotui.machine.machine import Machine
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.answers import Answer, ReadRequest
 from turbotui.sampling.plan import Task
@@ -28,10 +30,11 @@ class Looking:
         self.looks = self.reads = 0
         self.most, self.error = most, error
         self.done = threading.Event()
-        self.closed = False
+        self.closed = self.asked_again = False
 
     @property
     def pause(self) -> float | None:
+        self.asked_again |= self.error and self.looks > 0
         return 0.001 if self.reads and self.looks < self.most else None
 
     def look(self) -> None:
@@ -56,15 +59,11 @@ class Source(FakeSource):
     reader: Looking
 
 
-def _asked(worker: Worker, source: Source, answers: list[Answer]) -> None:
-    answered = threading.Event()
-
-    def reply(answer: Answer) -> None:
-        answers.append(answer)
-        answered.set()
-
-    worker.ask(ReadRequest((Task(source, 0, frozenset({X})),), (), machine_of(FakeHost()), reply))
-    assert answered.wait(PATIENCE)
+def _ask(worker: Worker, tasks: tuple[Task, ...], machine: Machine) -> Answer:
+    """Have the worker read; for the same tuple of tasks it takes up no reader anew, also none whose look failed."""
+    answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+    worker.ask(ReadRequest(tasks, (), machine, answers.put))
+    return answers.get(timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("error", [False, True])
@@ -72,17 +71,19 @@ def _asked(worker: Worker, source: Source, answers: list[Answer]) -> None:
 def test_a_reader_looks_as_often_as_it_asks_for_between_two_requests(most: int, error: bool) -> None:
     source = Source([counter(X)], lambda _cpu, _name: 0)
     source.reader = reader = Looking(most, error)
-    worker, answers = Worker("cpu0"), list[Answer]()
+    worker = Worker("cpu0")
+    tasks, machine = (Task(source, 0, frozenset({X})),), machine_of(FakeHost())
     worker.start()
     try:
-        _asked(worker, source, answers)
+        _ask(worker, tasks, machine)
         assert reader.done.wait(PATIENCE)
-        _asked(worker, source, answers)
+        _ask(worker, tasks, machine)
     finally:
         worker.end()
         worker.join(PATIENCE)
     assert worker.crash is None
     assert (reader.looks, reader.reads, reader.closed) == (1 if error else most, 2, True)
+    assert not reader.asked_again
 
 
 def test_a_long_read_is_neither_repeated_nor_called_interrupted() -> None:
@@ -95,19 +96,11 @@ def test_a_long_read_is_neither_repeated_nor_called_interrupted() -> None:
 
     source = Source([counter(X)], lambda _cpu, _name: 0)
     source.reader = reader = Slow(0, error=False)
-    worker, answers = Worker("cpu0"), list[Answer]()
+    worker = Worker("cpu0")
     worker.start()
     try:
         machine = machine_of(host)
-        for _ in range(3):
-            answered = threading.Event()
-
-            def reply(answer: Answer, answered: threading.Event = answered) -> None:
-                answers.append(answer)
-                answered.set()
-
-            worker.ask(ReadRequest((Task(source, 0, frozenset({X})),), (), machine, reply))
-            assert answered.wait(PATIENCE)
+        answers = [_ask(worker, (Task(source, 0, frozenset({X})),), machine) for _ in range(3)]
     finally:
         worker.end()
         worker.join(PATIENCE)
