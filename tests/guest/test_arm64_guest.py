@@ -28,7 +28,7 @@ _COMMANDS = {
     "/bin/busybox sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done' 2>/dev/null",
     "groups": "/bin/busybox mount -t cgroup2 none /sys/fs/cgroup; echo +pids > /sys/fs/cgroup/cgroup.subtree_control; "
     "/bin/busybox mkdir /sys/fs/cgroup/job /sys/fs/cgroup/job/inner /sys/fs/cgroup/still; "
-    "turbotui groups -n 5 -i 0.5 --table groups --show CPU% --add '{instructions,cycles}' --add task-clock,rate "
+    "turbotui groups -n 5 -i 0.5 --table groups --show CPU% --add '{instructions,cycles},rate' --add task-clock,rate "
     # The emulator gives its CPUs turns until the next tick of any: what starts beside a loop takes 20 times as long.
     "--format json | { read -r report; "
     "/bin/busybox sh -c 'echo 0 > /sys/fs/cgroup/job/inner/cgroup.procs; while :; do :; done' & "
@@ -90,8 +90,9 @@ def test_a_control_group_has_its_own_counts_and_the_time_that_its_file_says(
     answers: dict[str, str], comparisons: Comparisons
 ) -> None:
     frames = [json.loads(line) for line in answers["groups"].splitlines() if line.startswith("{")]
-    # The emulator gives its CPUs turns, so that a reading of both takes up to half an interval beside other load, while
-    # the kernel brings a group's file up to date at ticks: the interval in which they are closest was least disturbed.
+    # Groups are read one after the other, in intervals of their own, which rates are over and counts are not. The
+    # emulator gives its CPUs turns, so that a reading of both takes up to half an interval beside other load, while the
+    # kernel brings a group's file up to date at ticks: the interval in which they are closest was least disturbed.
     rows = min(({row["group"]: row["values"] for row in frame["rows"]} for frame in frames[1:]), key=_disturbance)
     for name in ("job", "inner"):
         assert rows[name]["CPU%"] > 10.0
