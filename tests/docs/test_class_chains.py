@@ -22,7 +22,8 @@ def chains() -> dict[str, list[str]]:
     """The classes that each class inherits from, itself first."""
     bases: dict[str, list[str]] = {}
     for path in ROOT.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)) if "class " in text else ():
             if isinstance(node, ast.ClassDef):
                 named = (base.value if isinstance(base, ast.Subscript) else base for base in node.bases)
                 bases.setdefault(node.name, []).extend(ast.unparse(base).rpartition(".")[2] for base in named)

@@ -8,7 +8,7 @@ import random
 import re
 import struct
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -60,10 +60,14 @@ def bounded() -> Iterator[None]:
     assert peak < MOST
 
 
-def missing(path: Path, records: Records) -> list[str]:
-    """What a reader says is missing of a file of these records."""
+def write(path: Path, records: Records) -> None:
     path.write_bytes(b"".join(framed(Record(record.kind, record.stream, number, record.payload))
                               for number, record in enumerate(records)))
+
+
+def missing(path: Path, records: Records) -> list[str]:
+    """What a reader says is missing of a file of these records."""
+    write(path, records)
     try:
         with bounded(), recording.read(str(path)) as journal:
             return [one.text for one in journal.check()]
@@ -179,7 +183,7 @@ def test_the_last_tick_is_looked_for_in_each_part_of_the_file_once(records: Reco
     """A thousand key ticks of an unknown layout in 150 kB took 4 s, ten thousand 100 times as long."""
     path, layout = tmp_path / "b.ttj", next(record for record in records if record.kind == RecordKind.LAYOUT)
     known = [record for record in records if record.kind not in (RecordKind.INDEX, RecordKind.END)]
-    missing(path, known)
+    write(path, known)
     key = HEAD.pack(NOON, 0, json.loads(unpack(layout.payload))["number"] + 1, 8)
     data, before = bytearray(path.read_bytes()), 0
     for number in range(20):
@@ -210,10 +214,11 @@ def test_events_and_headers_have_few_values(records: Records, tmp_path: Path) ->
         assert any(f"it holds more than {most} values" in sentence for sentence in found)
 
 
-def rows(seconds: float, document: object) -> Record:
-    """A record of groups that ended these seconds behind the first tick."""
-    return Record(RecordKind.ROWS, GROUPS_STREAM, 0,
-                  struct.pack("<qq", NOON + round(seconds * 1e9), 0) + pack(json.dumps(document).encode()))
+def rows(moments: Iterable[float], document: object) -> Records:
+    """Records of groups that ended these seconds behind the first tick, all of them alike."""
+    packed = pack(json.dumps(document).encode())
+    return [Record(RecordKind.ROWS, GROUPS_STREAM, 0, struct.pack("<qq", NOON + round(seconds * 1e9), 0) + packed)
+            for seconds in moments]
 
 
 def test_rows_of_many_intervals_are_not_in_memory_together(records: Records, tmp_path: Path) -> None:
@@ -221,7 +226,7 @@ def test_rows_of_many_intervals_are_not_in_memory_together(records: Records, tmp
     path = tmp_path / "b.ttj"
     chance = random.Random(1)
     bomb = {"more": [[chance.randrange(10)] for _number in range(200_000)]}
-    missing(path, [*records, *(rows(0.5 + number / 100, bomb) for number in range(12))])
+    write(path, [*records, *rows((0.5 + number / 100 for number in range(12)), bomb)])
     with bounded(), recording.read(str(path)) as journal:
         assert sum(1 for _one in journal.rows(GROUPS_STREAM, 0, 1 << 62)) == 12
         with pytest.raises(recording.RecordingError, match="has no"):
@@ -240,7 +245,7 @@ def test_more_groups_than_any_recording_keeps(records: Records, tmp_path: Path) 
     bomb = {"table": "groups", "seconds": 1.0, "complete": True, "reasons": [], "plans": [{}],
             "kind": ["cgroup"] * len(names), "path": names, "name": names, "plan": [0] * len(names), **nothing}
     path = tmp_path / "b.ttj"
-    missing(path, [*records, *(rows(0.1 * number, bomb) for number in range(1, 6))])
+    write(path, [*records, *rows((0.1 * number for number in range(1, 6)), bomb)])
     with bounded(), recording.read(str(path)) as journal, pytest.raises(DamagedError, match="100,000 groups, and none"):
         [groups_of(journal.rows, frame) for frame in journal.frames()]
 

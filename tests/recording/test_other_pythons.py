@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -24,9 +25,18 @@ WORDS = (
 )
 
 
+SEVERAL = """
+import json, sys
+from turbotui.cli import main
+for words in json.loads(sys.argv[1]):
+    print("->", main(words), flush=True)
+"""
+"""Command lines one after the other in one interpreter, each with its status behind its output."""
+
+
 def output(python: str | Path, *words: str) -> bytes:
-    """What turbotui writes, without any package beside it."""
-    done = subprocess.run([python, "-m", "turbotui", *words], capture_output=True, timeout=PATIENCE, check=False,  # noqa: S603 - ours
+    """What a Python writes with turbotui, and without any package beside it."""
+    done = subprocess.run([python, *words], capture_output=True, timeout=PATIENCE, check=False,  # noqa: S603 - ours
                           env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert b"Traceback" not in done.stderr
     assert done.stdout, done.stderr.decode()
@@ -38,12 +48,13 @@ def test_the_same_recording_has_the_same_digits(tmp_path: Path) -> None:
     if not others:
         pytest.skip("there is no Python newer than 3.11 here")
     recording = tmp_path / "run.ttj"
-    recording.write_bytes(output(PYTHON, "collect", "--machine", "icelake-2s+quota", "--tables", "memory", "-i", "0.5",
-                                 "-n", "3"))
-    for words in WORDS:
-        own = output(PYTHON, *words, "--replay", str(recording))
-        for python in others:
-            assert output(python, *words, "--replay", str(recording)) == own, (python, words)
+    recording.write_bytes(output(PYTHON, "-m", "turbotui", "collect", "--machine", "icelake-2s+quota", "--tables",
+                                 "memory", "-i", "0.5", "-n", "3"))
+    commands = json.dumps([(*words, "--replay", str(recording)) for words in WORDS])
+    own = output(PYTHON, "-c", SEVERAL, commands)
+    assert [len(part) > 100 for part in own.split(b"\n-> ")] == [True] * len(WORDS) + [False]
+    for python in others:
+        assert output(python, "-c", SEVERAL, commands) == own, python
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python has zstd itself")

@@ -7,25 +7,27 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 from patience import PATIENCE
 
-pytest.importorskip("mcp_types", reason="the protocol's library is not installed: pip install 'turbotui[mcp]'")
-
-from mcp import Client, StdioServerParameters
-from mcp_types import CallToolResult
-
 from turbotui.cli import main
 from turbotui.errors import UsageError
 from turbotui.features.mcp.answers import ToolAnswer, Verbs
 from turbotui.features.mcp.questions import QUESTIONS
-from turbotui.features.mcp.server import make_server
 
+if TYPE_CHECKING:
+    from mcp import Client, StdioServerParameters
+    from mcp_types import CallToolResult
+
+pytestmark = pytest.mark.skipif(
+    find_spec("mcp_types") is None,
+    reason="the protocol's library is not installed: pip install 'turbotui[mcp]'")
 _LAPTOP = ("--machine", "laptop")
 _SCHEMA = json.loads((Path(__file__).parents[3] / "docs/table.schema.json").read_text("utf-8"))
 
@@ -37,20 +39,31 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def client_of(server: StdioServerParameters | tuple[Verbs, Sequence[str], Mapping[str, str]]) -> Client:
+    """A client of a program, or of a server in this process; the library, 0.5 s, is imported where it is asked for."""
+    from mcp import Client  # noqa: PLC0415 - each worker collects all tests
+
+    from turbotui.features.mcp.server import make_server  # noqa: PLC0415 - as above
+
+    return Client(make_server(*server) if isinstance(server, tuple) else server)
+
+
 def texts(result: CallToolResult) -> list[str]:
     return [part.text for part in result.content]
 
 
 async def asked(name: str, arguments: Mapping[str, Any] | None = None, recordings: Mapping[str, str] | None = None,
                 ) -> CallToolResult:
-    async with Client(make_server(Verbs(), _LAPTOP, recordings or {})) as client:
+    async with client_of((Verbs(), _LAPTOP, recordings or {})) as client:
         return await client.call_tool(name, dict(arguments or {}))
 
 
 async def test_a_program_that_starts_it_is_offered_tools_that_only_look() -> None:
     words = ["-m", "turbotui", "mcp", *_LAPTOP]
+    from mcp import StdioServerParameters  # noqa: PLC0415 - as above
+
     started = StdioServerParameters(command=sys.executable, args=words, env={**os.environ})
-    async with Client(started) as client:
+    async with client_of(started) as client:
         tools = (await client.list_tools()).tools
         answered = await client.call_tool("why", {"seconds": 0.2})
     assert {tool.name for tool in tools} == {question.name for question in QUESTIONS} | {"recordings"}
@@ -115,7 +128,7 @@ def test_a_name_that_is_no_text_reaches_the_client_with_its_mark() -> None:
 
 
 async def test_a_table_without_rows_says_why_in_the_sentence() -> None:
-    async with Client(make_server(Verbs(), ("--machine", "guest"), {})) as client:
+    async with client_of((Verbs(), ("--machine", "guest"), {})) as client:
         (sentence, table) = texts(await client.call_tool("topdown", {"seconds": 0.2}))
     assert json.loads(table)["rows"] == []
     assert "0 rows; virtual machine: " in sentence
