@@ -18,6 +18,7 @@ from turbotui.recording.recorder import Recorder
 from turbotui.sampling.evidence import cell_arithmetic, evidence
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.snapshot import Snapshot
+from turbotui.simulated import SimulatedHost
 
 MACHINES = ("laptop", "laptop-old", "turin-2s", "grace-2s", "guest")
 """Hybrid cores, narrow registers, energy by core, another architecture, next to nothing."""
@@ -78,3 +79,31 @@ def test_a_recorded_machine_answers_as_it_did(shape: str, tmp_path: Path) -> Non
         assert (ours.older is None) is (theirs.older is None)
     assert answers_of(again[-1]) == answers_of(live[-1])
     assert answers_of(again[0]) == answers_of(live[0])
+
+
+def test_cpus_that_leave_and_come_back_in_a_recording_answer_as_they_did(tmp_path: Path) -> None:
+    plugged = {2: (1, False), 3: (2, False), 5: (1, True), 6: (2, True)}
+
+    def between(host: SimulatedHost, number: int) -> None:
+        if number in plugged:
+            host.set_online(plugged[number][0], online=plugged[number][1])
+
+    names = ("Busy%", "Bzy_MHz", "IRQ", "IPC", "Load%", "CPU%c1", "PkgWatt")
+    machine, live = frames_of_machine("laptop-old", 8, columns=names, between=between)
+    recorder = Recorder(str(tmp_path / "plugged.ttj"), machine)
+    for frame in live:
+        recorder.take(frame)
+    recorder.close()
+    with recording.read(str(tmp_path / "plugged.ttj")) as journal:
+        again = list(journal.frames())
+    assert {len(frame.topology.cpus) for frame in live} == {6, 7, 8}
+    for ours, theirs in zip(again, live, strict=True):
+        assert facts_of(ours.newer) == facts_of(theirs.newer)
+        assert ours.topology.cpus == theirs.topology.cpus
+        for name in names:
+            columns = [catalog_for(frame.capabilities.signals).by_id[name] for frame in (ours, theirs)]
+            for scope in (Scope.CPU, Scope.CORE, Scope.PACKAGE, Scope.SYSTEM):
+                cells = [[(frame.cell(column, row), frame.why(column, row), frame.partial(column, row))
+                          for row in frame.topology.rows(scope)]
+                         for frame, column in zip((ours, theirs), columns, strict=True)]
+                assert cells[0] == cells[1], (theirs.seq, name, scope)
