@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tracefiles import read_trace
 
 from turbotui.cli import main
+from turbotui.features.tasks.timeline import Timeline
+from turbotui.features.tasks.traced import LiveTrace
+from turbotui.simulated import simulated_host
 
 
 def test_a_watch_is_a_trace_whose_threads_never_overlap(capsys: pytest.CaptureFixture[str]) -> None:
@@ -21,6 +26,17 @@ def test_a_watch_is_a_trace_whose_threads_never_overlap(capsys: pytest.CaptureFi
     ran = [sum(part["dur"] for part in slices) for slices in tracks.values()]
     assert all(0.5 * watched < us <= 1.001 * watched for us in ran), "however long a busy machine makes the interval"
     assert any("in which their order is not known" in note for note in trace.facts["notes"])
+
+
+def test_a_trace_of_several_applications_begins_with_the_first_that_ran() -> None:
+    """Of an application that ran before the one that was named first, nothing is cut off."""
+    timelines = Timeline(1_000), Timeline(1_000), Timeline(1_000)
+    timelines[1].add(1, 0, 900_500, 902_000)
+    timelines[2].add(2, 1, 400_500, 410_000)
+    trace = LiveTrace(simulated_host("laptop-old"))
+    trace.begin(timelines)
+    *_lines, last = trace.lines()
+    assert json.loads("{" + last.partition(",")[2])["otherData"]["began_ns"] == "400000"
 
 
 def test_a_trace_needs_the_timeline(capsys: pytest.CaptureFixture[str]) -> None:

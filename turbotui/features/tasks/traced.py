@@ -18,7 +18,7 @@ from turbotui.features.tasks.recorded_tasks import tasks_of
 from turbotui.features.tasks.region_totals import RegionTotals, regions_of
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.text import TaskInterval
-from turbotui.features.tasks.timeline import NO_SLICE
+from turbotui.features.tasks.timeline import NO_SLICE, Timeline
 from turbotui.machine.host import Host, HostKind
 from turbotui.machine.tasks.sets import Mode
 from turbotui.quantities.by_key import lists_by_key, sums_by_key
@@ -160,6 +160,12 @@ class LiveTrace:
         self._events = TraceEvents()
         self._notes: dict[str, None] = {}
         self._began_ns = 0
+        self._label = ""
+
+    def begin(self, timelines: Iterable[Timeline]) -> None:
+        """Begin with the first thread that ran in any of the applications, whose timelines these are."""
+        self._began_ns = min((line.start // line.bin_ns * line.bin_ns for line in timelines if line.end), default=0)
+        self._events.begin(self._began_ns)
 
     def add(self, shown: TaskInterval) -> None:
         """Add an application at the end of the watch."""
@@ -169,11 +175,9 @@ class LiveTrace:
             return
         if not timeline.end:
             self._notes[f"threads by CPU{f' of {name}' if name else ''}: {NO_SLICE}"] = None
-        elif not self._began_ns:
-            self._began_ns = timeline.start
-            self._events.begin(self._began_ns)
-            if shown.envelope.label:
-                self._events.instant(shown.envelope.label, self._began_ns, "trace")
+        elif shown.envelope.label != self._label:
+            self._label = shown.envelope.label
+            self._events.instant(self._label, self._began_ns, "trace")
         of = f" of {name}" if name else ""
         rows = {serial: row for row in shown.report.rows for serial in row.serials}
         for piece in timeline.slices():

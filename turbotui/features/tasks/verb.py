@@ -290,6 +290,8 @@ class _Watch:
         energy = meter.take()
         self._spent = self._spent.plus(energy)
         energy = self._spent if number is None else energy
+        if self._trace is not None and number is None:
+            self._trace.begin(watched.aggregate.timeline for watched in watching.watched)
         for watched in watching.watched:
             report: Report = watching.report(watched, self._by, whole=number is None)
             joules = share_out(report, energy, self._machine.topology)
