@@ -390,8 +390,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     def _unmatched(self, text: str) -> SearchAnswer:
         """What to say of a text that matches nothing: a column that is not shown, or a name on another screen."""
         watch = self.watch_state
-        hidden = self.hidden_column(text)
-        if hidden is not None:
+        if (hidden := self.hidden_column(text)) is not None:
             return _of_column(*hidden, partial(self.list_columns, text))
         others, column = self._other_screens(), watch.known(text)
         if column is not None and others.named(_OF_CPUS):

@@ -467,15 +467,11 @@ class FramesApp(App[int]):
         if (base := self.base) is not None and row is not None:
             base.point_at(row)
 
-    def find_on(self, name: str, text: str) -> None:
-        """Open a screen by its name, with the cursor on what a text finds there."""
-        self.open_screen(name)
-        if self.base is not None:
-            self.base.seek(text)
-
     def on_watch_screen_sought(self, message: WatchScreen.Sought) -> None:
         """Go on with a search on the screen that has the name."""
-        self.find_on(message.mode, message.text)
+        self.open_screen(message.mode)
+        if self.base is not None:
+            self.base.seek(message.text)
 
     def push_screen(self, screen: Any, *rest: Any, **more: Any) -> Any:
         """Open a window, unless it has failed twice."""

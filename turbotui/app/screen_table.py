@@ -14,9 +14,8 @@ from turbotui.feature import ScreenSpec
 from turbotui.feature_list import FEATURES
 from turbotui.installed_features import failure_of
 
-SCREENS: Final[tuple[ScreenSpec, ...]] = tuple(
-    sorted((screen for feature in FEATURES for screen in feature.screens), key=lambda screen: screen.order)
-)
+SCREENS: Final[tuple[ScreenSpec, ...]] = tuple(sorted((screen for feature in FEATURES for screen in feature.screens),
+                                                      key=lambda screen: screen.order))
 """Every screen."""
 
 
