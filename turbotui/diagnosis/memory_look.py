@@ -58,10 +58,9 @@ class MemoryLook:
     def _moved(self) -> dict[str, float]:
         """Bytes a second of each group that is counted, between the looks."""
         before, now = self._looks
-        moved: dict[str, float] = {}
-        for path in now.keys() & before.keys():
-            if (rate := _rate(before[path], now[path])) is not None:
-                moved[path] = rate
+        moved: dict[str, float] = {path: rate
+                                   for path in now.keys() & before.keys()
+                                   if (rate := _rate(before[path], now[path])) is not None}
         return moved
 
     @property
