@@ -153,9 +153,8 @@ class EventEncoder:
                                   lambda: nearest(written.head, self.devices.names))
         return self._on_pmus(written, pmus, terms, parse_modifiers(written.modifiers, group))
 
-    def _on_pmus(
-        self, written: Written, pmus: Sequence[Pmu], terms: Sequence[EventTerm], modifiers: Modifiers
-    ) -> list[EncodedEvent]:
+    def _on_pmus(self, written: Written, pmus: Sequence[Pmu], terms: Sequence[EventTerm],
+                 modifiers: Modifiers) -> list[EncodedEvent]:
         """Encode an event for each PMU that can count it, in their order; PMUs that are alike are encoded once."""
         kinds = self.devices.alike(pmus, terms)
         events = self._each(kinds, lambda units: self._of_units(written, units, terms, modifiers))
@@ -169,9 +168,8 @@ class EventEncoder:
         names = {term.name for term in written.terms or ()}
         return any(not names.isdisjoint(pmu.formats) for pmu in self.devices.holding(written.head)) if names else False
 
-    def _each(
-        self, items: Sequence[_Item], encode: Callable[[_Item], list[EncodedEvent]], *, some: bool = True
-    ) -> list[EncodedEvent]:
+    def _each(self, items: Sequence[_Item], encode: Callable[[_Item], list[EncodedEvent]], *,
+              some: bool = True) -> list[EncodedEvent]:
         """Encode for every item that can count the event; raise the first refusal if none can, or if all have to."""
         events: list[EncodedEvent] = []
         refused: EventError | None = None
@@ -192,18 +190,16 @@ class EventEncoder:
         settings = settings_of(pmu, terms, core=core, extended=core and len(cores) > 1)
         return self._finish(written, pmu, settings, modifiers, f"{pmu.name}/{','.join(settings.shown)}/")
 
-    def _of_units(
-        self, written: Written, units: Sequence[Pmu], terms: Sequence[EventTerm], modifiers: Modifiers
-    ) -> list[EncodedEvent]:
+    def _of_units(self, written: Written, units: Sequence[Pmu], terms: Sequence[EventTerm],
+                  modifiers: Modifiers) -> list[EncodedEvent]:
         """Encode an event once for all PMUs that have the same formats and events."""
         first = self._of_pmu(written, units[0], terms, modifiers)
         if modifiers.most_precise or first.needs_leader is not None or any(term.name == "cpu" for term in terms):
             return [first, *(self._of_pmu(written, pmu, terms, modifiers) for pmu in units[1:])]
         return [first, *on_units(first, [(pmu, self.devices.covered(pmu)) for pmu in units[1:]])]
 
-    def _finish(
-        self, written: Written, pmu: Pmu | None, settings: Settings, modifiers: Modifiers, shown: str
-    ) -> EncodedEvent:
+    def _finish(self, written: Written, pmu: Pmu | None, settings: Settings, modifiers: Modifiers,
+                shown: str) -> EncodedEvent:
         """Make the attribute of an event from its terms and modifiers."""
         if (kind := settings.kind) is None:
             kind = RAW if pmu is None else pmu.type
@@ -254,9 +250,8 @@ class EventEncoder:
                                   lambda: nearest(settings.cpus_of, self.devices.names))
         return pmu.cpumask or pmu.cpus
 
-    def _generic(
-        self, written: Written, kind: int, config: int, settings: Settings, modifiers: Modifiers
-    ) -> list[EncodedEvent]:
+    def _generic(self, written: Written, kind: int, config: int, settings: Settings,
+                 modifiers: Modifiers) -> list[EncodedEvent]:
         settings.kind = kind
         settings.words[0] |= config
         if kind == SOFTWARE:
