@@ -14,9 +14,7 @@ FEATURE = Feature(
                 ("turbotui doctor -v", "every signal"),
             )),
     ),
-    screens=(
-        ScreenSpec("doctor", "9", "doctor", "turbotui.features.doctor.screen", "DoctorScreen"),
-    ),
+    screens=(ScreenSpec("doctor", "9", "doctor", "turbotui.features.doctor.screen", "DoctorScreen"),),
     report="turbotui.features.doctor.tables:report",
     places=(KeyPlace("doctor", "Doctor", (*ROWS, *ARROWS)),),
 )

@@ -130,16 +130,6 @@ def count_sets(machine: Machine, capabilities: Capabilities, sets: Iterable[Even
                 yield CountedColumn(event_set, column, column.added.columns[0], column.why)
 
 
-def set_table(counted: tuple[CountedColumn, ...]) -> RowTable[CountedColumn]:
-    """Return a table with a row for each column of each set."""
-    return RowTable("sets", "column", COLUMNS, counted)
-
-
-def shown_table(counted: tuple[CountedColumn, ...]) -> RowTable[CountedColumn]:
-    """Return the table of one set, with the columns for users."""
-    return RowTable("sets", "column", SHOWN_COLUMNS, counted)
-
-
 def refused_table(counted: tuple[CountedColumn, ...]) -> RowTable[Refused]:
     """Return a table with a row for each alternative of a column that this machine does not use."""
     rows = tuple(Refused(column, number, alternative, why)
@@ -158,7 +148,7 @@ def list_sets(arguments: argparse.Namespace, host: Host) -> int:
     machine = read_machine(host)
     counted = tuple(count_sets(machine, probe_sources(machine, SOURCES), named))
     envelope = envelope_now(host)
-    print_tables(arguments, envelope, (set_table(counted), refused_table(counted)),
+    print_tables(arguments, envelope, (RowTable("sets", "column", COLUMNS, counted), refused_table(counted)),
                  lambda: _text(envelope, counted, whole=bool(arguments.name)))
     return 0
 
@@ -169,7 +159,7 @@ def _text(envelope: Envelope, counted: Sequence[CountedColumn], *, whole: bool) 
     for event_set, columns in groupby(counted, lambda column: column.set):
         yield f"{event_set.name}: {event_set.title} ({event_set.origin})"
         rows = tuple(columns)
-        yield from text_lines(envelope, shown_table(rows), indent="  ")
+        yield from text_lines(envelope, RowTable("sets", "column", SHOWN_COLUMNS, rows), indent="  ")
         if whole:
             for row in rows:
                 yield f"{row.chosen.name}: {' '.join(filter(None, (row.shown.help, row.document)))}"

@@ -14,9 +14,7 @@ FEATURE = Feature(
                 ("turbotui info --json", "the same for a script"),
             )),
     ),
-    screens=(
-        ScreenSpec("info", "8", "info", "turbotui.features.info.screen", "InfoScreen"),
-    ),
+    screens=(ScreenSpec("info", "8", "info", "turbotui.features.info.screen", "InfoScreen"),),
     preface="turbotui.features.info.model:preface",
     gathers="turbotui.features.info.model:whole_configuration",
     places=(KeyPlace("info", "Info", (*ROWS, *ARROWS)),),

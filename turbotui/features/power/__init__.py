@@ -12,9 +12,7 @@ FEATURE = Feature(
                 ("turbotui power --replay run.ttj", "the same of a recording"),
             )),
     ),
-    screens=(
-        ScreenSpec("power", "4", "power", "turbotui.features.power.screen", "PowerScreen"),
-    ),
+    screens=(ScreenSpec("power", "4", "power", "turbotui.features.power.screen", "PowerScreen"),),
     recorded="turbotui.features.power.recorded:RECORDED",
     places=(KeyPlace("power", "Power", ("graphed", "compared", "steps", "sideways", "pages", "ends")),),
 )

@@ -30,9 +30,7 @@ FEATURE = Feature(
                 ("turbotui roofs --theory", "what the data sheet of this processor promises"),
             )),
     ),
-    screens=(
-        ScreenSpec("roofline", "6", "roofline", "turbotui.features.roofline.screen", "RooflineScreen"),
-    ),
+    screens=(ScreenSpec("roofline", "6", "roofline", "turbotui.features.roofline.screen", "RooflineScreen"),),
     places=(KeyPlace("roofline", "Roofline", (*ROWS, *PAST, "pages", "ends")),),
     keys="turbotui.features.roofline.keys:KEYS",
     recorded="turbotui.features.roofline.traffic:RECORDED",

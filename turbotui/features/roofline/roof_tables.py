@@ -64,9 +64,8 @@ class RidgePoint:
 
 
 def _evidence(unit: str) -> tuple[Column[RoofPart[P]], ...]:
-    def column(
-        name: str, unit: str, decimals: int, value: Callable[[RoofEvidence], Value], text: str
-    ) -> Column[RoofPart[P]]:
+    def column(name: str, unit: str, decimals: int, value: Callable[[RoofEvidence], Value],
+               text: str) -> Column[RoofPart[P]]:
         def compute(row: RoofPart[P]) -> Value:
             return None if row.part.evidence is None else value(row.part.evidence)
 

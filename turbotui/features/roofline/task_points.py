@@ -94,9 +94,8 @@ def _no_place(why: Unavailable) -> Note:
     return Note(f"threads have no place: {reason}", "threads have no place")
 
 
-def _point(
-    row: TaskRow, definition: MetricDefinition, sizing: Sizing, seconds: float, *, lacks: bool
-) -> RooflinePoint | None:
+def _point(row: TaskRow, definition: MetricDefinition, sizing: Sizing, seconds: float, *,
+           lacks: bool) -> RooflinePoint | None:
     ran = row.run_seconds
     if ran <= 0:
         return None

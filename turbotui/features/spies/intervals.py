@@ -50,9 +50,8 @@ _NO_TURN: Final = Unavailable(Reason.NEVER_RAN,
                               "nothing counted the event in this interval, and no rate of another one can stand for it")
 
 
-def spied_table(
-    plan: SpyPlan, capabilities: Capabilities, intervals: Sequence[SpiedInterval]
-) -> RowTable[SpiedInterval]:
+def spied_table(plan: SpyPlan, capabilities: Capabilities,
+                intervals: Sequence[SpiedInterval]) -> RowTable[SpiedInterval]:
     """Make a table with a row for each interval of each CPU, and a column for each event of the plan."""
 
     def judge(column: Column[SpiedInterval], interval: SpiedInterval, value: Value) -> Cell:

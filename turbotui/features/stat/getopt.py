@@ -69,9 +69,8 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Iterator[Gi
     yield tuple(words[position:])
 
 
-def _one_word(
-    word: str, following: str | None, options: Sequence[Option], letters: dict[str, Option]
-) -> Iterator[tuple[GivenOption, bool]]:
+def _one_word(word: str, following: str | None, options: Sequence[Option],
+              letters: dict[str, Option]) -> Iterator[tuple[GivenOption, bool]]:
     """Yield the options of one word, with True for the one that took the next word as its argument."""
     two_dashes = word.startswith("--")
     body = word[2:] if two_dashes else word[1:]

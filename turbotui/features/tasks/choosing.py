@@ -152,9 +152,8 @@ def _with_asked(host: Host, bare: TaskSampling, cpu: int, asked: Sequence[TaskCo
         return choice, tuple(counter for counter in asked if counter not in choice.counters)
 
 
-def _further(
-    host: Host, first: TaskSampling, wanted: Sequence[TaskCounter], cpu: int, target: int
-) -> Iterator[TaskSampling]:
+def _further(host: Host, first: TaskSampling, wanted: Sequence[TaskCounter], cpu: int,
+             target: int) -> Iterator[TaskSampling]:
     """Further sets for the counters that did not fit into the first one."""
     anchors = tuple(counter for counter in first.counters if counter.free or counter.name in (REFERENCE, "cycles"))
     left = [counter for counter in wanted if counter.name not in first.names]

@@ -150,9 +150,8 @@ class SampleAggregator(TotalsTable):
 
     def feed(self, taken: Iterable[RingRecords]) -> None:
         """Add a batch of records, in time order across rings."""
-        rows: list[tuple[int, int, Record]] = [
-            (record.time, ring.cpu, record) for ring in taken for record in ring.records
-        ]
+        rows: list[tuple[int, int, Record]] = [(record.time, ring.cpu, record) for ring in taken
+                                               for record in ring.records]
         rows.sort(key=_TIME)
         for _time, cpu, record in rows:
             if type(record) is Sample:

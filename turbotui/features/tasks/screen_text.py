@@ -111,9 +111,8 @@ def serial_lines(happened: Sequence[str], width: int) -> list[tuple[str, StyleRo
     return [(line, StyleRole.SUMMARY) for line in textwrap.wrap(sentence, max(20, width - 2))]
 
 
-def note_lines(
-    snapshot: TaskSnapshot, energy: Unavailable | None, width: int, height: int
-) -> list[tuple[str, StyleRole]]:
+def note_lines(snapshot: TaskSnapshot, energy: Unavailable | None, width: int,
+               height: int) -> list[tuple[str, StyleRole]]:
     """Notes below the table that fit the screen: refusals, sampling, missing columns."""
     room = max(20, width - 2)
     warnings: list[tuple[str, StyleRole]] = []

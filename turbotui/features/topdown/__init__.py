@@ -16,9 +16,7 @@ FEATURE = Feature(
                 ("turbotui topdown --machine sapphire-2s --per core -n 1", "of each of its cores"),
             )),
     ),
-    screens=(
-        ScreenSpec("topdown", "d", "top-down", "turbotui.features.topdown.screen", "TopdownScreen"),
-    ),
+    screens=(ScreenSpec("topdown", "d", "top-down", "turbotui.features.topdown.screen", "TopdownScreen"),),
     gathers="turbotui.features.topdown.engine:TopdownCounters",
     places=(KeyPlace("topdown", "Top-down", (*ROWS, *ARROWS, *PAST)),),
     keys="turbotui.features.topdown.keys:KEYS",
