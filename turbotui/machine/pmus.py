@@ -112,10 +112,9 @@ def read_pmu(host: Host, name: str) -> Pmu | None:
     kind = whole_number(line_of(host, f"{base}/type"))
     if kind is None:
         return None
-    formats = {}
-    for term in names_in(host, f"{base}/format"):
-        if (parsed := parse_format(term, line_of(host, f"{base}/format/{term}"))) is not None:
-            formats[term] = parsed
+    formats = {term: parsed
+               for term in names_in(host, f"{base}/format")
+               if (parsed := parse_format(term, line_of(host, f"{base}/format/{term}"))) is not None}
     events = {}
     listed = frozenset(names_in(host, f"{base}/events"))
     for event in sorted(listed):

@@ -135,11 +135,6 @@ def l3_groups(facts: Mapping[int, CpuFacts], packages: Groups, dies: Groups) -> 
     return share({cpu: fact.l3_mask if fact.has_l3 else None for cpu, fact in facts.items()}, ids)
 
 
-def node_groups(facts: Mapping[int, CpuFacts]) -> Groups:
-    """Group NUMA nodes by number; CPUs without a node are one group."""
-    return share(dict.fromkeys(facts), {cpu: fact.node for cpu, fact in facts.items()})
-
-
 def unique_keys(groups: Groups, base: Mapping[int, Key], *, alone: bool) -> dict[int, Key]:
     """Return one key for each group: its first CPU's ids, with its lowest CPU if ids are not unique.
 
@@ -169,7 +164,7 @@ def all_groups(facts: Mapping[int, CpuFacts]) -> dict[Scope, Groups]:
         Scope.MODULE: module_groups(facts, dies, cores),
         Scope.L3: l3_groups(facts, packages, dies),
         Scope.DIE: dies,
-        Scope.NODE: node_groups(facts),
+        Scope.NODE: share(dict.fromkeys(facts), {cpu: fact.node for cpu, fact in facts.items()}),
         Scope.PACKAGE: packages,
         Scope.SYSTEM: dict.fromkeys(facts, tuple(sorted(facts))),
     }

@@ -92,9 +92,8 @@ class TaskHost(Protocol):
         """Return a sample reader of the host's tasks."""
 
 
-def open_sample_reader(
-    host: Host, choice: TaskSampling, cpus: tuple[int, ...], waiting: WaitSet, pages: int | None = None
-) -> SampleReader:
+def open_sample_reader(host: Host, choice: TaskSampling, cpus: tuple[int, ...], waiting: WaitSet,
+                       pages: int | None = None) -> SampleReader:
     """Open a sample reader that traces nothing yet.
 
     Args:

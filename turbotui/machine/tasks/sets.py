@@ -300,9 +300,8 @@ def _refusal(host: Host, choice: TaskSampling, cpu: int, target: int) -> HostErr
     return None
 
 
-def with_wanted(
-    host: Host, choice: TaskSampling, cpu: int, wanted: Sequence[TaskCounter], target: int = 0
-) -> TaskSampling:
+def with_wanted(host: Host, choice: TaskSampling, cpu: int, wanted: Sequence[TaskCounter],
+                target: int = 0) -> TaskSampling:
     """Return the choice with as many of these counters as the PMU has room for."""
     whole = replace(choice, counters=(*choice.counters, *wanted))
     if _refusal(host, whole, cpu, target) is None:
@@ -333,9 +332,8 @@ def core_kinds(host: Host) -> dict[int, int]:
     return kinds_of if kinds > 1 else {}
 
 
-def with_required(
-    host: Host, choice: TaskSampling, cpu: int, required: Sequence[TaskCounter], target: int = 0
-) -> TaskSampling:
+def with_required(host: Host, choice: TaskSampling, cpu: int, required: Sequence[TaskCounter],
+                  target: int = 0) -> TaskSampling:
     """Return the choice with these counters added.
 
     Raises:
