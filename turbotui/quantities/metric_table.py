@@ -73,9 +73,8 @@ def definition(slug: str) -> MetricDefinition:
         slug=slug,
         name=table.name,
         pmu=table.pmu,
-        events=tuple(
-            MetricEvent(line.key, line.config, line.name, line.counters, line.config1, line.optional) for line in lines
-        ),
+        events=tuple(MetricEvent(line.key, line.config, line.name, line.counters, line.config1, line.optional)
+                     for line in lines),
         flops=_terms(lines, lambda line: line.flops),
         accesses=_terms(lines, lambda line: line.accesses),
         widths=tuple(Width(line.key, line.width, line.register, line.per_vector) for line in lines if line.register),

@@ -134,9 +134,8 @@ def tables(form: str, read: Callable[[Mapping[str, object]], _RowItemT]) -> Call
     return reader
 
 
-_KINDS: Final[Mapping[str, Reader]] = {
-    "str": text, "int": whole, "float": number, "bool": switch, "tuple[str, ...]": texts, "tuple[int, ...]": wholes,
-}
+_KINDS: Final[Mapping[str, Reader]] = {"str": text, "int": whole, "float": number, "bool": switch,
+                                       "tuple[str, ...]": texts, "tuple[int, ...]": wholes}
 """Readers by annotation; a field of any other kind needs its own reader."""
 
 

@@ -58,9 +58,8 @@ _AFTER_CPUIDLE = (
 )
 _AFTER_UNCORE = (*idle.DIE_COLUMNS, *power.SYSTEM_COLUMNS, *hsmp.COLUMNS)
 
-STATIC_COLUMNS: tuple[CounterColumn, ...] = (
-    *_BEFORE_CPUIDLE, *_AFTER_CPUIDLE, *uncore.COLUMNS, *_AFTER_UNCORE, *roofline.COLUMNS, *roofline.LEVEL_COLUMNS
-)
+STATIC_COLUMNS: tuple[CounterColumn, ...] = (*_BEFORE_CPUIDLE, *_AFTER_CPUIDLE, *uncore.COLUMNS, *_AFTER_UNCORE,
+                                             *roofline.COLUMNS, *roofline.LEVEL_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
