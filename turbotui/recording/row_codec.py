@@ -273,8 +273,7 @@ class RowDecoder:
         self._absent = absent
 
     def _take_notes(self, stored: JsonValue) -> None:
-        notes = stored.get("notes")
-        if notes is not None:
+        if (notes := stored.get("notes")) is not None:
             self._notes = tuple(notes.lines())
         if len(self._notes) > _MOST_NOTES or sum(map(len, self._notes)) > _MOST_LETTERS_OF_NOTES:
             raise DamagedError(f"{stored.where} of the recording have notes of more than {_MOST_LETTERS_OF_NOTES:,} "
