@@ -105,9 +105,8 @@ def named_set(sets: Mapping[str, EventSet], name: str) -> EventSet:
     return event_set
 
 
-def open_set(
-    machine: Machine, capabilities: Capabilities, wanted: EventSet, taken: Collection[ColumnId]
-) -> tuple[tuple[ChosenColumn, ...], Capabilities]:
+def open_set(machine: Machine, capabilities: Capabilities, wanted: EventSet,
+             taken: Collection[ColumnId]) -> tuple[tuple[ChosenColumn, ...], Capabilities]:
     """Choose for each column of a set the first alternative that this machine can count.
 
     Raises:
@@ -120,9 +119,8 @@ def open_set(
     return tuple(chosen_columns), capabilities
 
 
-def _open_column(
-    machine: Machine, capabilities: Capabilities, wanted: EventSet, column: SetColumn, taken: Collection[ColumnId]
-) -> tuple[ChosenColumn, Capabilities]:
+def _open_column(machine: Machine, capabilities: Capabilities, wanted: EventSet, column: SetColumn,
+                 taken: Collection[ColumnId]) -> tuple[ChosenColumn, Capabilities]:
     if not column.alternatives:
         if column.name not in taken:
             raise AddError(f"the set {wanted.name} means the column {column.name}, and there is none")
@@ -155,9 +153,7 @@ def _open_column(
     return ChosenColumn(column.name, added, None, tuple(refused), why), capabilities.plus(machine, source)
 
 
-def _closest(
-    machine: Machine, refused: Sequence[tuple[Alternative, Unavailable]]
-) -> tuple[Alternative, Unavailable]:
+def _closest(machine: Machine, refused: Sequence[tuple[Alternative, Unavailable]]) -> tuple[Alternative, Unavailable]:
     """The most telling refusal: of an alternative for this processor, or else for any, with the reasons of all such."""
     suited = [(alternative, why) for alternative, why in refused if alternative.suits(machine.model)]
     made = next(((alternative, why) for alternative, why in suited if alternative.models), None)

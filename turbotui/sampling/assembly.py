@@ -161,9 +161,8 @@ class Assembler:
                         row = self._topology.instances(signal.scope)[position].row
                         self._wraps.see(signal, row, raw[index], ((began + ended) >> 1) + slept_ns, slept_ns)
 
-    def _wrapped(
-        self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]], slept_ns: int
-    ) -> tuple[dict[SignalId, tuple[int, ...]], dict[SignalId, frozenset[int]]]:
+    def _wrapped(self, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]],
+                 slept_ns: int) -> tuple[dict[SignalId, tuple[int, ...]], dict[SignalId, frozenset[int]]]:
         """Wraps so far of every counter that wraps, and the positions where a wrap may have been missed."""
         wraps: dict[SignalId, tuple[int, ...]] = {}
         unsure: dict[SignalId, frozenset[int]] = {}

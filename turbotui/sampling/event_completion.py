@@ -85,9 +85,8 @@ class Completion:
     note: str = ""  # what it means; "" if the name says it
 
 
-def complete_events(
-    host: Host, text: str, sets: Mapping[str, EventSet], limit: int = 60, search: EventSearch | None = None
-) -> tuple[Completion, ...]:
+def complete_events(host: Host, text: str, sets: Mapping[str, EventSet], limit: int = 60,
+                    search: EventSearch | None = None) -> tuple[Completion, ...]:
     """Return up to `limit` whole texts that start with the typed text, with its last word completed.
 
     Several bare words are looked for in the descriptions of the vendor's events.

@@ -100,9 +100,7 @@ class RowInputs:
         return math.fsum(have) / len(have) if have else None
 
     def text(self, signal: SignalId) -> str | None:
-        if (known := self._known(signal)) is None:
-            return None
-        if not (texts := self._frame.texts(signal)):
+        if (known := self._known(signal)) is None or not (texts := self._frame.texts(signal)):
             return None
         positions = self.positions(known)
         have = set(texts if positions is None else [texts[position] for position in positions])

@@ -44,9 +44,8 @@ def available_columns(catalog: Catalog, capabilities: Capabilities, topology: To
     return tuple(column for column in catalog.columns if why_absent(column, capabilities, topology) is None)
 
 
-def default_columns(
-    catalog: Catalog, capabilities: Capabilities, topology: Topology, *, extras: bool
-) -> tuple[CounterColumn, ...]:
+def default_columns(catalog: Catalog, capabilities: Capabilities, topology: Topology, *,
+                    extras: bool) -> tuple[CounterColumn, ...]:
     """The default columns of this machine; `extras` includes columns beyond turbostat's."""
     return tuple(column for column in available_columns(catalog, capabilities, topology) if column.default
         and (extras or not column.extra))
