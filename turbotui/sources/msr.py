@@ -165,9 +165,8 @@ class Msr(PerCpuSource):
     def _usable(self) -> tuple[Register, ...]:
         return () if self._found.last is None else self._found.last[1]
 
-    def _probe_registers(
-        self, machine: Machine, descriptor: int, facts: Circumstances, signals: dict[SignalId, Signal | Unavailable]
-    ) -> tuple[Register, ...]:
+    def _probe_registers(self, machine: Machine, descriptor: int, facts: Circumstances,
+                         signals: dict[SignalId, Signal | Unavailable]) -> tuple[Register, ...]:
         """Try each register of this platform; answers go to `signals`, and the working registers are returned."""
         registers = present_registers(machine.platform, machine.model, self.registers)
         limit, origin = package_limit(machine, facts)
@@ -195,9 +194,8 @@ class Msr(PerCpuSource):
                 usable.remove(register)
         return tuple(usable)
 
-    def _try(
-        self, machine: Machine, descriptor: int, register: Register, scales: _Scales, facts: Circumstances
-    ) -> Signal | Unavailable:
+    def _try(self, machine: Machine, descriptor: int, register: Register, scales: _Scales,
+             facts: Circumstances) -> Signal | Unavailable:
         if register.limit is not None and scales.limit.rank < register.limit.rank:
             return Unavailable(
                 Reason.NO_HARDWARE,

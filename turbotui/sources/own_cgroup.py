@@ -43,9 +43,8 @@ _COUNTERS: Final[tuple[tuple[SignalId, Unit, float, str], ...]] = (
     ("cgroup.throttled", Unit.COUNT, 1.0, "nr_throttled"),
     ("cgroup.throttled_time", Unit.SECOND, 1e-9, "throttled time"),
 )
-_STALLS: Final[Mapping[SignalId, str]] = {
-    f"cgroup.psi.{line}": line for line in ("cpu.some", "memory.some", "memory.full", "io.some", "io.full")
-}
+_STALLS: Final[Mapping[SignalId, str]] = {f"cgroup.psi.{line}": line
+                                          for line in ("cpu.some", "memory.some", "memory.full", "io.some", "io.full")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,9 +101,8 @@ def _choice_of(layouts: tuple[_Layout, ...], wanted: frozenset[SignalId]) -> _Ch
 _NOTHING = _Choice((), ())
 
 
-def probe_events(
-    host: Host, events: Iterable[GroupEvent], cpu: int, facts: Circumstances
-) -> dict[SignalId, Unavailable | None]:
+def probe_events(host: Host, events: Iterable[GroupEvent], cpu: int, facts: Circumstances) -> dict[SignalId,
+                                                                                                   Unavailable | None]:
     """Open and close each counter alone on one CPU: None for one that opens, otherwise the reason."""
     reasons: dict[SignalId, Unavailable | None] = {}
     for event in events:
@@ -286,9 +285,8 @@ class CounterGroup:
         self._counters.close()
 
 
-def _open_groups(
-    host: Host, cpu: int, events: Sequence[GroupEvent], times: Times | None, refusals: list[HostError]
-) -> list[CounterGroup]:
+def _open_groups(host: Host, cpu: int, events: Sequence[GroupEvent], times: Times | None,
+                 refusals: list[HostError]) -> list[CounterGroup]:
     """Open events as one group; events that do not fit are opened alone.
 
     Raises:

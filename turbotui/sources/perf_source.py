@@ -227,9 +227,8 @@ def mask_readers(machine: Machine, cpumask: Sequence[int], scope: Scope) -> tupl
     )
 
 
-def try_offers(
-    machine: Machine, offers: Iterable[Offer], facts: Circumstances
-) -> tuple[tuple[Offer, ...], dict[SignalId, Unavailable]]:
+def try_offers(machine: Machine, offers: Iterable[Offer], facts: Circumstances) -> tuple[tuple[Offer, ...],
+                                                                                         dict[SignalId, Unavailable]]:
     """Open each counter once on a measured CPU that reads it: those that open, and why the others do not."""
     usable: list[Offer] = []
     refused: dict[SignalId, Unavailable] = {}

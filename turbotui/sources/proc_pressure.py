@@ -40,11 +40,6 @@ _LINES: Final[tuple[tuple[SignalId, str, str], ...]] = (
 )
 
 
-def pressure_totals(text: str) -> Mapping[str, int]:
-    """Return the microseconds of the lines of a pressure file: "some", "full"."""
-    return numbers_by_name(_TOTAL.findall(text))
-
-
 class ProcPressure(SystemFiles):
     """The `Source` of /proc/pressure."""
 
@@ -57,7 +52,7 @@ class ProcPressure(SystemFiles):
     @staticmethod
     def parse(text: str) -> Mapping[str, int]:
         """Return the totals of a file."""
-        return pressure_totals(text)
+        return numbers_by_name(_TOTAL.findall(text))
 
     def why_unreadable(self, error: HostError, path: str, machine: Machine) -> Unavailable:
         """Return why a kernel does not account this pressure, by its build options and boot parameters."""

@@ -143,9 +143,8 @@ def _say_where(signals: dict[SignalId, Signal | Unavailable], groups: list[Offer
             signals[name] = replace(signal, absent=dict.fromkeys(sorted(cpus - covered), why))
 
 
-def _whys(
-    definition: MetricDefinition, refused: dict[SignalId, Unavailable]
-) -> tuple[Unavailable | None, Unavailable | None]:
+def _whys(definition: MetricDefinition, refused: dict[SignalId, Unavailable]) -> tuple[Unavailable | None,
+                                                                                       Unavailable | None]:
     """Return why operations, and why bytes, cannot be counted by a definition; None for each that can."""
     def why(keys: set[str]) -> Unavailable | None:
         return next(

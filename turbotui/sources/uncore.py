@@ -150,9 +150,8 @@ class UncoreSource(PerCpuSource):
             for name in (self.order.times(unit, bundle).enabled, self.order.times(unit, bundle).running,
             *(self.order.signal(unit, bundle, event) for event in events))]
 
-    def _describe(
-        self, unit: UncoreUnit, cpu: int, bundle: int, why: Unavailable | None
-    ) -> Mapping[SignalId, Signal | Unavailable]:
+    def _describe(self, unit: UncoreUnit, cpu: int, bundle: int,
+                  why: Unavailable | None) -> Mapping[SignalId, Signal | Unavailable]:
         times = self.order.times(unit, bundle)
         events = self.order.bundles[bundle]
         names = (times.enabled, times.running, *(self.order.signal(unit, bundle, event) for event in events))
