@@ -88,9 +88,8 @@ def inner_width(count: int, width: int, least: int) -> int:
     return max(8, (width - (across - 1)) // across - 4)
 
 
-def panel_line(
-    panel: Panel, position: PanelPosition, y: int, chosen: Target | None, *, here: bool
-) -> list[TextSegment]:
+def panel_line(panel: Panel, position: PanelPosition, y: int, chosen: Target | None, *,
+               here: bool) -> list[TextSegment]:
     """One line of a panel in its frame, exactly as wide as its position; line 0 is the frame's upper edge."""
     inside = position.width - 2
     edge = StyleRole.SORTED if here else StyleRole.RULE

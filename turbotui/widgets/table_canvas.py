@@ -153,9 +153,8 @@ class TableCanvas(Generic[F, C, K]):
         """The style where nothing is drawn."""
         return self._palette.ground
 
-    def strips(
-        self, content: F, lines: Sequence[tuple[Line[K], StyleRole]], chosen: tuple[K, int] | None
-    ) -> list[Strip]:
+    def strips(self, content: F, lines: Sequence[tuple[Line[K], StyleRole]],
+               chosen: tuple[K, int] | None) -> list[Strip]:
         """Make the strips of rows, drawing those that are not drawn yet in one go."""
         now, drawn = self._generation, self._drawn
         stale = [
