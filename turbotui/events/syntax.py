@@ -79,7 +79,7 @@ class _Parser:
             self._skip()
             if self._at == len(self._text):
                 return tuple(items)
-            self._expect(",", "a comma or the end is expected here")
+            self._expect_comma("a comma or the end is expected here")
 
     def _fail(self, what: str, position: int | None = None) -> EventSyntaxError:
         return EventSyntaxError(self._text, self._at if position is None else position, what)
@@ -92,8 +92,8 @@ class _Parser:
     def _next(self) -> str:
         return self._text[self._at] if self._at < len(self._text) else ""
 
-    def _expect(self, character: str, what: str) -> None:
-        if self._next() != character:
+    def _expect_comma(self, what: str) -> None:
+        if self._next() != ",":
             raise self._fail(what)
         self._at += 1
 
@@ -111,7 +111,7 @@ class _Parser:
             self._skip()
             if self._next() == "}":
                 break
-            self._expect(",", "a comma or the closing brace is expected here")
+            self._expect_comma("a comma or the closing brace is expected here")
         self._at += 1
         modifiers = ""
         if self._next() == ":":
@@ -195,7 +195,7 @@ class _Parser:
             if self._next() == "/":
                 self._at += 1
                 return tuple(terms)
-            self._expect(",", "a comma or the closing slash is expected here")
+            self._expect_comma("a comma or the closing slash is expected here")
 
     def _term(self, opening: int) -> EventTerm:
         start = self._at

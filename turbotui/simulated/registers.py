@@ -91,10 +91,6 @@ def _psys(model: Model, place: SimulatedCpu, now: float) -> int:
     return int(model.system.at(b.SYS_PSYS_JOULES, now) / psys_unit(model.shape)) & _WORD32
 
 
-def _package_time(index: int) -> Read:
-    return lambda model, place, now: int(model.package[place.package].at(index, now) * 2**_TIME_UNIT) & _WORD32
-
-
 def _thermal(celsius: float, tj_max: int, hot: bool, logged: bool) -> int:
     """IA32_THERM_STATUS: status 0, log 1, readout 22:16, resolution 30:27 of 1 degree, valid 31 (SDM vol. 3, 16.8)."""
     below = min(127, max(0, int(tj_max - celsius)))
@@ -240,7 +236,8 @@ _INTEL: Final = (
     SimulatedRegister(0x60D, "MSR_PKG_C2_RESIDENCY", _package_ticks(b.PKG_C2)),
     SimulatedRegister(0x610, "MSR_PKG_POWER_LIMIT", _power_limit),
     SimulatedRegister(0x611, "MSR_PKG_ENERGY_STATUS", _energy(b.PKG_JOULES, energy_unit)),
-    SimulatedRegister(0x613, "MSR_PKG_PERF_STATUS", _package_time(b.PKG_LIMITED)),
+    SimulatedRegister(0x613, "MSR_PKG_PERF_STATUS", lambda model, place, now: (
+        int(model.package[place.package].at(b.PKG_LIMITED, now) * 2**_TIME_UNIT) & _WORD32)),
     SimulatedRegister(0x614, "MSR_PKG_POWER_INFO", _power_info),
     SimulatedRegister(0x618, "MSR_DRAM_POWER_LIMIT", _constant(0)),
     SimulatedRegister(0x619, "MSR_DRAM_ENERGY_STATUS", _energy(b.PKG_RAM_JOULES, ram_unit)),

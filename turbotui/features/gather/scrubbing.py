@@ -217,12 +217,8 @@ def _memory_device(data: bytes) -> bytes:
     return data[:length] + b"\0".join(strings)
 
 
-def _ends_with(pattern: re.Pattern[str]) -> Callable[[str], bool]:
-    return lambda path: pattern.match(path.rpartition("/")[2]) is not None
-
-
 _BY_PATH: Final[tuple[tuple[Callable[[str], bool], Callable[[bytes], bytes]], ...]] = (
-    (_ends_with(_WHOLE), _nothing_of),
+    (lambda path: _WHOLE.match(path.rpartition("/")[2]) is not None, _nothing_of),
     ("/proc/cmdline".__eq__, _boot_words),
     ("/proc/config.gz".__eq__, _packed_options),
     (lambda path: _CONFIG.match(path) is not None, _options),

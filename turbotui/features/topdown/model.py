@@ -274,9 +274,9 @@ class TopdownRow:
         values = [(value, node) for node, value in self.shares(parent) if node.id not in _USEFUL]
         return max(values, key=lambda pair: pair[0])[1] if values else None
 
-    def first_unknown(self, parent: str = "") -> Node | None:
-        """Return the first node below a node whose share is unknown; without any, the first node."""
-        nodes = self.nodes(parent)
+    def first_unknown(self) -> Node | None:
+        """Return the first node of level 1 whose share is unknown; without any, the first node."""
+        nodes = self.nodes("")
         return next((node for node in nodes if self.fraction(node.id) is None), next(iter(nodes), None))
 
     def hottest_path(self) -> tuple[Node, ...]:
