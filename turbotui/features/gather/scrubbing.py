@@ -174,10 +174,6 @@ def _words(path: str, answers: Mapping[int, Answer]) -> dict[int, Answer]:
     return {offset: answer for offset, answer in answers.items() if isinstance(answer, int) or len(answer) <= 8}
 
 
-def _nothing_of(_data: bytes) -> bytes:
-    return f"{SCRUBBED}\n".encode()
-
-
 def _boot_words(data: bytes) -> bytes:
     words = data.decode("utf-8", "replace").split()
     end = words.index("--") if "--" in words else len(words)  # the rest is for init
@@ -202,10 +198,6 @@ def _module_names(data: bytes) -> bytes:
     return b"".join(line.partition(b":")[0] + b":\n" for line in data.splitlines())
 
 
-def _loaded(data: bytes) -> bytes:
-    return _POINTER.sub("0x0", data.decode("utf-8", "replace")).encode()
-
-
 def _memory_device(data: bytes) -> bytes:
     """Blank serial number and asset tag in a structure of SMBIOS, keeping their lengths."""
     length = data[1] if len(data) > 1 else 0
@@ -218,12 +210,12 @@ def _memory_device(data: bytes) -> bytes:
 
 
 _BY_PATH: Final[tuple[tuple[Callable[[str], bool], Callable[[bytes], bytes]], ...]] = (
-    (lambda path: _WHOLE.match(path.rpartition("/")[2]) is not None, _nothing_of),
+    (lambda path: _WHOLE.match(path.rpartition("/")[2]) is not None, lambda _data: f"{SCRUBBED}\n".encode()),
     ("/proc/cmdline".__eq__, _boot_words),
     ("/proc/config.gz".__eq__, _packed_options),
     (lambda path: _CONFIG.match(path) is not None, _options),
     (lambda path: path.endswith(("/modules.dep", "/modules.builtin")), _module_names),
-    ("/proc/modules".__eq__, _loaded),
+    ("/proc/modules".__eq__, lambda data: _POINTER.sub("0x0", data.decode("utf-8", "replace")).encode()),
     (lambda path: _DMI_RAW.match(path) is not None, _memory_device),
     (lambda path: path.startswith("/sys/bus/pci/devices/") and path.endswith("/config"),
      lambda data: data[:_PCI_HEADER]),

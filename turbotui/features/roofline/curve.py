@@ -81,7 +81,7 @@ def find_plateaus(points: Sequence[CurvePoint], caches: Sequence[Cache]) -> tupl
             plateau = points[at:end]
             last = plateau[-1].bytes
             plateaus.append(Plateau(plateau[0].bytes, last, statistics.median(point.rate for point in plateau),
-                                    next((f"L{cache.level}" for cache in sorted(caches, key=_by_level)
+                                    next((f"L{cache.level}" for cache in sorted(caches, key=lambda cache: cache.level)
                                           if last <= cache.size), "DRAM")))
             at = end
         else:
@@ -92,7 +92,3 @@ def find_plateaus(points: Sequence[CurvePoint], caches: Sequence[Cache]) -> tupl
 def _flat(rates: Sequence[float]) -> bool:
     middle = statistics.median(rates)
     return all(abs(rate - middle) <= _FLAT * middle for rate in rates)
-
-
-def _by_level(cache: Cache) -> int:
-    return cache.level

@@ -125,10 +125,6 @@ def throttling_columns(throttling_of: Callable[[R], Throttling]) -> tuple[Column
     )
 
 
-def _throttling(row: Measured) -> Throttling:
-    return row.run.throttling
-
-
 _RUNS: Final[tuple[Column[Measured], ...]] = (
     Column("run", "", 0, (), lambda measured: measured.number, help="number of the run", width=3, identity=True),
     Column("length", "s", 2, (), lambda measured: measured.run.seconds, help="length of the measurement"),
@@ -145,7 +141,7 @@ _RUNS: Final[tuple[Column[Measured], ...]] = (
     Column("busy CPUs", "", 0, (), lambda measured: measured.run.busy_cpus, help="number of busy CPUs"),
     Column("busy", "%", 0, (), lambda measured: share(measured.run.load),
            help="share of the time that these CPUs were busy"),
-    *throttling_columns(_throttling),
+    *throttling_columns(lambda row: row.run.throttling),
     Column("measured", "", 3, (), lambda measured: measured.score, help="the score that the load printed"),
 )
 _RATIOS: Final[tuple[Column[CpuResult], ...]] = (

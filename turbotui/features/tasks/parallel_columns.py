@@ -112,10 +112,6 @@ def _mean(time: ParallelTime, _window: ParallelWindow) -> MeasuredCell:
     return MeasuredCell(time.crowd / time.ran) if time.ran else MeasuredCell(None, _IDLED)
 
 
-def _alone(time: ParallelTime, window: ParallelWindow) -> MeasuredCell:
-    return MeasuredCell(100 * time.alone / window.span)
-
-
 DOCUMENT: Final = "kernel tools/perf/Documentation/cpu-and-latency-overheads.txt"
 COST: Final = f"added up while shown; intervals lie {LAG_NS / 1e9:g} s before the other columns'"
 PARALLEL_FACTS: Final[tuple[MeasuredFact[ParallelTime, ParallelWindow], ...]] = (
@@ -125,7 +121,7 @@ PARALLEL_FACTS: Final[tuple[MeasuredFact[ParallelTime, ParallelWindow], ...]] = 
     MeasuredFact("Parallel", "", 2, 8, "mean number of watched threads that ran while it ran, itself among them", _mean,
                  DOCUMENT),
     MeasuredFact("Alone%", "%", 1, 6, "share of the wall-clock time in which it ran and no other watched thread did",
-                 _alone, DOCUMENT),
+                 lambda time, window: MeasuredCell(100 * time.alone / window.span), DOCUMENT),
     MeasuredFact("Wall_s", "s", 6, 12, "wall-clock time that is its own: Wall% in seconds", lambda time, _window:
                  MeasuredCell(time.weighed / 1e9), DOCUMENT, accumulates=True),
     MeasuredFact("Alone_s", "s", 6, 12, "time in which it ran and no other watched thread did", lambda time, _window:

@@ -265,10 +265,6 @@ def _count(name: str) -> Column[TaskRegion]:
     return Column(name, "", 0, (), compute, width=max(12, len(name)), help=f"{name} of all threads while it was open")
 
 
-def _run_seconds(row: TaskRegion) -> Value:
-    return row.counts[RUN] / 1e9 if RUN in row.counts else None
-
-
 _FIXED: Final[tuple[Column[TaskRegion], ...]] = (
     Column("Region", "", -1, (), lambda row: row.name, width=16, identity=True,
            help="name of the region, as the command marks it"),
@@ -276,7 +272,7 @@ _FIXED: Final[tuple[Column[TaskRegion], ...]] = (
            help="number of times that a thread entered the region"),
     Column("Seconds", "s", 3, (), lambda row: row.seconds, width=8,
            help="in which it was open in at least one thread"),
-    Column("Time_s", "s", 6, (), _run_seconds, width=10,
+    Column("Time_s", "s", 6, (), lambda row: row.counts[RUN] / 1e9 if RUN in row.counts else None, width=10,
            help="run time of all threads meanwhile, by perf's task clock"),
     Column("Run%", "%", 1, (), lambda row: None if row.of_run is None else 100.0 * row.of_run, width=6, scale=PERCENT,
            help="share of the command's run time"),

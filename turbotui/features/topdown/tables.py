@@ -90,10 +90,6 @@ def _of_place(name: str) -> Callable[[TopdownRow], Value]:
     return lambda row: getattr(row.place, name)
 
 
-def _kind(row: TopdownRow) -> Value:
-    return row.place.kind or None
-
-
 NAME: Final[TopdownColumn] = Column("Place", "", -1, (), _of_place("name"), width=12, priority=0, identity=True,
                                     help="The row: a part of the machine, a thread, or a region.")
 _IDENTITY: Final = {
@@ -114,7 +110,7 @@ _IDS: Final[dict[str, TopdownColumn]] = {
     "cpu": Column("CPU", "", 0, (), _of_place("cpu"), width=4, identity=True, help="The CPU of the row."),
     "pid": Column("PID", "", 0, (), _of_place("pid"), width=7, identity=True, help="The id of the process."),
     "tid": Column("TID", "", 0, (), _of_place("tid"), width=7, identity=True, help="The id of the thread."),
-    "kind": Column("Type", "", -1, (), _kind, width=4, identity=True,
+    "kind": Column("Type", "", -1, (), lambda row: row.place.kind or None, width=4, identity=True,
                    help="The core type: P, E, LP, or an Arm capacity class."),
 }
 
