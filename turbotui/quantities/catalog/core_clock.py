@@ -71,10 +71,6 @@ def _refusal(row: Inputs) -> Unavailable | None:
     return None if verdict is None or hertz is not None else _WHY.get(verdict)
 
 
-def _few(row: Inputs) -> str:
-    return f"fewer than {KEPT} moments are known of each CPU" if not row.value(SPREAD) else ""
-
-
 _moment = partial(CounterColumn, category=Category.FREQUENCY, scope=Scope.CPU, groups=("frequency",), extra=True,
                   instead_of=_COUNTED, refusal=_refusal, document="turbotui docs/specs/core-clock.md")
 
@@ -93,7 +89,7 @@ COLUMNS: Final = (
             width=5, priority=0, scale=Scale(high=("TopMHz", "Turbo1"), low=("BaseMHz", 0.0)), error=_ERROR),
     _ERROR,
     _moment(id="NowSpread%", unit="%", decimals=1, needs=(CLOCK, VERDICT, SPREAD), compute=_median(_spread),
-            doubt=_few,
+            doubt=lambda row: f"fewer than {KEPT} moments are known of each CPU" if not row.value(SPREAD) else "",
             help=f"Standard deviation of the last ten moments of {MOMENT}: how the host changes the clock.", width=4,
             priority=6, default=False),
 )

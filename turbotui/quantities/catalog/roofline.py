@@ -68,8 +68,8 @@ def roofline_columns(signals: Mapping[SignalId, Signal]) -> tuple[CounterColumn,
         return (*COLUMNS, *LEVEL_COLUMNS)
     sized = tuple(definition for definition in definitions if _all(_byte_signals(definition, signals), signals))
     flops, bytes_, intensity, wide, efficiency = COLUMNS
-    columns = [_counted(flops, definitions, _giga_flops, signals, with_bytes=False)]
-    for column, compute in ((bytes_, _giga_bytes), (intensity, _intensity)):
+    columns = [_counted(flops, definitions, lambda speed, _row: speed.flops / 1e9, signals, with_bytes=False)]
+    for column, compute in ((bytes_, _giga_bytes), (intensity, lambda speed, _row: speed.intensity)):
         columns.append(_counted(column, sized, compute, signals, with_bytes=True) if sized else column)
     columns.append(_wide(wide, definitions, signals))
     made = _counted(efficiency, definitions, _efficiency, signals, with_bytes=False)
@@ -139,16 +139,8 @@ def _counted(column: CounterColumn, definitions: Sequence[MetricDefinition], com
     return replace(column, needs=tuple(needs), wants=tuple(wants), compute=cell)
 
 
-def _giga_flops(speed: Speed, _row: Inputs) -> Value:
-    return speed.flops / 1e9
-
-
 def _giga_bytes(speed: Speed, _row: Inputs) -> Value:
     return None if speed.bytes is None else speed.bytes / 1e9
-
-
-def _intensity(speed: Speed, _row: Inputs) -> Value:
-    return speed.intensity
 
 
 def _efficiency(speed: Speed, row: Inputs) -> Value:
