@@ -128,17 +128,13 @@ def common(items: Numbers) -> float | None:
     return first if first is not None and (len(items) == 1 or items.count(first) == len(items)) else None
 
 
-def _same(values: Sequence[float]) -> float | None:
-    return values[0] if all(value == values[0] for value in values) else None
-
-
 REDUCERS: dict[Reduce, Callable[[Sequence[float]], float | None]] = {
     Reduce.SUM: math.fsum,  # `sum` rounds otherwise from Python 3.12 on
     Reduce.MEAN: lambda values: math.fsum(values) / len(values),
     Reduce.MAX: max,
     Reduce.MIN: min,
     Reduce.UNION: lambda values: float(reduce(or_, map(int, values), 0)),
-    Reduce.SAME: _same,
+    Reduce.SAME: lambda values: values[0] if all(value == values[0] for value in values) else None,
     Reduce.NONE: lambda _values: None,
 }
 
