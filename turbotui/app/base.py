@@ -397,8 +397,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             why, go = watch.why_absent(column), partial(self.seek_on, _OF_CPUS, text)
             return (SearchAnswer(f"{column.id} is on another screen", key="goes to it", go=go) if why is None
                     else _of_column(column.id, why, go))
-        fitting = others.find(text)
-        if not fitting:
+        if not (fitting := others.find(text)):
             return SearchAnswer(f"Nothing matches {text}")
         name, spec = fitting[0]
         about = f"{name.partition(': ')[0]} is on screen {spec.number}, {spec.word}"

@@ -32,8 +32,7 @@ def tops(watch: Watch) -> dict[ColumnId, float]:
             greatest[column.id] = column.scale_max
         elif column.unit == "%":
             greatest[column.id] = 100.0
-    clock = _highest(watch, "cpufreq.hw_max", "cpufreq.max")
-    if clock is not None and watch.clock is not None:
+    if (clock := _highest(watch, "cpufreq.hw_max", "cpufreq.max")) is not None and watch.clock is not None:
         greatest[watch.clock.id] = clock / 1e6
     return greatest
 

@@ -164,8 +164,7 @@ class Watch:
 
     def _first(self, names: Sequence[ColumnId]) -> CounterColumn | None:
         for name in names:
-            column = self.session.catalog.get(name)
-            if column is not None and self.why_absent(column) is None:
+            if (column := self.session.catalog.get(name)) is not None and self.why_absent(column) is None:
                 return column
         return None
 
