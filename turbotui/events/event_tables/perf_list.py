@@ -83,8 +83,7 @@ class PerfTables:
         return "\n".join(parts)
 
     def _perf(self) -> str:
-        path = shutil.which("perf", path=environment_of_children(os.environ).get("PATH", ""))
-        if path is None:
+        if (path := shutil.which("perf", path=environment_of_children(os.environ).get("PATH", ""))) is None:
             raise NoTablesError(f"{_NONE}: perf is not installed (package linux-perf); {_REMEDY}.")
         if not self._cpuid:
             raise NoTablesError(f"{_NONE}: the machine does not say what its CPU is; {_REMEDY}.")
