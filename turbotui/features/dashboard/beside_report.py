@@ -89,8 +89,7 @@ def _means(frame: Frame, session: Session) -> Iterator[str]:
 
 def _energy(beside: CommandBeside, frame: Frame) -> Iterator[str]:
     energy = beside.energy
-    joules = energy.total(len(frame.topology.instances(Scope.PACKAGE)))
-    if joules is not None and energy.span:
+    if (joules := energy.total(len(frame.topology.instances(Scope.PACKAGE)))) is not None and energy.span:
         yield f"{joules:,.1f} J ({joules / energy.span:,.1f} W)"
 
 

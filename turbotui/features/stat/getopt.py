@@ -76,8 +76,7 @@ def _one_word(word: str, following: str | None, options: Sequence[Option],
     body = word[2:] if two_dashes else word[1:]
     if two_dashes or len(body) > 1 or body not in letters:
         name, equals, value = body.partition("=")
-        option = _long(name, word, options, sure=two_dashes or body[0] not in letters)
-        if option is not None:
+        if (option := _long(name, word, options, sure=two_dashes or body[0] not in letters)) is not None:
             if equals and not option.argument:
                 raise OptionError(f"option '{option.spelling}' takes no argument")
             if not option.argument:

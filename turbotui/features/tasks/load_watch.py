@@ -68,8 +68,7 @@ def load_events(host: Host, cpus: int) -> tuple[LoadEvent, ...] | Unavailable:
         return (reason,) if isinstance(reason, LoadEvent) else reason
     events: list[LoadEvent] = []
     for name in names:
-        pmu = read_pmu(host, name)
-        if pmu is not None and _LOADS in pmu.events and "ldlat" in pmu.formats:
+        if (pmu := read_pmu(host, name)) is not None and _LOADS in pmu.events and "ldlat" in pmu.formats:
             try:
                 events.append(_of_intel(host, name, _BEFORE in pmu.events, pmu.cpus, cpus))
             except EventError as error:

@@ -362,8 +362,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def _recorded(self, rows: FindRows, frame: Frame) -> PastTasks | None:
         by, tree = self.view.by, self.view.tree
-        record = tasks_of(rows, frame, self.watch_state.session.machine.model, by)
-        if record is None:
+        if (record := tasks_of(rows, frame, self.watch_state.session.machine.model, by)) is None:
             return None
         snapshot = TaskSnapshot(SnapshotRequest(by, tree=tree), record.reports[by], ancestry=record.ancestry)
         return PastTasks(snapshot, energy_of(frame), frame.seq, record.looks, end_ns=frame.newer.wall_ns)

@@ -206,9 +206,8 @@ class RegionSlots:
         """Return the counts of the levels of every region, without other parts of the slots in level 1's group."""
         firsts: dict[GroupKey, tuple[PartCount, ...] | Unavailable] = {}
         for key, parts in counts.items():
-            if not (names := self._names.get(key, frozenset())):
-                continue
-            firsts[key] = parts if isinstance(parts, Unavailable) else tuple(_with(parts, names))
+            if names := self._names.get(key, frozenset()):
+                firsts[key] = parts if isinstance(parts, Unavailable) else tuple(_with(parts, names))
         return firsts
 
     def interval(self) -> RegionInterval | None:
