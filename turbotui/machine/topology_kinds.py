@@ -103,8 +103,7 @@ _AMD_TYPES: Final = {0: "P", 1: "E"}  # EBX[31:28] (kernel arch/x86/kernel/cpu/t
 
 def cpuid(inputs: CoreTypeInputs) -> Classification | None:
     """Classify cores by CPUID 7 and 0x1A of Intel, 0x80000026 of AMD, by the cpuid device of each CPU."""
-    ask = {"GenuineIntel": _intel_type, "AuthenticAMD": _amd_type}.get(inputs.model.vendor)
-    if ask is None:
+    if (ask := {"GenuineIntel": _intel_type, "AuthenticAMD": _amd_type}.get(inputs.model.vendor)) is None:
         return None
     names: dict[int, str] = {}
     by = ""
