@@ -73,8 +73,7 @@ def signal_of(definition: MetricDefinition, key: str) -> SignalId:
 
 def counted(definition: MetricDefinition, counts: Mapping[str, float], sizing: Sizing) -> Counted | None:
     """Compute operations and bytes from counts by event key; None if a count that the operations need is missing."""
-    flops = _sum(definition.flops, counts, definition.optional, sizing.vector_bits)
-    if flops is None:
+    if (flops := _sum(definition.flops, counts, definition.optional, sizing.vector_bits)) is None:
         return None
     exact = _sum(definition.exact_bytes, counts, frozenset(), sizing.vector_bits) if definition.exact_bytes else None
     size: float | None = None

@@ -112,8 +112,7 @@ def _cpu_list(text: str) -> frozenset[int] | None:
     """CPUs of "0-3,8"; None if the text is not such a list."""
     cpus: set[int] = set()
     for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d{1,6})(?:\s*-\s*(\d{1,6}))?\s*", part, re.ASCII)
-        if match is None:
+        if (match := re.fullmatch(r"\s*(\d{1,6})(?:\s*-\s*(\d{1,6}))?\s*", part, re.ASCII)) is None:
             return None
         first = int(match[1])
         last = int(match[2] or first)
