@@ -203,8 +203,7 @@ class AlertWatch:
             since = min(watched.since[row] for row in long)
             watched.alert = Alert(rule, since, now_ns, long, len(long), extreme, name, names)
             return
-        known = before.extreme
-        if known is not None and (extreme is None or better(known, extreme) == known):
+        if (known := before.extreme) is not None and (extreme is None or better(known, extreme) == known):
             extreme, name = known, before.extreme_name
         watched.alert = replace(before, rows=long, most=max(before.most, len(long)), extreme=extreme, extreme_name=name,
                                 names=names)

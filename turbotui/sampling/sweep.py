@@ -132,8 +132,7 @@ class Selection:
         return unread if owners.places is None else [place >= 0 and unread[place] for place in owners.places]
 
     def _owners_in(self, topology: Topology, scope: Scope) -> _Owners:
-        owners = self._owners.get(scope)
-        if owners is None:
+        if (owners := self._owners.get(scope)) is None:
             owners = self._owners[scope] = self._find(topology, scope)
         return owners
 
