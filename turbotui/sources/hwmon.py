@@ -221,8 +221,7 @@ def _owned_cores(number: int | None, numbers: set[int], topology: Topology, ids:
 
 
 def _coretemp(chip: _Chip, numbers: Mapping[str, int], topology: Topology, ids: _Ids) -> tuple[list[Sensor], str]:
-    owned = _owned_cores(numbers.get(chip.entry), set(numbers.values()), topology, ids)
-    if not owned:
+    if not (owned := _owned_cores(numbers.get(chip.entry), set(numbers.values()), topology, ids)):
         return [], f"{chip.directory} (coretemp) belongs to no measured package"
     by_core_id = lists_by_key((core.label, core.row) for core in owned)
     package = topology.row(Scope.PACKAGE, owned[0].cpus[0])
