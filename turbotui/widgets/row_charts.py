@@ -185,8 +185,7 @@ def _reasons(room: ChartedRow[Any, Any, Any], columns: Sequence[Column[Any]]) ->
     """Why the value under the cursor is unknown, whole, with all others that are unknown; as many lines as fit."""
     whys: dict[str, list[str]] = {}
     for column in sorted(columns, key=lambda column: column.id != room.chosen.id):
-        why = room.content.why(column, room.row)
-        if why is not None and why.reason is not Reason.FIRST_TICK:
+        if (why := room.content.why(column, room.row)) is not None and why.reason is not Reason.FIRST_TICK:
             whys.setdefault(why.sentence(), []).append(column.title)
     texts = (f"{', '.join(names)}: {sentence}" for sentence, names in whys.items())
     wide = max(20, min(_WIDEST, room.width - 2))

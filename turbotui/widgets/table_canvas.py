@@ -171,8 +171,7 @@ class TableCanvas(Generic[F, C, K]):
         drawn, width, strip = self._drawn, self.painter.width, self._palette.strip
         painted = self.painter.lines(content, [line for line, _base in stale], self.geometry, chosen)
         for (line, base), segments in zip(stale, painted, strict=True):
-            known = drawn.get(line.row)
-            if known is not None and known.base is base and known.segments == segments:
+            if (known := drawn.get(line.row)) is not None and known.base is base and known.segments == segments:
                 known.generation = self._generation
             else:
                 drawn[line.row] = _Drawn(self._generation, base, segments, strip(segments, width, base))
