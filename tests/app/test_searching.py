@@ -200,3 +200,16 @@ def test_names_of_other_screens_are_found_by_their_words() -> None:
     assert names_found(session, "no such thing") == []
     assert names_found(session, " ") == []
     session.stop()
+
+
+@pytest.mark.parametrize(("key", "word"), [("at", "condition"), ("backslash", "filter")])
+async def test_a_condition_on_a_column_that_is_not_here_says_why_beside_what_was_typed(key: str, word: str) -> None:
+    async with dashboard(FakeSession(), size=(80, 24)) as (app, pilot):
+        await pilot.press(key)
+        await pilot.pause()
+        assert word in terminal_text(app).splitlines()[-1]
+        await pilot.press(*"RAMWatt>5")
+        await pilot.pause()
+        line = terminal_text(app).splitlines()[-1]
+        assert "RAMWatt>5 " in line
+        assert " RAMWatt is not here: " in line

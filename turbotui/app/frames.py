@@ -226,7 +226,9 @@ class FramesApp(App[int]):
     def action_past_jump(self) -> None:
         """Ask for a time, or for a condition to look for."""
         if (cursor := self._past()) is not None:
-            self.push_screen(*past_prompt(cursor, self.watched.find, self._jumped))
+            busy = self.watched.busy
+            example = "Load%" if busy is None else busy.id
+            self.push_screen(*past_prompt(cursor, self.watched.named, self._jumped, example))
 
     def _jumped(self, cursor: TimeCursor) -> None:
         """Handle the prompt's answer: a time, to which the cursor has moved, or a condition to look for."""

@@ -13,8 +13,12 @@ from turbotui.quantities.moments import is_moment, parse_moment
 
 
 def past_prompt(cursor: TimeCursor, find: Callable[[str], CounterColumn | None],
-                answered: Callable[[TimeCursor], None]) -> tuple[Prompt, Callable[[str | None], None]]:
-    """The prompt for a time or a condition, and the function that takes its answer and then calls `answered`."""
+                answered: Callable[[TimeCursor], None], example: str) -> tuple[Prompt, Callable[[str | None], None]]:
+    """The prompt for a time or a condition, and the function that takes its answer and then calls `answered`.
+
+    Args:
+        example: name of a column that is here.
+    """
     here = cursor.timeline.times[cursor.index]
 
     def typed(text: str) -> str:
@@ -34,7 +38,7 @@ def past_prompt(cursor: TimeCursor, find: Callable[[str], CounterColumn | None],
         answered(cursor)
 
     before = "" if cursor.condition is None else cursor.condition.text
-    return Prompt("time (14:03:20, -5m), or condition (Busy%>90)", before, typed), done
+    return Prompt(f"time (14:03:20, -5m), or condition ({example}>90)", before, typed), done
 
 
 def _take(cursor: TimeCursor, text: str, here: int, find: Callable[[str], CounterColumn | None], *,

@@ -9,7 +9,11 @@ from textual.containers import Horizontal
 from textual.widgets import Input, Static
 
 from turbotui.app.modal import Window
+from turbotui.cell_widths import cell_count
 from turbotui.widgets.cells import cut_words
+
+_AROUND = 5
+"""Blanks around word and answer, and the cursor."""
 
 
 class Prompt(Window[str]):
@@ -53,8 +57,12 @@ class Prompt(Window[str]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Apply the text, and show what is wrong."""
-        room = self.app.size.width * 3 // 4 - 2
-        self.query_one(".answer", Static).update(cut_words(self._typed(event.value), room))
+        width, answer = self.app.size.width, self._typed(event.value)
+        shown = cut_words(answer, width * 3 // 4 - 2)
+        self.query_one(".answer", Static).update(shown)
+        # the typed text comes before the word about it
+        used = cell_count(self._word) + cell_count(shown) + cell_count(event.value) + _AROUND
+        self.query_one(".word", Static).display = not answer or used <= width
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Close the prompt with the typed text."""

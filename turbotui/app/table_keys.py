@@ -444,9 +444,16 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
         """Filter while the user types; Enter keeps the filter, Esc restores the old one, none shows all rows."""
         before = self._table.view.filter
 
+        def named(name: str) -> C | None:
+            column = self.find_column(name)
+            hidden = None if column is not None else self.hidden_column(name)
+            if hidden is not None and hidden[1] is not None:
+                raise FilterError(f"{hidden[0]} is not here: {hidden[1].sentence()}")
+            return column
+
         def typed(text: str) -> str:
             try:
-                chosen = parse_filter(text, self.find_column)
+                chosen = parse_filter(text, named)
             except FilterError as error:
                 return str(error)
             self._change(filter=chosen)

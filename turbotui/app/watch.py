@@ -14,6 +14,7 @@ from turbotui.app.sessions import FocusedSession, SpiedSession, WatchedSession
 from turbotui.dataclass import dataclass
 from turbotui.machine.view import kernel_release
 from turbotui.quantities.columns import ColumnId, CounterColumn
+from turbotui.quantities.filters import FilterError
 from turbotui.quantities.marks import OLD
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import SignalId
@@ -296,6 +297,18 @@ class Watch:
         """A column by its name in any case, if it is available."""
         column = self.known(name)
         return column if column is not None and self.why_absent(column) is None else None
+
+    def named(self, name: str) -> CounterColumn | None:
+        """A column by its name in any case; None if no column has the name.
+
+        Raises:
+            FilterError: it is not available here, with the reason.
+        """
+        column = self.known(name)
+        why = None if column is None else self.why_absent(column)
+        if column is not None and why is not None:
+            raise FilterError(f"{column.id} is not here: {why.sentence()}")
+        return column
 
     def known(self, name: str) -> CounterColumn | None:
         """A column by its name in any case, available or not; an available one before another of the same name."""
