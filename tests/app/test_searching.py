@@ -184,6 +184,9 @@ async def test_what_another_screen_shows_is_found_there() -> None:
         await until(pilot, lambda: app.current_mode == "uncore" and "NVLink-C2C" in text_of(app, "status"))
         await pilot.press("escape")
         await until(pilot, lambda: app.current_mode == "overview")
+        await pilot.press("slash", *"info")
+        await pilot.pause()
+        assert "info is screen 8 (Enter: goes there)" in terminal_text(app)
     session.stop()
 
 

@@ -400,9 +400,11 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         if not (fitting := others.find(text)):
             return SearchAnswer(f"Nothing matches {text}")
         name, spec = fitting[0]
+        if name == spec.word:
+            go = partial(self.seek_on, spec.id, "")
+            return SearchAnswer(f"{name} is screen {spec.number}", key="goes there", go=go)
         about = f"{name.partition(': ')[0]} is on screen {spec.number}, {spec.word}"
-        sought = "" if name == spec.word else text
-        return SearchAnswer(about, key="goes there", go=partial(self.seek_on, spec.id, sought))
+        return SearchAnswer(about, key="goes there", go=partial(self.seek_on, spec.id, text))
 
     def _other_screens(self) -> OtherScreens:
         if self._others is None:
