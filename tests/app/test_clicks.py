@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from dashboard_driver import dashboard, terminal_text, text_of
 from simulated_session import SimulatedSession
@@ -10,6 +12,7 @@ from turbotui.app.picker import Picker
 from turbotui.app.text_window import TextWindow
 from turbotui.app.tour import STEPS, TourLines
 from turbotui.app.why_window import WhyWindow
+from turbotui.features.overview.screen import OverviewScreen
 from turbotui.widgets.key_phrases import key_of_hint
 
 
@@ -30,8 +33,16 @@ async def test_a_click_on_the_key_of_the_verdict_goes_to_its_screen() -> None:
         session.tick(2)
         await pilot.pause()
         line = text_of(app, "summary").splitlines()[1]
-        assert line.rstrip().endswith("4 power")
-        await pilot.click("#summary", offset=(line.rindex("4 power"), 1))
+        screen = app.screen
+        assert isinstance(screen, OverviewScreen)
+        for width in range(50, 121):
+            (sentence, _), (words, _) = screen.second_line(width)
+            assert len(sentence) + len(words) == width
+            whole = screen.watch_state.judge.verdict().fitted(width - len("  4 ") - 3)
+            assert sentence.rstrip().endswith(whole), "no word is left out for the name of the screen"
+        key = re.search(r" (4)( power)? *$", line)
+        assert key is not None
+        await pilot.click("#summary", offset=(key.start(1), 1))
         await pilot.pause()
         assert app.current_mode == "power"
 

@@ -180,10 +180,12 @@ class OverviewScreen(CellCursorScreen):
     def second_line(self, width: int) -> list[TextSegment]:
         """Return the verdict in place of the gauges, which are charts here."""
         verdict = self.watch_state.judge.verdict()
-        name = next((f" {spec.word}" for spec in SCREENS if spec.number == verdict.screen), "")
-        key = f"  {verdict.screen}{name} " if verdict.screen else ""
+        key = f"  {verdict.screen} " if verdict.screen else ""
         room = width - len(key)
         text = f" {MARK_AMBER if verdict.is_loss else ' '} {verdict.fitted(max(0, room - 3))}"
+        named = next((f"  {spec.number} {spec.word} " for spec in SCREENS if spec.number == verdict.screen), key)
+        if cell_count(text) + len(named) <= width:  # the screen's name takes no word of the sentence
+            key, room = named, width - len(named)
         calm = StyleRole.DIM if verdict.findings or verdict.sure else StyleRole.PLAIN  # what was not seen matters
         return [(set_cell_size(text, room), StyleRole.AMBER if verdict.is_loss else calm), (key, StyleRole.KEY)]
 
