@@ -88,10 +88,10 @@ SCENES: tuple[Scene, ...] = (
 
 LIVE: tuple[LiveScene, ...] = (
     LiveScene("power-120x36", "laptop-gpu", (120, 36), ((1.0, "4"),), rest=24.0),
-    LiveScene("uncore-120x36", "vera-2s", (120, 36), ((1.0, "5"),)),
+    LiveScene("uncore-120x36", "vera-2s", (120, 36), ((1.0, "5"),), rest=20.0),
     LiveScene("roofline-120x36", "laptop-old+calculix", (120, 36), ((1.0, "6"),), rest=12.0),
     LiveScene("topdown-120x36", "sapphire-2s", (120, 36), ((1.0, "d"), (4.0, "enter"), (3.0, "enter")), rest=14.0),
-    LiveScene("tasks-120x36", "sapphire-2s", (120, 36), ((1.0, "7"),)),
+    LiveScene("tasks-120x36", "genoa-1s", (120, 36), ((1.0, "7"),), rest=15.0),
     LiveScene("timeline-120x36", "laptop", (120, 36), ((1.0, "7"), (2.0, "v")), rest=24.0),
 )
 
