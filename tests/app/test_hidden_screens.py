@@ -38,6 +38,7 @@ async def ticks(session: SimulatedSession, pilot: Pilot[int], count: int = 3) ->
         await pilot.pause()
 
 
+@pytest.mark.usefixtures("objects_of_the_test_alone")
 @pytest.mark.parametrize("name", [spec.id for feature in FEATURES for spec in feature.screens if spec.id != "info"])
 async def test_a_hidden_screen_keeps_no_frame_and_is_the_same_when_it_is_shown_again(name: str) -> None:
     session = SimulatedSession("sapphire-2s", few=True, small=True)
@@ -87,6 +88,7 @@ async def test_a_window_over_a_screen_hides_nothing_of_it() -> None:
         assert drawn_lines(widgets) == 0
 
 
+@pytest.mark.usefixtures("objects_of_the_test_alone")
 @pytest.mark.parametrize("key", ["question_mark", "W", "exclamation_mark", "f2", "a", "e"])
 async def test_a_closed_window_is_let_go(key: str) -> None:
     """The dashboard goes on reading what a window asked for, and must not keep the window for it."""

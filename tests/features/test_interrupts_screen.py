@@ -136,6 +136,7 @@ async def test_a_screen_that_was_not_there_before_waits_and_says_so() -> None:
         assert keys(screen)
 
 
+@pytest.mark.usefixtures("objects_of_the_test_alone")
 async def test_a_comparison_keeps_its_moment_and_not_the_frame() -> None:
     async with interrupts() as (session, screen, pilot):
         frame = screen.watch_state.frame

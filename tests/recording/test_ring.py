@@ -252,6 +252,7 @@ def test_layouts_that_are_large_are_known_to_whoever_keeps_them_alone(monkeypatc
         assert (layouts[0] is layouts[2]) is keeps
 
 
+@pytest.mark.usefixtures("objects_of_the_test_alone")
 def test_decoded_ticks_are_forgotten_when_nobody_looks_at_the_past() -> None:
     topology, ring = topology_of_cpus(range(4)), PastRing()
     elsewhere = _decoded()
@@ -265,6 +266,7 @@ def test_decoded_ticks_are_forgotten_when_nobody_looks_at_the_past() -> None:
     assert _decoded() <= elsewhere
 
 
+@pytest.mark.usefixtures("objects_of_the_test_alone")
 def test_large_groups_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("turbotui.recording.ring._MOST_DECODED_BYTES", 0)
     ring, live, elsewhere = PastRing(), list(frames(70)), _decoded()
@@ -296,6 +298,7 @@ def _with_late_cpus(snapshots: Sequence[Snapshot]) -> list[Frame]:
         for number, known in enumerate(snapshots)])
 
 
+@pytest.mark.usefixtures("objects_of_the_test_alone")
 @pytest.mark.parametrize("late", [False, True])
 def test_frames_that_were_left_keep_no_columns(*, late: bool) -> None:
     """Columns of 224 CPUs take as much as the tick does, and are decoded again in less time than a step takes."""

@@ -79,6 +79,7 @@ print(resident() - begin)
 """
 
 
+@pytest.mark.usefixtures("objects_of_the_test_alone")
 def test_a_frame_goes_with_its_last_reference_whatever_was_asked_of_it() -> None:
     host = FakeHost()
     source = FakeSource([counter("x")], lambda cpu, _name: (cpu + 1) * host.now)
@@ -94,7 +95,6 @@ def test_a_frame_goes_with_its_last_reference_whatever_was_asked_of_it() -> None
                 frame.partial(plain, row)
                 evidence(frame, plain, row)
 
-    gc.freeze()  # what other tests hold, some millions of objects, is not looked through each time
     gc.disable()
     try:
         before = _frames()

@@ -6,6 +6,8 @@ import gc
 import weakref
 from functools import partial
 
+import pytest
+
 from turbotui.features.overview.kept_lines import KeptLines
 from turbotui.widgets.panel import Line, Span
 
@@ -35,6 +37,7 @@ def test_lines_are_drawn_again_of_another_moment_or_where_they_depend_on_somethi
     assert drawn == ["a", "b", "c", "a", "a"]
 
 
+@pytest.mark.usefixtures("objects_of_the_test_alone")
 def test_a_frame_is_not_kept_alive() -> None:
     kept, frame = KeptLines(), Moment()
     kept.begin(frame)  # type: ignore[arg-type]  # as above

@@ -199,8 +199,8 @@ def test_no_more_files_stay_open_than_their_part_of_the_descriptors() -> None:
     assert len(host.opened) == 2 + 2 * 3
 
 
+@pytest.mark.usefixtures("objects_of_the_test_alone")
 def test_all_files_are_closed_with_the_last_who_knows_them() -> None:
-    gc.freeze()  # what other tests hold, some millions of objects, is not looked through
     host = Processes()
     host.now = {1: [line(1)]}
     stats = stats_of(host)
