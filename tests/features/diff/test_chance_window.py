@@ -26,7 +26,7 @@ async def test_a_difference_is_more_than_chance_where_all_values_moved_and_not_w
         await pilot.pause()
         await pilot.press("vertical_line")
         await pilot.pause()
-        assert "The test needs 5 intervals" in text_of(app, "status")
+        assert "The test needs 5 intervals on each side of b: 19 before, 1 since" in text_of(app, "status")
         for _ in range(15):
             session.tick()
             await pilot.pause()

@@ -40,8 +40,7 @@ def chance_window(watch: Watch, mark_ns: int) -> ChanceWindow | str:
     before = [time_ns for time_ns in times if mark_ns - _BEFORE_NS < time_ns <= mark_ns]
     since = [time_ns for time_ns in times if max(mark_ns, last_ns - _SINCE_NS) < time_ns]
     if min(len(before), len(since)) < FEWEST:
-        return (f"The test needs {FEWEST} intervals on each side: there are {len(before)} of the minute before b, and "
-                f"{len(since)} since")
+        return f"The test needs {FEWEST} intervals on each side of b: {len(before)} before, {len(since)} since"
     return ChanceWindow(watch, (before, since))
 
 
