@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from collections import Counter
 
 from hypothesis import given
@@ -152,3 +153,17 @@ def test_a_thread_that_moves_all_the_time_has_numbers_that_can_be_told_apart() -
     moving = [Stretch(cpu, 1.0, False) for cpu in (122, 320, 7)]
     assert "".join(place_texts(moving, place_width(320))) == " 122 320   7"
     assert place_width(9) == 1
+
+
+def test_an_entry_takes_a_hundred_bytes() -> None:
+    """60,000 are kept: a pair of bin and CPU as key took half as much again."""
+    tracemalloc.start()
+    try:
+        timeline = Timeline(bin_ns=1000, horizon_ns=1 << 40)
+        for number in range(20_000):
+            timeline.add(number % 100, number % 300, number * 1000, number * 1000 + 999)
+        taken, _most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken < 125 * 20_000
+    assert timeline.total() == 20_000 * 999

@@ -21,8 +21,20 @@ IDLE: Final = "·"
 NO_SLICE: Final = "when threads ran is not known: none was seen to leave its CPU or to end"
 """Why a timeline is empty."""
 
-Bins = dict[tuple[int, int], int]
-"""(bin, CPU) -> ns that a thread ran there."""
+Bins = dict[int, int]
+"""Bin and CPU as one number (`_key`), which takes a third of a pair -> ns that a thread ran there."""
+
+_CPU_BITS: Final = 20
+_CPU: Final = (1 << _CPU_BITS) - 1
+
+
+def _key(number: int, cpu: int) -> int:
+    return (number << _CPU_BITS) + cpu + 1  # -1: the CPU is not known
+
+
+def _entries_of(bins: Bins) -> Iterator[tuple[int, int, int]]:
+    """Yield bin, CPU and ns, the last bin first."""
+    return ((key >> _CPU_BITS, (key & _CPU) - 1, ran) for key, ran in reversed(bins.items()))
 
 
 class RunSlice(NamedTuple):
@@ -99,14 +111,15 @@ class Timeline:
         size = self.bin_ns
         first, last = start // size, end // size
         if first == last:
-            key = (first, cpu)
+            key = _key(first, cpu)
             bins[key] = bins.get(key, 0) + end - start
             return
         if self._horizon is not None:
             first = max(first, (self.end - self._horizon) // size)
         for number in range(first, last + 1):
             if (part := min(end, (number + 1) * size) - max(start, number * size)) > 0:
-                bins[number, cpu] = bins.get((number, cpu), 0) + part
+                key = _key(number, cpu)
+                bins[key] = bins.get(key, 0) + part
 
     def forget(self) -> None:
         """Drop bins beyond the horizon, and threads without any bin left."""
@@ -115,7 +128,7 @@ class Timeline:
         limit = (self.end - self._horizon) // self.bin_ns
         for thread in list(self._lines):
             bins = self._lines[thread]
-            old = list(takewhile(lambda key: key[0] < limit, bins))  # in the order in which they came
+            old = list(takewhile(lambda key: key >> _CPU_BITS < limit, bins))  # in the order in which they came
             self._entries -= len(old)
             for key in old:
                 del bins[key]
@@ -140,7 +153,7 @@ class Timeline:
         size, span = self.bin_ns, max(1, end - start)
         early = start // size - _OUT_OF_ORDER
         soonest, latest = self.start - start, self.end - start  # nothing ran before the timeline begins, nor beyond it
-        for (number, cpu), ran in reversed(bins.items()):
+        for number, cpu, ran in _entries_of(bins):
             if number < early:
                 break  # bins are added in the order of time, but for rings that were taken one after the other
             at = number * size - start
@@ -162,7 +175,7 @@ class Timeline:
         """
         by_cpu: dict[int, dict[int, dict[int, int]]] = {}
         for thread, bins in self._lines.items():
-            for (number, cpu), ran in bins.items():
+            for number, cpu, ran in _entries_of(bins):
                 by_cpu.setdefault(cpu, {}).setdefault(number, {})[thread] = ran
         for cpu, numbers in sorted(by_cpu.items()):
             open_slice: RunSlice | None = None
@@ -207,9 +220,9 @@ class Timeline:
         self._entries = 0
         for thread, bins in self._lines.items():
             wider: Bins = {}
-            for (number, cpu), ran in bins.items():
-                key = (number // 2, cpu)
-                wider[key] = wider.get(key, 0) + ran
+            for key, ran in bins.items():
+                wide = _key(key >> _CPU_BITS + 1, (key & _CPU) - 1)
+                wider[wide] = wider.get(wide, 0) + ran
             self._lines[thread] = wider
             self._entries += len(wider)
 
