@@ -121,7 +121,7 @@ async def test_clicks_on_the_frame_of_a_window_do_what_its_keys_do() -> None:
     async with dashboard(SimulatedSession("laptop-old"), screen="cpus") as (app, pilot):  # type: ignore[arg-type]
         async def click(words: str) -> None:
             y, line = next((y, line) for y, line in enumerate(terminal_text(app).splitlines()) if words in line)
-            await pilot.click(offset=(line.index(words), y))
+            await pilot.click(offset=(line.index(words) + len(words) - 1, y))
             await pilot.pause()
 
         await pilot.press("C", *"irq")
