@@ -50,6 +50,8 @@ class TextWindow(Window[None]):
 
     def show_frame(self) -> None:
         """Show the newest numbers."""
+        if not self.query("#readings"):  # opened a moment ago, and laid out soon: `on_mount` shows them
+            return
         width = min(100, self.app.size.width * 9 // 10) - 6  # of the window, without frame, padding and scrollbar
         title, lines = self.tell(max(20, width))
         self.query_one(".window", VerticalScroll).border_title = title.replace("[", "\\[")
