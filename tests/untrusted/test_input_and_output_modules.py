@@ -44,6 +44,7 @@ TEXT_COMES_IN = {
     "widgets/profiles.py": "names of the files of profiles, of which only plain ones are shown",
     "app/failures.py": "names of the reports that turbotui itself wrote",
     "recording/parts.py": "names of parts of a recording, of which only those that turbotui makes are taken",
+    "recording/zstd.py": "the names that libzstd has for errors",
     "recording/kept_runs.py": "names of kept runs, of which only those that turbotui makes are taken",
     "features/score/engine.py": "what the load prints, which goes on to stderr",
     "repertoire.py": "encodes single characters; looks for one name in /proc/self/environ",

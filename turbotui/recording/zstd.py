@@ -99,11 +99,18 @@ else:
             raise ValueError(_library.ZSTD_getErrorName(code).decode())
         return code
 
+    def _allocated(context: int | None) -> int:
+        if context is None:  # to which the library would write
+            raise MemoryError("libzstd got no memory")
+        return context
+
     class Compressor:
         """A stream of ticks of `size` bytes."""
 
+        _context: int | None = None
+
         def __init__(self, size: int) -> None:
-            self._context = _library.ZSTD_createCCtx()
+            self._context = _allocated(_library.ZSTD_createCCtx())
             for parameter, value in ((_LEVEL_OF, _STREAM_LEVEL), (_WINDOW_LOG_OF, _window_log(size))):
                 _checked(_library.ZSTD_CCtx_setParameter(self._context, parameter, value))
 
@@ -125,8 +132,10 @@ else:
     class Decompressor:
         """Unpacks what one `Compressor` made; raises one of `ERRORS` of anything else."""
 
+        _context: int | None = None
+
         def __init__(self) -> None:
-            self._context = _library.ZSTD_createDCtx()
+            self._context = _allocated(_library.ZSTD_createDCtx())
             self._rest = b""
             self._ended = False
             _checked(_library.ZSTD_DCtx_setParameter(self._context, _MOST_WINDOW_LOG_OF, _MOST_WINDOW_LOG))
