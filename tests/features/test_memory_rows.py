@@ -109,15 +109,15 @@ def both(first: Counts, second: Counts) -> dict[str, Counts]:
 
 def test_caches_add_up_to_nodes_and_the_machine_over_all_groups(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
-    bench.group("/", both((0, 0, 5_000_000), (0, 0, 7_000_000)))
-    bench.group("/batch", both((100, 100, 0), (100, 100, 1_000_000)))
+    bench.group("/", both((0, 0, 5 << 20), (0, 0, 7 << 20)))
+    bench.group("/batch", both((100, 100, 0), (100, 100, 1 << 20)))
     bench.group("/batch/mon_groups/part", both((9 * GIGA, 0, 9), (9 * GIGA, 0, 9)))  # it is in its group's counts
     bench.tick()
     assert bench.why("machine", "MemBW").reason is Reason.FIRST_TICK
     assert {key: row.parent for row in bench.found.newer.roster.rows.values() for key in [row.key]} == {
         "machine": "", "node 0": "machine", "node 1": "machine", "L3 00": "node 0", "L3 01": "node 1"}
-    bench.group("/", both((3 * GIGA, 2 * GIGA, 5_000_000), (4 * GIGA, GIGA, 7_000_000)))
-    bench.group("/batch", both((100, 100, 0), (100 + GIGA, 100 + GIGA, 1_000_000)))
+    bench.group("/", both((3 * GIGA, 2 * GIGA, 5 << 20), (4 * GIGA, GIGA, 7 << 20)))
+    bench.group("/batch", both((100, 100, 0), (100 + GIGA, 100 + GIGA, 1 << 20)))
     bench.tick()
     assert bench.values("MemBW") == {"machine": 8, "node 0": 3, "node 1": 5, "L3 00": 3, "L3 01": 5}
     assert bench.values("LocalBW") == {"machine": 4, "node 0": 2, "node 1": 2, "L3 00": 2, "L3 01": 2}
@@ -248,17 +248,17 @@ def test_a_replay_says_what_the_reader_said(tmp_path: Path, capsys: pytest.Captu
 
 def test_a_cache_whose_cpus_go_offline_moves_nothing_and_one_that_comes_gets_a_row(tmp_path: Path) -> None:
     bench = Bench(tmp_path, BOTH)
-    bench.group("/", both((0, 0, 1_000_000), (5, 0, 1_000_000)))
+    bench.group("/", both((0, 0, 1 << 20), (5, 0, 1 << 20)))
     bench.tick()
     rmtree(bench.root / "sys/fs/resctrl/mon_data/mon_L3_01")
     bench.tick()
     assert bench.why("machine", "MemBW").reason is Reason.INTERRUPTED
     bench.tick()
     assert (bench.value("L3 01", "MemBW"), bench.value("machine", "L3")) == (0, 1)
-    bench.group("/", both((0, 0, 1_000_000), (GIGA, 0, 1_000_000)))
+    bench.group("/", both((0, 0, 1 << 20), (GIGA, 0, 1 << 20)))
     bench.tick()
     assert bench.why("node 1", "MemBW").reason is Reason.INTERRUPTED, "what it counted before is not known"
-    bench.group("/", both((0, 0, 1_000_000), (2 * GIGA, 0, 1_000_000)))
+    bench.group("/", both((0, 0, 1 << 20), (2 * GIGA, 0, 1 << 20)))
     bench.tick()
     assert bench.value("machine", "MemBW") == 1
 
@@ -276,7 +276,7 @@ def test_a_group_without_a_counter_makes_the_group_around_it_unknown(tmp_path: P
     assert "/mon_groups/web" in why.detail
     assert "mbm_L3_assignments" in why.remedy
     assert bench.value("node 1", "MemBW") == 0
-    assert bench.value("machine", "L3") == 2e-6
+    assert bench.value("machine", "L3") == 2 / 2**20
 
 
 def test_sub_numa_nodes_are_inside_the_cache_that_they_share(tmp_path: Path) -> None:

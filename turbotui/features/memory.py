@@ -377,11 +377,11 @@ COLUMNS: Final[tuple[RowColumn, ...]] = (
     _column("PeakBW", "GB/s", (_PEAK,), _held(_PEAK, 1e9), "what the row's memory can move in theory: channels x "
             "transfers a second x width (SMBIOS), an equal part for each package or node", document=_SMBIOS,
             shown=False),
-    _column("L3", "MB", ("occupied",), _held("occupied", 1e6),
+    _column("L3", "MiB", ("occupied",), _held("occupied", 2.0**20),
             "bytes that all groups have in the L3 caches now; what removed groups left is not in them"),
     _column("L3%", "%", ("occupied", "size"), lambda row: _percent(row.value("occupied"), row.value("size")),
             "the share of the L3 caches that they fill"),
-    _column("L3Size", "MB", ("size",), _held("size", 1e6), "size of the L3 caches", document="", shown=False),
+    _column("L3Size", "MiB", ("size",), _held("size", 2.0**20), "size of the L3 caches", document="", shown=False),
     _pages("Miss/s", "miss", "the node gave to tasks that wanted memory of another node"),
     _pages("Foreign/s", "foreign", "were wanted from the node, and came from another one"),
     _pages("Other/s", "other", "the node gave to tasks that ran on another node"),

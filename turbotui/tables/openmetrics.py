@@ -28,7 +28,7 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     "cycles": ("cycles", 1.0), "1/cycle": ("per_cycle", 1.0), "GFLOP/s": ("flop_per_second", 1e9),
     "GOP/s": ("operations_per_second", 1e9), "op/cycle": ("operations_per_cycle", 1.0),
     "GFLOP/J": ("flop_per_joule", 1e9), "flop/byte": ("flop_per_byte", 1.0), "flop/cycle": ("flop_per_cycle", 1.0),
-    "byte/cycle": ("bytes_per_cycle", 1.0), "MB": ("bytes", 1e6), "MB/s": ("bytes_per_second", 1e6),
+    "byte/cycle": ("bytes_per_cycle", 1.0), "MiB": ("bytes", 2.0**20), "MB/s": ("bytes_per_second", 1e6),
 }
 # parts of a title that repeat the unit, which the metric's name has at its end
 _SAID = {"%": ("%",), "MHz": ("_MHz", "MHz"), "W": ("Watt",), "J": ("_J",), "°C": ("Tmp",), "/s": ("/s",),

@@ -90,7 +90,7 @@ def _own_cost(place: Place, width: int) -> str:
     if width >= _WIDEST:
         text += " of a CPU"
     if place.own_bytes is not None and width >= _WIDE:
-        text += f", {place.own_bytes / 1e6:.0f} MB"
+        text += f", {place.own_bytes / (1 << 20):.0f} MiB"
     if place.sample_ms is not None and width >= _WIDEST:
         text += f", {place.sample_ms:.1f} ms a reading"
     return text

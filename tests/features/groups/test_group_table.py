@@ -35,7 +35,7 @@ def cell(table: RowTable[GroupRow], name: str, at: int = -1) -> Cell:
 
 def test_rates_quota_and_throttling() -> None:
     found = group_table([row("/"), row("/a", quota_usec=50_000, period_usec=100_000, periods=20, throttled=5,
-                                       memory_bytes=30e6, memory_max=40e6)], NONE, 1, 4)
+                                       memory_bytes=30 << 20, memory_max=40 << 20)], NONE, 1, 4)
     assert cell(found, "CPU%").value == pytest.approx(50.0)
     assert cell(found, "Quota").value == 0.5
     assert cell(found, "Quota%").value == pytest.approx(100.0)

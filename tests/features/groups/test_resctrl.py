@@ -94,7 +94,7 @@ def test_groups_and_what_can_be_monitored(intel: Tree) -> None:
 
 def test_a_group_is_the_sum_of_its_domains(intel: Tree) -> None:
     def change() -> None:
-        intel.group("/", mon_L3_00=l3(3_000_000, 3 * 10**9, 2 * 10**9), mon_L3_01=l3(1_000_000, 10**9, 0),
+        intel.group("/", mon_L3_00=l3(3 << 20, 3 * 10**9, 2 * 10**9), mon_L3_01=l3(1 << 20, 10**9, 0),
                     mon_PERF_PKG_00={"core_energy": "22.500000", "activity": "4.5", "uops_retired": "3000"})
 
     found = table(rows := between(intel, change))
@@ -194,8 +194,8 @@ def test_sub_numa_nodes_have_rows_in_their_domain_which_is_their_sum(intel: Tree
     keys = {row.group.key for row in rows}
     assert all(row.group.parent in keys for row in rows if row.group.domain)
     assert (rows[2].group.parent, rows[1].group.key) == (rows[1].group.key, rows[1].group.key)
-    assert cell(found, "/", "L3").value == 3.0, "nodes are not added to the domains"
-    assert cell(found, "/", "L3", "L3 00 node 01").value == 0.75
+    assert cell(found, "/", "L3").value == 3_000_000 / 2**20, "nodes are not added to the domains"
+    assert cell(found, "/", "L3", "L3 00 node 01").value == 750_000 / 2**20
     span = rows[3].spans["Δt L3 00 node 01 mbm_total_bytes"]
     assert cell(found, "/", "MemBW", "L3 00 node 01").value == pytest.approx(5 / span)
     assert {row.group.kind for row in found.own_rows(found.columns[-1])} == {DOMAIN}

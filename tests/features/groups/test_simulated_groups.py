@@ -59,7 +59,7 @@ def test_bandwidth_and_occupancy_are_the_group_s_share(name: str) -> None:
             continue
         assert value(made, path, "MemBW") == pytest.approx(share * moved / SECONDS / 1e9, rel=1e-3)
         assert value(made, path, "LocalBW") == pytest.approx(local * share * moved / SECONDS / 1e9, rel=1e-3)
-        assert value(made, path, "L3", "L3 00") == pytest.approx(share * host.shape.l3_kib * 1024 / 1e6, rel=1e-3)
+        assert value(made, path, "L3", "L3 00") == pytest.approx(share * host.shape.l3_kib / 1024, rel=1e-3)
 
 
 def test_watts_of_a_group_are_measured_where_there_is_telemetry() -> None:

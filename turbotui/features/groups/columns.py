@@ -16,6 +16,7 @@ _PSI: Final = "kernel Documentation/accounting/psi.rst"
 _QUOTA: Final = "kernel Documentation/scheduler/sched-bwc.rst"
 _MICRO: Final = 1e-6
 _MEGABYTE: Final = 1e6
+_MEBIBYTE: Final = 2.0**20
 ENERGY: Final = "joules"
 """The need of columns that are computed from the packages' energy."""
 SWITCHES: Final = "switches"
@@ -116,7 +117,7 @@ def _pressure(title: str, what: str, line: str, help_text: str, *, shown: bool =
 
 
 def _bytes(title: str, quantity: Quantity, help_text: str) -> GroupColumn:
-    return _column(title, "MB", (quantity,), _gauge(quantity, _MEGABYTE), help_text, width=8, shown=False, priority=6)
+    return _column(title, "MiB", (quantity,), _gauge(quantity, _MEBIBYTE), help_text, width=8, shown=False, priority=6)
 
 
 GROUP: Final[GroupColumn] = Column(
@@ -171,7 +172,7 @@ COLUMNS: Final[tuple[GroupColumn, ...]] = (
               thresholds=Thresholds(10.0, 40.0)),
     _pressure("PSIirqFull%", "irq", "full",
               "Share of time in which interrupts kept the tasks of the group from running."),
-    _column("Mem", "MB", ("memory_bytes",), _gauge("memory_bytes", _MEGABYTE),
+    _column("Mem", "MiB", ("memory_bytes",), _gauge("memory_bytes", _MEBIBYTE),
             "Memory that is charged to the group and the groups in it, page cache included.", decimals=0, width=7,
             shown=True, priority=2),
     _column("Mem%", "%", ("memory_bytes", "memory_max"), _of_limit, "Memory of the group in percent of its limit.",

@@ -84,7 +84,7 @@ _IDENTITY: Final[tuple[GroupColumn, ...]] = (
            help="The group (CTRL_MON: with all that is in it), a MON group in it, or one of its domains."),
 )
 _KNOWN: Final[tuple[GroupColumn, ...]] = (
-    _column("L3", "MB", (OCCUPANCY,), _held(OCCUPANCY, 1e6),
+    _column("L3", "MiB", (OCCUPANCY,), _held(OCCUPANCY, 2.0**20),
             "Bytes that the group's tasks occupy in the L3 cache now."),
     _column("MemBW", "GB/s", (_TOTAL,), _per_second(_TOTAL, _GIGA),
             "Bytes that missed the L3 cache of the domain, from all memory."),
