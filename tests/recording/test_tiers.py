@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_frames import NOON, SECOND, snapshot, topology_of_cpus
+from made_frames import CAPABILITIES, NOON, SECOND, snapshot, topology_of_cpus
 
-from turbotui.recording.tiers import SLEW, STEP_SECONDS, Thinning, clock_step
+from turbotui.recording.tiers import SLEW, STEP_SECONDS, SnapshotEncoder, Thinning, clock_step
 from turbotui.sampling.snapshot import Snapshot
 
 TOPOLOGY = topology_of_cpus(range(4))
@@ -76,3 +76,22 @@ def test_a_slewed_clock_was_not_set(seconds: float, step: float) -> None:
 ])
 def test_a_clock_that_was_set_says_by_how_much(seconds: float, step: float) -> None:
     assert clock_step(*apart(seconds, seconds + step)) == pytest.approx(step, abs=1e-6)
+
+
+def with_clock_set(number: int, at: int, step: int) -> Snapshot:
+    """Tick `number`, one a second; the wall clock is set by `step` seconds at tick `at`."""
+    return snapshot(number, TOPOLOGY, wall_ns=NOON + (number + (step if number >= at else 0)) * SECOND)
+
+
+@given(st.integers(1, 40), st.integers(-1_000, 1_000))
+def test_a_clock_that_is_set_takes_no_tick_from_a_tier(at: int, step: int) -> None:
+    thinning = Thinning(10.0)
+    kept = [number for number in range(41) if thinning.take(with_clock_set(number, at, step)) is not None]
+    assert kept == [0, 10, 20, 30, 40]
+
+
+@pytest.mark.parametrize("step", [-3_600, -1, 1, 3_600])
+def test_the_first_tick_of_a_set_clock_is_a_key_tick_by_which_a_time_is_found(step: int) -> None:
+    encoder = SnapshotEncoder(key_every=100)
+    ticks = [encoder.encode(with_clock_set(number, 5, step), CAPABILITIES) for number in range(10)]
+    assert [tick.snapshot.seq for tick in ticks if tick is not None and tick.key] == [0, 5]
