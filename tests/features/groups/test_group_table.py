@@ -116,3 +116,14 @@ def test_columns_need_what_files_give() -> None:
     assert needed(COLUMNS) - {"joules", "switches"} <= QUANTITIES
     assert len({column.id for column in COLUMNS}) == len(COLUMNS)
     assert all(column.help and column.document for column in COLUMNS if column.needs)
+
+
+@pytest.mark.parametrize(("inside", "disputed"), [(20.0, False), (31.0, False), (33.0, True)])
+def test_a_group_with_less_memory_than_a_group_in_it_is_disputed(inside: float, disputed: bool) -> None:
+    """As the outermost group of version 1, without what the kernel allocated; groups are read some ms apart."""
+    found = group_table([row("/", memory_bytes=30 * 2.0**20), row("/a", memory_bytes=inside * 2**20),
+                         row("/b", memory_bytes=2.0**20), row("/b/in", memory_bytes=2.0**20)], NONE, 1, 4)
+    marks = [cell(found, "Mem", at).disputed for at in range(4)]
+    assert [bool(mark) for mark in marks] == [disputed, False, False, False]
+    assert all("/a" in sentence for mark in marks for sentence in mark)
+    assert not cell(found, "CPU%", 0).disputed

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.groups.columns import ALL, BY_CYCLES, COLUMNS, ENERGY, JOULES, MINE, SWITCHES, GroupColumn
 from turbotui.features.groups.event_columns import ENABLED, PERF, counted_share, cycles_in, is_scaled
+from turbotui.features.groups.files import Quantity
 from turbotui.features.groups.model import CGROUP, WHOLE, GroupRow
 from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import Cell, CellEvidence, RowTable
@@ -26,6 +28,9 @@ _UNCOUNTED: Final = Unavailable(
     "leave --add cycles out: all groups have an estimate by CPU time then")
 _ELSEWHERE: Final = Unavailable(
     Reason.NO_DRIVER, "the group is not in the tree of the controller that counts it (hybrid or version 1)")
+_NESTED: Final = frozenset({("memory_bytes",), ("anon_bytes",), ("file_bytes",)})
+"""Needs of columns whose value of a group includes that of the groups in it."""
+_GROWTH: Final = 1.05  # groups are read one after the other, some ms apart
 _NOT_YET: Final = Unavailable(Reason.NOT_READ, "nothing counted the event yet: its column was not shown")
 _IS_WHOLE: Final = Unavailable(Reason.NOT_SET, "the kernel counts it for groups within the outermost one only")
 _NO_NUMBER: Final = Unavailable(Reason.OUT_OF_RANGE, "nothing to divide by was counted in this interval")
@@ -52,8 +57,41 @@ def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int, cpus: i
     shared = None
     if joules is not None and cpus and energy.span > 0:
         shared = SharedEnergy(joules, cpus * 1e6, energy.span, energy.over(energy.span).joules, whole)
-    return GroupTable(GROUPS, CGROUP, tuple(columns), rows, lambda column, row, value: judged(
-        column, row, value, why if shared is None else shared.why(row)), basis, shared)
+    largest = cache(partial(_largest_parts, rows))
+
+    def judge(column: GroupColumn, row: GroupRow, value: Value) -> Cell:
+        cell = judged(column, row, value, why if shared is None else shared.why(row))
+        part = largest(column.needs[0]).get(row.group.path) if column.needs in _NESTED else None
+        if value is None or part is None:
+            return cell
+        return replace(cell, disputed=_held_against(part, row, *column.needs))
+
+    return GroupTable(GROUPS, CGROUP, tuple(columns), rows, judge, basis, shared)
+
+
+def _largest_parts(rows: Sequence[GroupRow], quantity: Quantity) -> Mapping[str, GroupRow]:
+    """Return of each group, by its path, the group in it that has most of a quantity."""
+    parts: dict[str, GroupRow] = {}
+    for row in rows:
+        if quantity in row.values and row.group.parent is not None:
+            most = parts.get(row.group.parent)
+            if most is None or row.values[quantity] > most.values[quantity]:
+                parts[row.group.parent] = row
+    return parts
+
+
+def _held_against(part: GroupRow, row: GroupRow, quantity: Quantity) -> tuple[str, ...]:
+    """What contradicts a group's memory: a group in it that has more, beyond what it can get between two reads.
+
+    The kernel has of its outermost group in version 1 only page cache and anonymous memory (mem_cgroup_usage in
+    mm/memcontrol-v1.c), and of the groups in it what it allocated for their tasks, too.
+    """
+    whole, more = row.values[quantity], part.values[quantity]
+    if more <= whole * _GROWTH:
+        return ()
+    why = ": of the outermost group the kernel leaves out what it allocated itself" if row.group.path == WHOLE else ""
+    sentence = f"{part.group.path} in it has {more / (1 << 20):,.0f} MiB, and this group {whole / (1 << 20):,.0f}{why}"
+    return (sentence,)
 
 
 @dataclass(frozen=True, slots=True)
