@@ -120,10 +120,17 @@ def test_columns_need_what_files_give() -> None:
 
 @pytest.mark.parametrize(("inside", "disputed"), [(20.0, False), (31.0, False), (33.0, True)])
 def test_a_group_with_less_memory_than_a_group_in_it_is_disputed(inside: float, disputed: bool) -> None:
-    """As the outermost group of version 1, without what the kernel allocated; groups are read some ms apart."""
+    """More than 5 % less is disputed; less than that can be memory that was allocated between two reads."""
     found = group_table([row("/", memory_bytes=30 * 2.0**20), row("/a", memory_bytes=inside * 2**20),
                          row("/b", memory_bytes=2.0**20), row("/b/in", memory_bytes=2.0**20)], NONE, 1, 4)
     marks = [cell(found, "Mem", at).disputed for at in range(4)]
     assert [bool(mark) for mark in marks] == [disputed, False, False, False]
     assert all("/a" in sentence for mark in marks for sentence in mark)
     assert not cell(found, "CPU%", 0).disputed
+
+
+@pytest.mark.parametrize(("file", "because"), [("memory.usage_in_bytes", True), ("memory.current", False)])
+def test_only_of_version_1_the_outermost_group_is_said_to_lack_the_kernels_memory(file: str, because: bool) -> None:
+    whole = replace(row("/", memory_bytes=2.0**20), files={"memory_bytes": file})
+    sentence, = cell(group_table([whole, row("/a", memory_bytes=2.0**21)], NONE, 1, 4), "Mem", 0).disputed
+    assert ("the kernel leaves out" in sentence) is because

@@ -89,7 +89,8 @@ def _held_against(part: GroupRow, row: GroupRow, quantity: Quantity) -> tuple[st
     whole, more = row.values[quantity], part.values[quantity]
     if more <= whole * _GROWTH:
         return ()
-    why = ": of the outermost group the kernel leaves out what it allocated itself" if row.group.path == WHOLE else ""
+    old = row.group.path == WHOLE and row.files.get(quantity) == "memory.usage_in_bytes"  # of version 2 / is complete
+    why = ": of the outermost group the kernel leaves out what it allocated itself" if old else ""
     sentence = f"{part.group.path} in it has {more / (1 << 20):,.0f} MiB, and this group {whole / (1 << 20):,.0f}{why}"
     return (sentence,)
 
