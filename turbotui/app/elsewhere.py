@@ -66,7 +66,7 @@ class OtherScreens:
 
 
 def _rank(name: str, wanted: str) -> int | None:
-    """How well a name fits, 0 for best; None if it does not."""
+    """Return how well a name fits a text that is searched, 0 for best; None if it does not."""
     held = name.lower()
     title, _, _ = held.partition(": ")
     words = held.replace("-", " ").replace("_", " ").split()

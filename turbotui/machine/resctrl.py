@@ -74,7 +74,7 @@ class ResctrlInfo:
     counters: str = ""  # free bandwidth counters of each domain, as "0=30;1=30"; "" if hardware has one for each group
 
     def in_words(self, groups: int) -> str:
-        """How many of the possible groups are monitored, and which events."""
+        """Return how many of the possible resctrl groups are monitored, and which events count."""
         room = f"{groups} of {self.rmids}" if self.rmids is not None else str(groups)
         events = "; ".join(f"{resource}: {', '.join(names)}" for resource, names in self.events.items())
         free = {count for _domain, _, count in (word.partition("=") for word in self.counters.split(";"))}

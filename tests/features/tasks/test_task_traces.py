@@ -29,7 +29,7 @@ def test_a_watch_is_a_trace_whose_threads_never_overlap(capsys: pytest.CaptureFi
 
 
 def test_a_trace_of_several_applications_begins_with_the_first_that_ran() -> None:
-    """Of an application that ran before the one that was named first, nothing is cut off."""
+    """A trace begins with the first slice of any application, not of the one that was named first."""
     timelines = Timeline(1_000), Timeline(1_000), Timeline(1_000)
     timelines[1].add(1, 0, 900_500, 902_000)
     timelines[2].add(2, 1, 400_500, 410_000)
