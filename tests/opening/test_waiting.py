@@ -161,6 +161,30 @@ def test_a_signal_between_two_waits_is_not_forgotten() -> None:
         assert opening.left_by() == signal.SIGTERM
 
 
+def test_a_command_stops_before_the_opening_and_goes_on_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_screen() as screen, Opening(screen.terminal, _look, plain_help) as opening:
+        order: list[object] = []
+        opened = threading.Event()
+        opening.pause = order.append
+
+        def stop() -> None:
+            order.append("stop")
+            opened.set()
+
+        monkeypatch.setattr(screen.terminal, "stop", stop)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        opening.wait_for(opened.wait, "Looking")
+        assert order == [True, "stop", False]
+        assert not opening.hand_over().stops
+
+
+def test_a_stop_between_two_waits_is_left_to_the_driver() -> None:
+    with a_screen() as screen, Opening(screen.terminal, _look, plain_help) as opening:
+        opening.wait_for(lambda: 1, "Looking")
+        os.kill(os.getpid(), signal.SIGTSTP)
+        assert opening.hand_over().stops
+
+
 def test_a_terminal_that_is_gone_ends_it() -> None:
     screen = Screen()
     with Opening(screen.terminal, _look, plain_help) as opening:

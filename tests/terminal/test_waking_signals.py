@@ -14,6 +14,7 @@ from textual.app import App
 from textual.message import Message
 
 from turbotui.terminal.driver import Continued, TerminalDriver
+from turbotui.terminal.handover import Handover
 
 
 class Posted(App[object]):
@@ -23,6 +24,14 @@ class Posted(App[object]):
         super().__init__()
         self.expected: type[Message] = events.Resize
         self.came = asyncio.Event()
+        self.handover: Handover | None = None
+        self.stopped: list[bool] = []
+
+    def stop_beside(self) -> None:
+        """Note whether the terminal was taken over yet, and keep the tests from being stopped."""
+        self.stopped.append(self.handover is not None and self.handover.taken)
+        self.came.set()
+        raise _StoppedError
 
     async def _post_message(self, message: Message) -> bool:
         if isinstance(message, self.expected):
@@ -63,3 +72,30 @@ async def test_a_signal_that_ends_no_wait_acts_at_once(number: signal.Signals, m
             os.close(descriptor)
     assert signal.getsignal(number) == before
     assert signal.set_wakeup_fd(-1) == -1
+
+
+class _StoppedError(Exception):
+    """Where the process would stop."""
+
+
+async def test_a_stop_that_came_before_the_driver_follows_when_it_has_the_terminal() -> None:
+    front, behind = os.openpty()
+    app = Posted()
+    app.handover = Handover(stops=True)
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: None if isinstance(
+        context.get("exception"), _StoppedError) else pytest.fail(str(context)))
+    driver = TerminalDriver(app, size=(90, 30))
+    try:
+        with os.fdopen(os.dup(behind), "w", encoding="utf-8") as output:
+            driver.fileno, driver._file = behind, output
+            driver.start_application_mode()
+            while not app.stopped:
+                app.came.clear()
+                await asyncio.wait_for(app.came.wait(), PATIENCE)
+            assert app.stopped == [True]
+            assert b"\x1b[?1049l" not in os.read(front, 1 << 16)  # a command is stopped first: leaving may take seconds
+            driver.stop_application_mode()
+    finally:
+        driver.close()
+        for descriptor in (front, behind):
+            os.close(descriptor)

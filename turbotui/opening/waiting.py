@@ -62,6 +62,8 @@ class Opening:
         self._looks = 1
         self._doing = "starting"
         self._left_by = 0
+        self.pause: Callable[[bool], None] = _nothing
+        """Stops and continues a command together with this program."""
         self._sequences = terminal.handover.sequences
         self._wake, self._waker = os.pipe()
         self._open = ExitStack()
@@ -122,6 +124,7 @@ class Opening:
     def _signalled(self, what: bytes, number: int) -> None:
         if what == _LEAVE:
             self._left_by = self._left_by or number
+        self._terminal.handover.stops |= what == _STOP
         self._tell(what)
 
     def _take_keys_until_done(self) -> None:
@@ -150,7 +153,10 @@ class Opening:
         if what == _LEAVE:
             raise UserLeftError(signal_status(self._left_by))
         if what == _STOP:
+            self._terminal.handover.stops = False
+            self.pause(True)
             self._terminal.stop()
+            self.pause(False)
         elif what == _AGAIN:
             self._terminal.enter_again()
         if what != _DONE:
@@ -219,3 +225,7 @@ class Opening:
     def left_by(self) -> int:
         """The signal to end the program that came and was not handled yet; 0 for none."""
         return self._left_by
+
+
+def _nothing(_stopped: bool) -> None:
+    """Most dashboards have no command beside them."""

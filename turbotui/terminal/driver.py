@@ -192,6 +192,9 @@ class TerminalDriver(LinuxDriver):
         self._key_thread.start()
         self._request_terminal_sync_mode_support()
         self._query_in_band_window_resize()
+        if self._handover is not None and self._handover.stops:
+            self._handover.stops = False
+            self._soon(self._stop)
 
     def _remember(self) -> None:
         self.attrs_before = modes_of(self.fileno)
@@ -288,10 +291,10 @@ class TerminalDriver(LinuxDriver):
         """Restore the terminal, stop, and take the terminal over again when continued in the foreground."""
         if self._closing or self._stopping:
             return
-        self._leave()
         self._stopping = True
         if (stop_beside := getattr(self._app, "stop_beside", None)) is not None:
-            stop_beside()
+            stop_beside()  # before the terminal is left, which may take seconds
+        self._leave()
         handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         # the default action, not SIGSTOP: it does nothing in an orphaned process group, which no shell could continue
         signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)

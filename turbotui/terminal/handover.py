@@ -25,6 +25,7 @@ class Handover:
     # the state of the input, in which a sequence may have begun
     sequences: InputSequences = field(default_factory=lambda: InputSequences(escape_wait(os.environ)))
     taken: bool = False  # whether the driver has taken the terminal over and will restore it
+    stops: bool = False  # whether SIGTSTP came and the program did not stop yet
 
 
 @runtime_checkable

@@ -168,7 +168,9 @@ def test_stay_keeps_the_screen_until_q() -> None:
 
 
 def test_the_command_stops_and_continues_with_the_dashboard(tmp_path: Path) -> None:
-    with beside("sh", "-c", sleeper(tmp_path), leader=(sys.executable, "-c", _SHELL)) as running:
+    # without children: a shell that waits for the exec of its child, which was stopped before, is in the state D
+    command = f"echo $$ > {tmp_path}/pid; echo be''gun; exec sleep 1000"
+    with beside("sh", "-c", command, leader=(sys.executable, "-c", _SHELL)) as running:
         running.until(rb"begun")
         pid = int((tmp_path / "pid").read_text())
 
@@ -190,6 +192,7 @@ import os, signal, subprocess, sys
 program = subprocess.Popen(sys.argv[1:], process_group=0)
 signal.signal(signal.SIGTTOU, signal.SIG_IGN)
 os.tcsetpgrp(0, program.pid)
+program.send_signal(signal.SIGCONT)  # it may have asked for the terminal before it had it (SIGTTOU)
 sys.exit(program.wait())
 """
 """Puts a program in front of the terminal, as a shell does: without one in its session a program cannot be stopped."""

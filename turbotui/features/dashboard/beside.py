@@ -285,8 +285,11 @@ class CommandBeside:
         self._held.send(number)
 
     def pause(self, stopped: bool) -> None:
-        """Stop the command by SIGSTOP, because SIGTSTP does not stop a session leader (setpgid(2))."""
-        if self.begun and stopped != self._paused:
+        """Stop the command by SIGSTOP, because SIGTSTP does not stop a session leader (setpgid(2)).
+
+        One that is still held is stopped too: it may be let go before this process stops.
+        """
+        if stopped != self._paused:
             self._paused = stopped
             self._held.send(signal.SIGSTOP if stopped else signal.SIGCONT)
 

@@ -170,6 +170,8 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
     try:
         dashboard, running = wait_for(_load_screens, "Loading the screens")
         if beside is not None:
+            if opening is not None:
+                opening.pause = beside.pause
             wait_for(partial(beside.begin, session), f"Opening the counters of {beside.title}")
     except BaseException:
         session.stop(1.0)
