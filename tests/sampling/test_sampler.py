@@ -288,6 +288,13 @@ def test_a_cpu_that_goes_and_comes_back_loses_and_regains_its_row() -> None:
     assert [frame.topology.cpus for frame in frames] == [(0, 1, 2, 3)] * 2 + [(0, 1, 2)] * 3 + [(0, 1, 2, 3)] * 3
     totals = [frame.cell(X, SYSTEM_ROW) for frame in frames]
     assert totals == [None, 10e9, 6e9, 6e9, 6e9, 6e9, 10e9, 10e9]
+    # what it had done since its last reading is in no sum, and the next interval has nothing to do with it
+    assert [frame.partial(X, SYSTEM_ROW) for frame in frames] == [False, False, True, False, False, True, False, False]
+    lacking = frames[2].lacking(X, SYSTEM_ROW)
+    assert lacking is not None
+    assert lacking.reason is Reason.OFFLINE
+    assert lacking.detail.startswith("a part is unknown, cpu 3: it went offline")
+    assert not frames[2].partial(X, cpu_row(0))
     gone = frames[2].why(X, cpu_row(3))
     assert gone is not None
     assert gone.reason is Reason.OFFLINE

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from turbotui.machine.topology import Instance, Topology
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.marks import MARKS, OUTSTANDING
@@ -296,9 +297,7 @@ class Frame(Interval):
     def _part_missing(self, signal: Signal, position: int) -> Unavailable:
         part = self.topology.instances(signal.scope)[position]
         reason = problem(self, signal, part.cpus)
-        place = f"{part.row.scope.value} {part.label if part.label >= 0 else '.'.join(map(str, part.row.key))}"
-        if part.row.scope in (Scope.CORE, Scope.DIE) and self.topology.varies(Scope.PACKAGE):
-            place += f" of package {part.row.key[0]}"  # packages number their cores alike
+        place = _place(part, self.topology)
         if reason is None:
             return Unavailable(Reason.FAILED, f"a part is unknown, {place}: {signal.id}")
         detail = reason.detail if reason.detail.startswith(place) else f"{place}: {reason.detail}"
@@ -333,7 +332,7 @@ class Frame(Interval):
         """Whether some instances behind the cell are unknown, so that a sum is too small or a mean incomplete.
 
         A package column may be made of CPU counters; its own rows can then be incomplete too. CPUs that are offline or
-        lack the counter are no part of the row.
+        lack the counter are no part of the row, but a CPU that went offline in this interval is.
         """
         gaps = self.gaps_behind(column)
         home = self.home(column, row) if gaps else None
@@ -357,8 +356,13 @@ class Frame(Interval):
 
     def lacking_part(self, name: SignalId, row: RowId) -> Unavailable | None:
         """Why a signal has no number in a part of a row; None if all parts have one, or none."""
-        part = self.inputs(row).missing_part(name)
-        return None if part is None else self._part_missing(self.capabilities.signals[name], part)
+        inputs = self.inputs(row)
+        if (part := inputs.missing_part(name)) is not None:
+            return self._part_missing(self.capabilities.signals[name], part)
+        if not (departed := inputs.departed(name)):
+            return None
+        detail = "it went offline, and what it had done since its last reading was not read"
+        return Unavailable(Reason.OFFLINE, f"a part is unknown, {_place(departed[0], self.topology)}: {detail}")
 
     def gaps_behind(self, column: CounterColumn) -> Sequence[SignalId]:
         """The signals of a column without a number on some instance of the machine."""
@@ -421,3 +425,11 @@ class Frame(Interval):
             older = None if self.older is None else self.older.rows.get(kind)
             differences = self._kinds[kind] = RowDifferences(older, rows, why)
         return differences
+
+
+def _place(part: Instance, topology: Topology) -> str:
+    """The name of an instance in a sentence."""
+    place = f"{part.row.scope.value} {part.label if part.label >= 0 else '.'.join(map(str, part.row.key))}"
+    if part.row.scope in (Scope.CORE, Scope.DIE) and topology.varies(Scope.PACKAGE):
+        place += f" of package {part.row.key[0]}"  # packages number their cores alike
+    return place

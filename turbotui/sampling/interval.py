@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from turbotui.machine.topology import Instance
 from turbotui.quantities.columns import CounterColumn, Inputs, Value
 from turbotui.quantities.scope import RowId
 from turbotui.quantities.signals import Behavior, Raw, Reduce, SignalId
@@ -239,13 +240,22 @@ class Interval(Differences):
         return self._whole_levels[name]
 
     def has_gaps(self, name: SignalId) -> bool:
-        """Whether a signal has no number on some instance of the machine."""
+        """Whether a signal has no number on some instance of the machine, or on one that left in this interval."""
         gaps = self._gaps.get(name)
         if gaps is None:
             counter = self.capabilities.signals[name].behavior is Behavior.COUNTER
-            gaps = self._gaps[name] = ((self._risen(name) is None and None in self.deltas(name)) if counter
+            gaps = self._gaps[name] = (
+                bool(self.departed(name)) or (self._risen(name) is None and None in self.deltas(name)) if counter
                 else None in self.levels(name))
         return gaps
+
+    def departed(self, name: SignalId) -> Sequence[Instance]:
+        """The instances of a counter that left in this interval: what they counted until then nobody read."""
+        older, signal = self.older, self.capabilities.signals[name]
+        if older is None or older.topology is self.topology:
+            return ()
+        return [instance for instance in older.topology.instances(signal.scope)
+                if self.topology.instance(instance.row) is None and instance.cpus[0] not in signal.absent]
 
     def _risen(self, name: SignalId) -> Rises | None:
         """Of a counter that is known and believed everywhere, never went back and was never multiplexed.

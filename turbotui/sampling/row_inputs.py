@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
+from turbotui.machine.topology import Instance
 from turbotui.quantities.columns import INTERVAL, Inputs
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
@@ -123,7 +124,7 @@ class RowInputs:
         return (frame.inputs(instances[position].row) for position in frame.topology.parts(row, scope))
 
     def incomplete(self, signal: SignalId) -> bool:
-        """Whether a signal is known for some instances of the row and unknown for others."""
+        """Whether a signal is known for some instances of the row and unknown for others, or for CPUs that left."""
         items = self._with_gaps(signal)
         return 0 < items.count(None) < len(items)
 
@@ -137,11 +138,19 @@ class RowInputs:
         frame = self._frame
         if known is None or not frame.has_gaps(signal):
             return ()
-        if known.behavior is Behavior.COUNTER:
-            items = self._picked(signal, known, frame.deltas, frame.deltas_at)
-        else:
-            items = self._picked(signal, known, frame.levels, frame.levels_at)
-        return self._there(items, known)
+        if known.behavior is not Behavior.COUNTER:
+            return self._there(self._picked(signal, known, frame.levels, frame.levels_at), known)
+        there = self._there(self._picked(signal, known, frame.deltas, frame.deltas_at), known)
+        departed = self.departed(signal)
+        return [*there, *[None] * len(departed)] if departed else there
+
+    def departed(self, signal: SignalId) -> Sequence[Instance]:
+        """The instances of a counter that left the row in this interval."""
+        departed, older = self._frame.departed(signal), self._frame.older
+        if not departed or older is None:
+            return ()
+        row = older.topology.instance(self._row)
+        return [] if row is None else [instance for instance in departed if instance.cpus[0] in row.cpus]
 
     def core_type(self) -> str | None:
         if self._cpu is None or self._row.scope.rank > Scope.MODULE.rank:
