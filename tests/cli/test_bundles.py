@@ -53,6 +53,9 @@ def test_it_starts_with_nothing_installed_and_is_unpacked_once(pyz: Path, tmp_pa
            "print(own_command()[-1])")
     assert subprocess.run([PYTHON, "-ISc", own, folder], capture_output=True, text=True, timeout=PATIENCE,
                           check=False).stdout == f"{folder}\n"
+    typed = subprocess.run(["./turbotui.pyz", "--version"], cwd=pyz.parent, capture_output=True, text=True, check=False,
+                           timeout=PATIENCE, env={"HOME": str(tmp_path / "other"), "PATH": os.environ["PATH"]})
+    assert typed.stdout.startswith("turbotui "), typed.stderr
     for package in ("textual", "rich", "plotext"):
         assert (folder / package / "__init__.py").exists()
 

@@ -1,4 +1,4 @@
-"""What turbotui starts of itself imports nothing from the working folder."""
+"""How turbotui starts itself, without importing from the working folder, and what installs a package beside it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import turbotui
-from turbotui.machine.own_program import environment_of_children, own_command
+from turbotui.machine.own_program import environment_of_children, install_command, own_command
 
 TRAPS = ("turbotui/__init__.py", "turbotui/__main__.py", "turbotui/cli.py", "argparse.py", "encodings/__init__.py",
          "sitecustomize.py", "usercustomize.py", "lib/sitecustomize.py", "lib/argparse.py")
@@ -62,3 +62,16 @@ def test_folders_that_the_user_names_stay() -> None:
     assert environment_of_children({"PYTHONPYCACHEPREFIX": "cache"}) == {}
     assert environment_of_children({"LD_LIBRARY_PATH": ":/opt/lib;;/lib;lib"}) == {"LD_LIBRARY_PATH": "/opt/lib:/lib"}
     assert environment_of_children({"LD_PRELOAD": "./a.so /b.so:c.so", "LD_AUDIT": "./a.so"}) == {"LD_PRELOAD": "/b.so"}
+
+
+@pytest.mark.parametrize(("file", "begin"), [
+    ("pipx_metadata.json", "pipx inject {name} "),
+    ("uv-receipt.toml", "uv pip install --python {prefix} "),
+    ("pyvenv.cfg", "{python} -m pip install "),
+])
+def test_a_package_is_installed_by_what_made_the_environment(file: str, begin: str, tmp_path: Path,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / file).touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    begin = begin.format(name=tmp_path.name, prefix=tmp_path, python=sys.executable)
+    assert install_command("mcp>=2", "pyarrow") == f"{begin}'mcp>=2' pyarrow"

@@ -11,12 +11,12 @@ import stat
 from typing import TYPE_CHECKING, Any, Final
 
 from turbotui.dataclass import dataclass
+from turbotui.machine.own_program import install_command
 from turbotui.untrusted import decoded, one_line, original
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-INSTALL: Final = "functions are named by pyelftools: pip install 'turbotui[functions]'"
 _LARGEST: Final = 2 << 30  # most bytes of a file: a debug build of a browser
 _MOST_SYMBOLS: Final = 2_000_000
 _CODE: Final = ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS")
@@ -57,7 +57,7 @@ def read_functions(path: str, inode: int = 0, since: float = 0.0) -> FunctionTab
         from elftools.common.exceptions import ELFError  # noqa: PLC0415 - an extra
         from elftools.elf.elffile import ELFFile  # noqa: PLC0415 - as above
     except ImportError:
-        return FunctionTable(why=INSTALL)
+        return FunctionTable(why=f"functions are named by pyelftools: {install_command('pyelftools')}")
     try:
         if not stat.S_ISREG(os.stat(original(path)).st_mode):
             return FunctionTable(why="it is no regular file")

@@ -1,18 +1,21 @@
-"""Start turbotui again without loading anything from the working folder, in which others may be able to write.
+"""How turbotui is started again, and what installs a package beside it.
 
-`python -m NAME` imports from the working folder first, and an empty or relative entry of PATH or PYTHONPATH means a
-folder in it (https://docs.python.org/3/using/cmdline.html, -m, -P and PYTHONPATH).
+Nothing is loaded from the working folder, in which others may be able to write: `python -m NAME` imports from that
+folder first, and an empty or relative entry of PATH or PYTHONPATH means a folder in it
+(https://docs.python.org/3/using/cmdline.html, -m, -P and PYTHONPATH).
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Mapping
 from typing import Final
 
 import turbotui
+from turbotui.errors import TurbotuiError
 
 _SEARCHED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX"), os.pathsep),
@@ -29,6 +32,31 @@ def own_command() -> list[str]:
     unpacked = os.path.isfile(os.path.join(package, "PYZ"))  # .ci/pyz: what turbotui needs lies beside it
     started = os.path.dirname(package) if unpacked else os.path.join(package, "__main__.py")
     return [sys.executable, "-P", *user_site, started]
+
+
+def install_command(*packages: str) -> str:
+    """The command that installs Python packages beside this turbotui.
+
+    Environments of pipx and uv have no pip of their own; each leaves a file of this name in them.
+    """
+    words = shlex.join(packages)
+    if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
+        return f"pipx inject {shlex.quote(os.path.basename(sys.prefix))} {words}"
+    if os.path.exists(os.path.join(sys.prefix, "uv-receipt.toml")):
+        return f"uv pip install --python {shlex.quote(sys.prefix)} {words}"
+    return f"{shlex.quote(sys.executable)} -m pip install {words}"
+
+
+def without_package(what: str, package: str, *packages: str) -> TurbotuiError:
+    """The error of a verb or format that needs a Python package which is not installed.
+
+    Args:
+        what: what needs it, such as "turbotui serve".
+        package: the package that was not found.
+        packages: all that `what` needs.
+    """
+    return TurbotuiError(
+        f"{what} needs the Python package {package}, which is not installed: {install_command(*packages)}")
 
 
 def environment_of_children(environment: Mapping[str, str]) -> dict[str, str]:

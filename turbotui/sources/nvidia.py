@@ -145,6 +145,8 @@ def _why_not(machine: Machine, addresses: tuple[str, ...]) -> Unavailable | None
     if machine.host.kind is not HostKind.REAL:
         return Unavailable(Reason.RECORDED, "NVML asks the driver of the machine that it runs on, not of another one")
     if importlib.util.find_spec(_MODULE) is None:
+        from turbotui.machine.own_program import install_command  # noqa: PLC0415 - for a card without its package only
+
         return Unavailable(Reason.NO_DRIVER, f"NVIDIA's driver lists {len(addresses)} cards, and the Python package "
-                           "nvidia-ml-py, which asks it, is not installed", "pip install 'turbotui[nvidia]'")
+                           "nvidia-ml-py, which asks it, is not installed", install_command("nvidia-ml-py"))
     return None

@@ -20,6 +20,7 @@ from turbotui import recording
 from turbotui.cli import main
 from turbotui.errors import TurbotuiError
 from turbotui.machine.machine import Machine
+from turbotui.machine.own_program import install_command
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
 from turbotui.quantities.signals import Behavior
@@ -212,7 +213,7 @@ def test_without_pyarrow_a_sentence_says_how_to_get_it(tmp_path: Path, capsys: p
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.delitem(sys.modules, "turbotui.features.export.parquet_file", raising=False)
     assert main(["export", "--from", path, "--output", str(tmp_path / "run.parquet")]) == 1
-    assert f"{sys.executable} -m pip install pyarrow" in capsys.readouterr().err
+    assert f"which is not installed: {install_command('pyarrow')}" in capsys.readouterr().err
     assert not (tmp_path / "run.parquet").exists()
     assert main(["export", "--from", path, "--columns", "Busy%"]) == 0, "nothing else needs it"
 

@@ -24,6 +24,7 @@ from turbotui.cli import main
 from turbotui.commands.addresses import MOST_CONNECTIONS, parse_address
 from turbotui.errors import UsageError
 from turbotui.features.serve.verb import check_options
+from turbotui.machine.own_program import install_command
 
 _DASHBOARD = ("--", "--machine", "laptop", "-i", "0.2")
 _ODD = "no;such'screen $(touch made) "
@@ -299,7 +300,8 @@ def test_what_is_not_installed_is_named_with_the_line_that_installs_it(
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     assert main(["serve"]) == 1
     assert capsys.readouterr().err == (
-        "turbotui: turbotui serve needs aiohttp, which is not installed: pip install textual-serve\n")
+        "turbotui: turbotui serve needs the Python package aiohttp, which is not installed: "
+        f"{install_command('textual-serve')}\n")
 
 
 def test_a_port_that_is_taken_is_reported(capsys: pytest.CaptureFixture[str]) -> None:

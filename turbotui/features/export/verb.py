@@ -13,7 +13,7 @@ from turbotui.commands.formats import OneFormat, print_lines
 from turbotui.commands.long_work import LongWork, long_work
 from turbotui.commands.recorded import named_intervals, report_missing
 from turbotui.dataclass import dataclass
-from turbotui.errors import TurbotuiError, UsageError
+from turbotui.errors import UsageError
 from turbotui.features.export.live.verb import PRINTED, add_live_arguments, print_file, run_live
 from turbotui.features.export.model import (
     LongColumn,
@@ -25,6 +25,7 @@ from turbotui.features.export.model import (
 )
 from turbotui.features.export.trace_export import TraceExport, default_columns, thinned
 from turbotui.machine.host import HostKind
+from turbotui.machine.own_program import without_package
 from turbotui.machine.topology import Topology
 from turbotui.quantities.moments import parse_duration, parse_span
 from turbotui.quantities.scope import RowId, Scope
@@ -237,8 +238,7 @@ def _parquet(path: str, time: RecordedTime, columns: Sequence[LongColumn], work:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != "pyarrow":
             raise
-        raise TurbotuiError(f"Parquet needs the package pyarrow, which is not here: {sys.executable} -m pip install "
-                            "pyarrow (with pipx: pipx inject turbotui pyarrow)") from error
+        raise without_package("Parquet", "pyarrow", "pyarrow") from error
     with writing_new(path) as file:
         return write_parquet(file, _named(time), columns, _facts(time.journal),
                              lambda: {_STOPPED: words} if (words := _stopped(work)) else {})

@@ -7,7 +7,8 @@ import os
 import sys
 from typing import Final
 
-from turbotui.errors import TurbotuiError, UsageError
+from turbotui.errors import UsageError
+from turbotui.machine.own_program import without_package
 from turbotui.recording.kept_runs import RecordedRun, run_facts
 
 _NEEDED: Final = ("mcp", "mcp_types", "anyio")
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in _NEEDED:
             raise
-        raise TurbotuiError(f"turbotui mcp needs {error.name}, which is not installed: pip install 'mcp>=2'") from error
+        raise without_package("turbotui mcp", error.name, "mcp>=2") from error
     if sys.stdin.isatty():
         print("turbotui: waiting for questions on stdin, as a program writes them; Ctrl-D ends this", file=sys.stderr)
     return serve(["--machine", arguments.machine] if arguments.machine else [], recordings)

@@ -7,7 +7,8 @@ import sys
 from typing import Final
 
 from turbotui.commands.addresses import parse_address
-from turbotui.errors import TurbotuiError, UsageError
+from turbotui.errors import UsageError
+from turbotui.machine.own_program import without_package
 
 _ADDRESS: Final = "127.0.0.1:8000"
 _NEEDED: Final = ("textual_serve", "aiohttp")
@@ -41,8 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in _NEEDED:
             raise
-        raise TurbotuiError(f"turbotui serve needs {error.name}, which is not installed: "
-                            "pip install textual-serve") from error
+        raise without_package("turbotui serve", error.name, "textual-serve") from error
     if not address.is_loopback:
         print(f"turbotui: everybody who reaches {address} and learns the address below sees this machine, and what is "
               "sent is not encrypted", file=sys.stderr)

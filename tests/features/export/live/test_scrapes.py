@@ -250,4 +250,4 @@ def test_a_package_that_is_missing_is_named(module: str, package: str, words: tu
     command = [sys.executable, "-c", script, "export", "--listen", "127.0.0.1:0", "--machine", "guest", *words]
     found = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ours
     assert found.returncode == 1
-    assert f"needs {package}, which is not installed" in found.stderr
+    assert f"needs the Python package {package}, which is not installed" in found.stderr

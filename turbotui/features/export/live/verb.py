@@ -11,6 +11,7 @@ from turbotui.commands.addresses import parse_address
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.machine.host import HostKind
+from turbotui.machine.own_program import without_package
 from turbotui.quantities.plain_numbers import whole_number
 from turbotui.sampling.limits import INTERVAL_BOUNDS
 from turbotui.untrusted import one_line
@@ -95,8 +96,7 @@ def run_live(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if (package := _PACKAGES.get((error.name or "").partition(".")[0])) is None:
             raise
-        raise TurbotuiError(f"turbotui export needs {package}, which is not installed: {sys.executable} -m pip install "
-                            f"'turbotui[export]' (with pipx: pipx inject turbotui {package})") from error
+        raise without_package("turbotui export", package, *_PACKAGES.values()) from error
 
 
 def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, Machine]:
