@@ -37,14 +37,14 @@ def test_every_restart_reaches_the_next_kept_tick_and_no_other(steps: list[tuple
             carried = {}, {}
 
 
-def test_a_change_of_cpus_carries_no_positions_of_the_other_cpus() -> None:
+def test_what_began_anew_before_cpus_came_or_went_has_no_difference_anywhere() -> None:
     thinning = Thinning(10.0)
     assert thinning.take(snapshot(0, TOPOLOGY)) is not None
     assert thinning.take(replace(snapshot(1, TOPOLOGY), fresh={"work": frozenset({3})})) is None
-    fewer = topology_of_cpus(range(2))
-    found = thinning.take(replace(snapshot(12, fewer), fresh={"work": frozenset({0})}))
-    assert found is not None
-    assert found.fresh == {"work": frozenset({0})}
+    assert thinning.take(snapshot(2, topology_of_cpus(range(2)))) is None
+    returned = thinning.take(snapshot(12, topology_of_cpus(range(4))))
+    assert returned is not None
+    assert returned.fresh == {"work": frozenset(range(4))}
 
 
 def test_what_is_no_longer_read_is_not_carried() -> None:

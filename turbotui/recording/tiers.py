@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.topology import Topology
-from turbotui.quantities.signals import SignalId
 from turbotui.recording.codec import TickEncoder
 from turbotui.recording.cpu_layout import CpuTableLayout, layout_of
 from turbotui.recording.ended_rows import EndedRows
@@ -18,6 +16,7 @@ from turbotui.recording.json_values import dense_cells
 from turbotui.recording.row_codec import EncodedRows
 from turbotui.recording.row_streams import RowsEncoder
 from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.restarts import Restarts
 from turbotui.sampling.snapshot import Snapshot
 
 KEY_EVERY: Final = 60
@@ -161,9 +160,7 @@ class Thinning:
         self._every = round(seconds * 1e9)
         self._slot: int | None = None
         self._skipped: Snapshot | None = None
-        self._topology: Topology | None = None
-        self._fresh: dict[SignalId, frozenset[int]] = {}
-        self._unsure: dict[SignalId, frozenset[int]] = {}
+        self._restarts = Restarts()
         self._ended = EndedRows()
 
     def take(self, snapshot: Snapshot) -> Snapshot | None:
@@ -171,33 +168,19 @@ class Thinning:
         if not self._every:
             return snapshot
         slot = snapshot.started_ns // self._every
-        if snapshot.topology is not self._topology:
-            self._topology, self._fresh, self._unsure = snapshot.topology, {}, {}
-        fresh, unsure = _union(snapshot.fresh, self._fresh), _union(snapshot.unsure, self._unsure)
-        if slot == self._slot:
-            if self._skipped is not None:
-                self._ended.skip(self._skipped)
-            self._fresh, self._unsure, self._skipped = fresh, unsure, snapshot
-            return None
         if self._skipped is not None:
             self._ended.skip(self._skipped)
-        self._slot, self._fresh, self._unsure, self._skipped = slot, {}, {}, None
-        return self._carrying(snapshot, fresh, unsure)
+        if slot == self._slot:
+            self._restarts.skip(snapshot)
+            self._skipped = snapshot
+            return None
+        restarts, self._restarts = self._restarts, Restarts()
+        self._slot, self._skipped = slot, None
+        return self._carrying(snapshot, restarts)
 
     def rest(self) -> Snapshot | None:
         """Return the newest snapshot with the carried facts if it was skipped: what is left of an unfinished span."""
-        return None if self._skipped is None else self._carrying(self._skipped, self._fresh, self._unsure)
+        return None if self._skipped is None else self._carrying(self._skipped, self._restarts)
 
-    def _carrying(self, snapshot: Snapshot, fresh: Mapping[SignalId, frozenset[int]],
-                  unsure: Mapping[SignalId, frozenset[int]]) -> Snapshot:
-        read = snapshot.values
-        return replace(snapshot, fresh={name: at for name, at in fresh.items() if name in read},
-                       unsure={name: at for name, at in unsure.items() if name in read},
-                       rows=self._ended.added_to(snapshot))
-
-
-def _union(first: Mapping[SignalId, frozenset[int]],
-           other: Mapping[SignalId, frozenset[int]]) -> dict[SignalId, frozenset[int]]:
-    if not other:
-        return dict(first)
-    return {name: first.get(name, frozenset()) | other.get(name, frozenset()) for name in (*first, *other)}
+    def _carrying(self, snapshot: Snapshot, restarts: Restarts) -> Snapshot:
+        return replace(restarts.added_to(snapshot), rows=self._ended.added_to(snapshot))

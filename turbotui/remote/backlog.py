@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
-from turbotui.quantities.signals import SignalId
 from turbotui.recording.ended_rows import EndedRows
 from turbotui.recording.event_detection import Changes
 from turbotui.recording.machine_facts import header_of
@@ -18,14 +17,13 @@ from turbotui.recording.stream_writer import Gap, StreamWriter
 from turbotui.recording.tiers import FULL, SnapshotEncoder
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.restarts import Restarts
 from turbotui.sampling.snapshot import Snapshot
 
 MOST_WAITING: Final = 8
 """Maximum number of frames: with 256 CPUs and 43 counters they take 6 MB, shared by all equally slow readers."""
 
 _MOST_ENDED: Final = 4096  # rows of a kind that ended while a reader took nothing
-
-_Places = Mapping[SignalId, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class Backlog:
         self._most = most
         self._change = threading.Condition()
         self._waiting: deque[Unsent] = deque()
-        self._left_out: list[Snapshot] = []
+        self._restarts = Restarts()
         self._ended = EndedRows(_MOST_ENDED)
         self._lost = 0
         self._closed = False
@@ -57,12 +55,12 @@ class Backlog:
                 self._lost += 1
                 # counters that were restarted in it and rows that ended are reported with the next frame that is sent:
                 # the reader's difference spans both
-                self._left_out = [_joined(self._left_out, snapshot)]
+                self._restarts.skip(snapshot)
                 self._ended.skip(snapshot)
                 return
             lost, self._lost = self._lost, 0
-            if self._left_out:
-                snapshot, self._left_out = _joined(self._left_out, snapshot), []
+            if lost:
+                snapshot, self._restarts = self._restarts.added_to(snapshot), Restarts()
                 snapshot = replace(snapshot, rows=self._ended.added_to(snapshot))
             self._waiting.append(Unsent(snapshot, frame.capabilities, lost))
             self._change.notify()
@@ -84,23 +82,6 @@ class Backlog:
             while not self._waiting and not self._closed:
                 self._change.wait()
             return self._waiting.popleft() if self._waiting else None
-
-
-def _joined(before: list[Snapshot], snapshot: Snapshot) -> Snapshot:
-    """A snapshot that also reports the counters that were restarted in earlier ones."""
-    fresh, unsure = snapshot.fresh, snapshot.unsure
-    for earlier in before:
-        if earlier.topology is snapshot.topology:
-            fresh, unsure = _union(earlier.fresh, fresh, snapshot), _union(earlier.unsure, unsure, snapshot)
-    return replace(snapshot, fresh=fresh, unsure=unsure)
-
-
-def _union(before: _Places, now: _Places, snapshot: Snapshot) -> _Places:
-    union = dict(now)
-    for name, places in before.items():
-        if name in snapshot.values:
-            union[name] = places | union.get(name, frozenset())
-    return union
 
 
 class Outgoing:

@@ -7,8 +7,7 @@ import shlex
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Final
 
 from turbotui.features.dashboard.run_keeper import RunKeeper
@@ -20,11 +19,10 @@ from turbotui.machine.command_output import CommandOutput, text_lines
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation
 from turbotui.machine.region_pipes import MarkPipe
-from turbotui.machine.topology import Topology
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.signals import SignalId
 from turbotui.sampling.energy import Energy, EnergyMeter
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.restarts import Restarts
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.selection import default_columns
 from turbotui.sampling.session import Session
@@ -42,37 +40,25 @@ class RunSpan:
     def __init__(self) -> None:
         self._first: Snapshot | None = None
         self._last: Frame | None = None
-        self._fresh: dict[SignalId, frozenset[int]] = {}
-        self._unsure: dict[SignalId, frozenset[int]] = {}
-        self._topology: Topology | None = None
+        self._restarts = Restarts()
 
     def begin(self, frame: Frame) -> None:
         """Begin the span at the end of this frame."""
         self._first, self._last = frame.newer, None
-        self._topology, self._fresh, self._unsure = frame.newer.topology, {}, {}
+        self._restarts = Restarts()
 
     def take(self, frame: Frame) -> None:
         """Extend the span to the end of this frame."""
-        newer = frame.newer
-        if self._first is None:
-            return
-        if newer.topology is not self._topology:  # positions have changed; rows that stayed are found by their names
-            self._topology, self._fresh, self._unsure = newer.topology, {}, {}
-        self._fresh, self._unsure = _union(self._fresh, newer.fresh), _union(self._unsure, newer.unsure)
-        self._last = frame
+        if self._first is not None:
+            self._restarts.skip(frame.newer)
+            self._last = frame
 
     @property
     def frame(self) -> Frame | None:
         """The frame of the span so far; None before its first extension."""
         if self._first is None or self._last is None:
             return None
-        newer = replace(self._last.newer, fresh=self._fresh, unsure=self._unsure)
-        return Frame(self._first, newer, self._last.capabilities)
-
-
-def _union(known: Mapping[SignalId, frozenset[int]],
-           more: Mapping[SignalId, frozenset[int]]) -> dict[SignalId, frozenset[int]]:
-    return {**known, **{name: known.get(name, frozenset()) | cpus for name, cpus in more.items()}}
+        return Frame(self._first, self._restarts.added_to(self._last.newer), self._last.capabilities)
 
 
 _LINE: Final = 400
