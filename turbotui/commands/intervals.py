@@ -11,6 +11,7 @@ from turbotui.commands.arguments import whole
 from turbotui.commands.formats import make_writer, print_lines
 from turbotui.commands.sessions import parse_interval
 from turbotui.errors import UsageError
+from turbotui.machine.signal_guard import noticed_signals
 from turbotui.quantities.tables import AnyTable
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import SEVERAL, Writer
@@ -67,7 +68,7 @@ class IntervalOutput:
     def until_interrupted(self) -> Iterator[Self]:
         """Write intervals until they are over or SIGINT comes, which is the usual end, and end the output."""
         try:
-            with suppress(KeyboardInterrupt):
+            with suppress(KeyboardInterrupt), noticed_signals():
                 yield self
         finally:
             self.end()

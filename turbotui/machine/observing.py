@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from turbotui.machine.launching import HeldCommand, NotRunError
-from turbotui.machine.signal_guard import guarded_signals
+from turbotui.machine.signal_guard import guarded_signals, noticed_signals
 
 _FROM_THE_TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)  # which sends them to the command too
 PASSED_ON: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2)
@@ -77,6 +77,7 @@ class Observation:
         else:
             calls = dict.fromkeys(_ENDING, on_signal)
         self._guard.enter_context(guarded_signals(calls))
+        self._guard.enter_context(noticed_signals())
         self.begin()
 
     def begin(self) -> None:

@@ -8,6 +8,7 @@ where the verb's work ends (`ending_signals`). Ctrl-C is also how people end wha
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import threading
@@ -25,6 +26,8 @@ terminal restores it first. SIGUSR1 is not among them, because it ends an interv
 WORK_ENDING: Final = tuple(number for number in ENDING if number is not signal.SIGQUIT)
 """Those by which a verb without the terminal ends its work; SIGQUIT is for a core dump of what it does now."""
 _AGAIN: Final = 0.01  # seconds until a signal whose exception Python dropped is raised again, by SIGALRM
+_LOOK: Final = signal.SIGURG  # interrupts what the first thread waits for; without a handler it would be ignored
+_AGAIN_SOON: Final = 0.05  # seconds until a first thread that has not looked for signals is interrupted again
 SIGNAL_PATIENCE: Final = 1.0  # seconds; a signal is often sent twice at once, by the terminal and by sudo(8)
 
 
@@ -84,6 +87,47 @@ def ended_by_signals() -> Iterator[None]:
         sys.unraisablehook = before
 
 
+@contextlib.contextmanager
+def noticed_signals() -> Iterator[None]:
+    """Have signals handled at once while the block runs, whatever the first thread waits for.
+
+    Python looks for signals and then waits: one that comes between the two, or to another thread, would wait as long.
+    A thread learns of each by a pipe (signal.set_wakeup_fd) and interrupts the first one until that has looked. A
+    command that is to be held must have been forked before.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    first = threading.get_ident()
+    looked = threading.Lock()  # unlocked by the handler; an event has a lock that the interrupted code may hold
+    came, coming = os.pipe()
+    os.set_blocking(coming, False)
+
+    def look(_number: int) -> None:
+        with contextlib.suppress(RuntimeError):  # unlocked already
+            looked.release()
+
+    def interrupt() -> None:
+        while numbers := os.read(came, 64):
+            if set(numbers) != {_LOOK}:
+                looked.acquire(blocking=False)
+                signal.pthread_kill(first, _LOOK)
+                while not looked.acquire(timeout=_AGAIN_SOON):
+                    signal.pthread_kill(first, _LOOK)
+
+    thread = threading.Thread(target=interrupt, name="signals", daemon=True)
+    with guarded_signals({_LOOK: look}):
+        before = signal.set_wakeup_fd(coming, warn_on_full_buffer=False)
+        thread.start()
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            os.close(coming)
+            thread.join()
+            os.close(came)
+
+
 class EndedWork:
     """By which signal work was ended, if by any.
 
@@ -126,5 +170,5 @@ def ending_signals(
         elif time.monotonic() - began > patience:
             raise SignalledError(number)
 
-    with guarded_signals({**dict.fromkeys(WORK_ENDING, call), **(others or {})}):
+    with guarded_signals({**dict.fromkeys(WORK_ENDING, call), **(others or {})}), noticed_signals():
         yield ended
