@@ -109,3 +109,13 @@ def test_explain_says_what_the_rows_add_up_to_and_what_is_in_no_row() -> None:
     assert first.startswith("each CPU is counted")
     assert last.startswith(f"all: sum of the rows: run {sum(row.run_seconds for row in report.rows):.6f} s, switches ")
     assert last.endswith("; in no row: idle run 1.500000 s, switches 7")
+
+
+def test_the_reasons_of_missing_columns_come_before_the_numbers_of_the_row() -> None:
+    _, report = both()
+    snapshot = TaskSnapshot(SnapshotRequest(), (replace(report, names=("run",)),))
+    lines = [first for first, *_ in task_evidence(snapshot, None, TaskInputs(report.rows[0], report.seconds)).readings]
+    assert any(line.startswith("no IPC, GIPS, GHz, Miss/s: ") for line in lines)
+    reasons = [line.startswith("no ") for line in lines]
+    assert reasons == sorted(reasons, reverse=True)
+    assert not reasons[-1]

@@ -126,7 +126,7 @@ def note_lines(snapshot: TaskSnapshot, energy: Unavailable | None, width: int,
         if report.ended:
             warnings.append((f"{report.application.name or 'The command'} has ended", StyleRole.AMBER))
     spare = max(0, max(2, min(_NOTES, height // 7)) - len(warnings))
-    lines = _wrapped(_facts(snapshot, energy), room)
+    lines = _wrapped([*_facts(snapshot, energy), *_no_columns(snapshot, energy)], room)
     if len(lines) > spare:  # all of it is a key away
         texts, fewer = (_in_short(snapshot, energy, mode=mode) for mode in (True, False))
         lines = texts if max(map(len, texts), default=0) <= room else _wrapped(fewer, room)
@@ -154,7 +154,12 @@ def _facts(snapshot: TaskSnapshot, energy: Unavailable | None) -> list[str]:
     sets = max(report.set_count for report in live)
     if sets > 1:
         notes.append(multiplexing_sentence(sets))
-    return [*notes, *(f"no {', '.join(ids)}: {sentence}" for sentence, ids in _missing(live, energy).items())]
+    return notes
+
+
+def _no_columns(snapshot: TaskSnapshot, energy: Unavailable | None) -> list[str]:
+    """Sentences that say which columns are missing, and why."""
+    return [f"no {', '.join(ids)}: {sentence}" for sentence, ids in _missing(snapshot, energy).items()]
 
 
 def _in_short(snapshot: TaskSnapshot, energy: Unavailable | None, *, mode: bool) -> list[str]:
@@ -165,17 +170,19 @@ def _in_short(snapshot: TaskSnapshot, energy: Unavailable | None, *, mode: bool)
     choice = live[0].choice
     how = f"{choice.mode.value} · sampled {choice.when.value}" if mode else (
         f"sampled {choice.when.value.partition(':')[0]}")
-    ids = [name for names in _missing(live, energy).values() for name in names]
+    ids = [name for names in _missing(snapshot, energy).values() for name in names]
     sets = max(report.set_count for report in live)
     first = f"not here: {', '.join(ids)} · e: why, what to do" if ids else "e: more"
     return [f"~ estimate: {sets} multiplexed sets of events · {first}" if sets > 1 else first, how]
 
 
-def _missing(live: Sequence[Report], energy: Unavailable | None) -> dict[str, list[str]]:
+def _missing(snapshot: TaskSnapshot, energy: Unavailable | None) -> dict[str, list[str]]:
     """Columns that no application has, grouped by the sentence that explains why."""
+    live = [report for report in snapshot.reports if report.choice is not None]
     whys = {column.id: [why_missing(column, report.names, report.numerics, energy) for report in live]
             for column in _SHOWN if not column.identity and DOUBLE_FLOP not in column.needs}
-    return lists_by_key((why[0].sentence(), name) for name, why in whys.items() if all(why) and why[0] is not None)
+    return lists_by_key((why[0].sentence(), name) for name, why in whys.items()
+                         if why and all(why) and why[0] is not None)
 
 
 def no_tasks_words(first_ns: int | None, *, played: bool) -> str:
@@ -193,7 +200,7 @@ def no_tasks_words(first_ns: int | None, *, played: bool) -> str:
 
 def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inputs: TaskInputs | None,
                   explained: str = "") -> CellEvidence:
-    """Explain a row: its numbers, then its sampling, then missing numbers with their reasons.
+    """Explain a row: missing numbers with their reasons, which `not here` on the screen promises, then its numbers.
 
     Args:
         inputs: the row; None for what goes for all.
@@ -227,7 +234,8 @@ def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inp
             parts = ", ".join(f"{name} {ran / total:.0%}" for name, ran in row.waits.behind).replace("%", " %")
             remarks.append(f"on its CPU ran while it waited 0.1 ms or longer: {parts}")
     sums = [f"{report.application.name}: {report.sums_sentence()}" for report in snapshot.reports if report.names]
-    return CellEvidence(readings=tuple(numbers), remarks=(*remarks, *_facts(snapshot, energy), *sums))
+    missing = tuple((sentence,) for sentence in _no_columns(snapshot, energy))
+    return CellEvidence(readings=(*missing, *numbers), remarks=(*remarks, *_facts(snapshot, energy), *sums))
 
 
 def _how_counted(report: Report, estimated: frozenset[str]) -> str:
