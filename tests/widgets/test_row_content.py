@@ -21,7 +21,7 @@ from turbotui.widgets.content import Line
 from turbotui.widgets.explanation import explanation
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.slots import row_slots
-from turbotui.widgets.table_view import RowList, TableView
+from turbotui.widgets.table_view import RowList, TableView, ordered
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,14 @@ def test_rows_are_sorted_with_unknown_ones_last(jobs: list[Job], reverse: bool) 
     known = [float(load) for load in loads if isinstance(load, int | float)]
     assert known == sorted(known, reverse=reverse)
     assert all(load is None for load in loads[len(known):])
+
+
+def test_idle_rows_and_saturated_ones_sorted_by_load_stay_where_they_are() -> None:
+    loads: tuple[float | None, ...] = (99.6, None, 0.2, 50.0, 100.2, 0.9, 98.9)
+    content = content_of([Job(f"job {at}", load) for at, load in enumerate(loads)])
+    found = ordered(content, content.rows, LOAD, reverse=True, load=True)
+    assert [int(str(row).split()[1]) for row in found] == [0, 4, 6, 3, 2, 5, 1]
+    assert [*found] != [*ordered(content, content.rows, LOAD, reverse=True)]
 
 
 @given(_JOBS, st.floats(0, 1e6))

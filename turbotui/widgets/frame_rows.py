@@ -16,7 +16,7 @@ from turbotui.tables.layout import Layout
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.content import Content, Line
 from turbotui.widgets.rows import row_words, tree_lines
-from turbotui.widgets.table_view import IDLE, Follow, RowList, TableView, ordered, passes
+from turbotui.widgets.table_view import Follow, RowList, TableView, ordered, passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,10 @@ class FrameRows(RowList[FrameContent, CounterColumn, RowId]):
         frame = content.frame
 
         busiest = view.targets.get(Follow.BUSIEST)
-        idle = IDLE if view.sort is not None and busiest is not None and view.sort.id == busiest.id else 0.0
+        load = view.sort is not None and busiest is not None and view.sort.id == busiest.id
 
         def order(rows: Sequence[RowId]) -> Sequence[RowId]:
-            return ordered(content, rows, view.sort, reverse=view.reverse, mark=view.mark, idle=idle)
+            return ordered(content, rows, view.sort, reverse=view.reverse, mark=view.mark, load=load)
 
         keep = None
         if view.filter.text:

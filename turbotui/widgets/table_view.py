@@ -119,12 +119,12 @@ def passes(content: Content[C, K], view: TableView[C, K], row: K) -> bool:
     return view.filter.passes(content.words(row), lambda column: column.as_shown(content.value(column, row)))
 
 
-IDLE: Final = 1.0
-"""Percent of load below which CPUs are as busy as each other: their rows stay where they are."""
+_AS_BUSY: Final = 1.0
+"""Percent of load from 0 and from 100 within which CPUs are as busy as each other: their rows stay where they are."""
 
 
 def ordered(content: Content[C, K], rows: Sequence[K], column: C | None, *, reverse: bool,
-            mark: Content[C, K] | None = None, idle: float = 0.0) -> Sequence[K]:
+            mark: Content[C, K] | None = None, load: bool = False) -> Sequence[K]:
     """Sort rows by a column in either direction: unknown values come last, equal ones in the table's order.
 
     Args:
@@ -132,15 +132,16 @@ def ordered(content: Content[C, K], rows: Sequence[K], column: C | None, *, reve
         column: to sort by; None for the table's order.
         reverse: whether the greatest comes first.
         mark: sort by the differences from this moment, which are what is shown then.
-        idle: a value below which numbers count as equal; 0 for none.
+        load: whether the column is a load in percent, of which idle rows count as equal, and so do saturated ones.
     """
     if column is None:
         return tuple(reversed(rows)) if reverse else rows
     values = content.values(column, rows)
     if mark is not None and not column.identity:
         values = [difference(column, value, mark.value(column, row)) for row, value in zip(rows, values, strict=True)]
-    elif idle:
-        values = [0.0 if isinstance(value, float) and 0.0 <= value < idle else value for value in values]
+    elif load:
+        values = [value if not isinstance(value, float) else
+                  0.0 if 0.0 <= value < _AS_BUSY else min(value, 100.0 - _AS_BUSY) for value in values]
     return ordered_by(rows, values, reverse=reverse)
 
 

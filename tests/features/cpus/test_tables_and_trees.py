@@ -17,7 +17,6 @@ from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.listing import Listing
-from turbotui.widgets.table_view import ordered
 
 
 async def test_in_a_tree_a_package_value_stands_on_the_package_only() -> None:
@@ -172,16 +171,3 @@ def test_a_group_may_be_columns_of_a_signal_family() -> None:
     assert not shown
     assert "Load%" not in {column.id for column in watch.columns}
     assert watch.toggle_group(("no such family.",)) == (0, True)
-
-
-async def test_idle_rows_sorted_by_load_stay_where_they_are() -> None:
-    async with dashboard(FakeSession(), ticks=4) as (app, pilot):
-        table(app).select_column(app.watched.busy)  # type: ignore[arg-type]  # it has one
-        content = table(app).content
-        assert content is not None
-        rows, busy = content.rows, app.watched.busy
-        loads = {row: content.value(busy, row) for row in rows}  # type: ignore[arg-type]
-        below = max(value for value in loads.values() if isinstance(value, float)) + 1.0
-        assert list(ordered(content, rows, busy, reverse=True, idle=below)) == list(rows)
-        assert list(ordered(content, rows, busy, reverse=True)) != list(rows)
-        await pilot.press("greater_than_sign")
