@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from dashboard_driver import dashboard, text_of, until
 from scripted_machine import FakeSession, Script, build_topology
 
@@ -41,3 +43,19 @@ async def test_a_difference_is_more_than_chance_where_all_values_moved_and_not_w
         await pilot.press("escape")
         await pilot.pause()
         assert not isinstance(app.screen, ChanceWindow)
+
+
+async def test_columns_that_cannot_be_tested_are_named_with_the_reason() -> None:
+    topology = build_topology()
+    session = FakeSession(topology, script=Script(topology, lambda _cpu, tick: 0.2 + tick % 12 * 0.02))
+    async with dashboard(session, ticks=13, size=(120, 48)) as (app, pilot):
+        await pilot.press("b")
+        for _ in range(12):
+            session.tick()
+            await pilot.pause()
+        await pilot.press("vertical_line")
+        window = app.screen
+        assert isinstance(window, ChanceWindow)
+        await until(pilot, lambda: "not tested: " in window.copied())
+        text = " ".join(window.copied().split())
+        assert re.search(r"not tested: [^:]*Busy%[^:]*: too few independent values: 1\d values of A", text), text

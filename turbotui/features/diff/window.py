@@ -15,6 +15,7 @@ from turbotui.commands.formats import text_lines
 from turbotui.features.diff.comparing import FEWEST, SIGNIFICANT, ComparedColumn, compared
 from turbotui.features.diff.series import GatheredSeries, Side, SpanFacts, comparable_columns
 from turbotui.features.diff.tables import DRIFTS, span_line, text_table
+from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.moments import NS
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.sentences import several
@@ -99,7 +100,7 @@ class ChanceWindow(TextWindow):
         yield ""
         yield from textwrap.wrap(f"{len(differing)} of {several(len(able), 'column')} of the machine "
                                  f"{'differs' if len(differing) == 1 else 'differ'} by more than chance (p < "
-                                 f"{SIGNIFICANT} among all of them)", width)
+                                 f"{SIGNIFICANT} among all of them)" if able else "No column can be tested yet", width)
         if differing or drifting:
             yield ""
             yield from text_lines(envelope_now(self._watch.session.machine.host),
@@ -109,8 +110,9 @@ class ChanceWindow(TextWindow):
         if drifting:
             yield from textwrap.wrap(f"{DRIFTS}: so few independent values that it may be chance; wait, and try again",
                                      width)
-        unable = [column for column in self._compared if column.p is None and column not in drifting]
+        unable = lists_by_key(("unknown" if column.why is None else column.why.detail, column.column.id)
+                              for column in self._compared if column.p is None and column not in drifting)
         if unable:
             yield ""
-            yield from textwrap.wrap(f"{len(able)} were tested, {len(unable)} could not be: "
-                                     f"{', '.join(column.column.id for column in unable)}", width)
+        for why, names in unable.items():
+            yield from textwrap.wrap(f"not tested: {', '.join(names)}: {why}", width, subsequent_indent="  ")
