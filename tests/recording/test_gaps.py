@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,6 +11,8 @@ import pytest
 from made_frames import NOON, SECOND, frames_of, machine, snapshot, topology_of_cpus
 
 from turbotui import recording
+from turbotui.recording.event_detection import Changes
+from turbotui.recording.parts import paths_of
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.rotation import Retention, RotatingRecorder
 from turbotui.recording.rows import IntervalRows
@@ -23,7 +25,7 @@ def test_a_machine_that_slept_has_a_gap_and_no_clock_that_was_set(tmp_path: Path
     """The wall clock goes on, and so do readings: its hardware may have counted on (`sampling/suspensions.py`)."""
     slept = [0]
     path = str(tmp_path / "slept.ttj")
-    recorder = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0, suspended_ns=lambda: slept[0])
+    recorder = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0, changes=Changes(lambda: slept[0]))
     late = [HOUR if number >= 5 else 0 for number in range(10)]
     live = frames_of([snapshot(number, TOPOLOGY, wall_ns=NOON + number * SECOND + late[number],
                                started_ns=number * SECOND + late[number]) for number in range(10)])
@@ -45,7 +47,7 @@ def test_a_machine_that_slept_has_a_gap_and_no_clock_that_was_set(tmp_path: Path
 
 def test_a_clock_that_was_set_back_and_on_loses_nothing(tmp_path: Path) -> None:
     path = str(tmp_path / "set.ttj")
-    recorder = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0, suspended_ns=lambda: 0)
+    recorder = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0, changes=Changes(lambda: 0))
     for frame in frames_of([
         snapshot(number, TOPOLOGY, wall_ns=NOON + (number + {2: -100, 3: 50}.get(number // 5, 0)) * SECOND)
         for number in range(20)
@@ -68,7 +70,7 @@ def test_a_clock_that_was_set_hides_no_reading_from_those_who_ask_for_a_time(tmp
     for number in range(140):
         apart = steps.get(number, apart)
         walls.append(NOON + (number + apart) * SECOND)
-    recorder = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0, suspended_ns=lambda: 0)
+    recorder = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0, changes=Changes(lambda: 0))
     for frame in frames_of([snapshot(number, TOPOLOGY, wall_ns=wall) for number, wall in enumerate(walls)]):
         recorder.take(frame)
     recorder.close()
@@ -98,7 +100,7 @@ class Rows(IntervalRows):
 
 def test_rows_of_other_tables_are_recorded_after_the_clock_was_set_back(tmp_path: Path) -> None:
     path = str(tmp_path / "rows.ttj")
-    recorder = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0, suspended_ns=lambda: 0)
+    recorder = Recorder(path, machine(TOPOLOGY), sync_seconds=0.0, changes=Changes(lambda: 0))
     walls = [NOON + number * SECOND - (HOUR if number >= 5 else 0) for number in range(10)]
     for frame in frames_of([snapshot(number, TOPOLOGY, wall_ns=wall) for number, wall in enumerate(walls)]):
         recorder.take(frame)
@@ -122,3 +124,16 @@ def test_a_clock_that_was_set_back_does_not_end_the_limits_of_a_recording(tmp_pa
     assert max(kept) == 1499
     assert {frame.seconds for frame in found} == {None, 1.0}, "no interval goes back in time"
     assert 600 <= sum(seq >= 5 for seq in kept) <= 800
+
+
+def test_what_happened_while_a_recording_went_on_to_its_next_file_is_in_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "long.ttj")
+    recorder = RotatingRecorder(path, machine(TOPOLOGY), Retention(600.0, 600.0))
+    missed = [replace(snapshot(number, TOPOLOGY), overruns=number) for number in range(200)]
+    for frame in frames_of(missed):
+        recorder.take(frame)
+    recorder.close()
+    assert len(paths_of(path)) > 2
+    with recording.read(path) as journal:
+        assert {gap.started_ns for gap in journal.gaps() if gap.reason == "missed"} == {
+            tick.started_ns for tick in missed[1:]}

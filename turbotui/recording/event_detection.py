@@ -110,8 +110,9 @@ def _spike_sentence(kind: _Kind, past: _Past, value: float) -> Iterator[str]:
     past.quiet = max(0, past.quiet - 1)
     if len(values) >= _LEAST and not past.quiet:
         usual = statistics.median(values)
-        spread = statistics.median(abs(value - usual) for value in values)
-        if value > max(kind.times * usual, usual + kind.more, usual + _SPREADS * spread) and value > 0:
+        # the spread is asked for last: a calm machine needs it at no tick
+        if value > max(kind.times * usual, usual + kind.more, 0.0) and value > usual + _SPREADS * statistics.median(
+                abs(value - usual) for value in values):
             past.quiet = _QUIET
             often = f"{value / usual:.1f} times the median of before" if usual > 0 else "none before"
             yield f"spike of {kind.word}: {often}"
@@ -177,7 +178,7 @@ _ASLEEP_SECONDS: Final = 0.1  # of a suspend that is worth an event
 
 
 class Changes:
-    """Finds events by comparing each snapshot with the one before.
+    """Finds events by comparing each snapshot with the one before; recordings of the same frames share one.
 
     Args:
         suspended_ns: returns the time for which this machine has been suspended since its start, in ns.
@@ -187,11 +188,17 @@ class Changes:
         self._suspended_ns = suspended_ns or suspend_clock.suspended_ns
         self._suspended = self._suspended_ns()
         self._last: Snapshot | None = None
+        self._found: Sequence[Gap | Event] = ()  # before the last one
         self._alerts, self._spikes = Alerts(), Spikes()
 
     def take(self, snapshot: Snapshot) -> Sequence[Gap | Event]:
-        """Return the events before a snapshot, in the order of their report."""
-        before, self._last = self._last, snapshot
+        """Return the events before a snapshot, in the order of their report; the same again for the same snapshot."""
+        if snapshot is not self._last:
+            self._found = self._between(self._last, snapshot)
+            self._last = snapshot
+        return self._found
+
+    def _between(self, before: Snapshot | None, snapshot: Snapshot) -> Sequence[Gap | Event]:
         spikes = tuple(self._spikes.take(snapshot))
         if before is None:
             return ()

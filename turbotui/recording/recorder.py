@@ -8,7 +8,7 @@ import os
 import select
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 from turbotui.machine.machine import Machine
@@ -210,6 +210,7 @@ class Recorder:
         path: of the file, or the pipe that takes its place.
         kept: the machine's files that `info` of the recording needs.
         header: the header of a session that continues from another file; None begins a session.
+        changes: finds the events, for other recordings of the same frames too; None for this one alone.
         command: the words of the command that runs during the recording; () for none.
 
     Attributes:
@@ -224,7 +225,7 @@ class Recorder:
 
     def __init__(self, path: str | RecordingPipe, machine: Machine, *, kept: KeptAnswers | None = None,
                  tier: Tier = FULL, header: Header | None = None, sync_seconds: float = SYNC_SECONDS,
-                 suspended_ns: Callable[[], int] | None = None, command: Sequence[str] = ()) -> None:
+                 changes: Changes | None = None, command: Sequence[str] = ()) -> None:
         self.tier = tier
         self.first_ns: int | None = None
         self._file: RecordingFile | RecordingPipe
@@ -244,7 +245,7 @@ class Recorder:
             raise
         self._encoder = SnapshotEncoder(tier)
         self.failures = self._encoder.failures
-        self._changes = Changes(suspended_ns)
+        self._changes = changes or Changes()
         self._last: Snapshot | None = None
         self._writing = threading.Lock()
         self._closed = False

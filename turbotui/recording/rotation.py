@@ -12,6 +12,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.machine.machine import Machine
 from turbotui.machine.own_files import remove_recording, rename_recording
+from turbotui.recording.event_detection import Changes
 from turbotui.recording.framing import RecordingError, TornFileError
 from turbotui.recording.journal_file import JournalFile
 from turbotui.recording.machine_facts import Header, header_of
@@ -68,6 +69,7 @@ class RotatingRecorder:
         self._seconds = {tier.name: seconds for tier, seconds in retention.tiers()}
         self._header = header_of(machine, command, identity_of(path))
         _put_aside(path, self._header)
+        self._changes = Changes()
         self._recorders = {FULL.name: self._open(path, FULL)}
         self._begun = False  # tiers of lower resolution: their names have the time of the first tick
         self.failures: dict[str, str] = {}
@@ -141,7 +143,7 @@ class RotatingRecorder:
 
     def _open(self, path: str, tier: Tier) -> Recorder:
         return Recorder(path, self._machine, kept=self._kept, tier=tier, header=self._header,
-                        sync_seconds=self._retention.sync_seconds)
+                        sync_seconds=self._retention.sync_seconds, changes=self._changes)
 
     def _rotate(self, recorder: Recorder, wall_ns: int) -> None:
         """Begin the next file of a tier, and remove parts that are no longer to be kept."""
