@@ -76,6 +76,11 @@ class EveryItem(Generic[T]):
             return self._items.popleft() if self._items else None
 
     @property
+    def waiting(self) -> int:
+        """Number of items that were not taken yet."""
+        return len(self._items)
+
+    @property
     def over(self) -> bool:
         """Whether `close` was called and every item was taken."""
         return self._closed and not self._items

@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from made_frames import frames, machine, topology_of_cpus
-from patience import PATIENCE
+from patience import ENDED_BY_THE_TEST, PATIENCE
 
 from turbotui.features.dashboard import run_keeper
 from turbotui.features.dashboard.run_keeper import RunKeeper
@@ -18,6 +19,7 @@ from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
 from turbotui.recording import kept_runs as kept_runs_of_the_user
 from turbotui.recording import read
+from turbotui.recording.framing import RecordingError
 from turbotui.recording.kept_runs import kept_runs
 
 CPUS = topology_of_cpus(range(2))
@@ -47,6 +49,39 @@ def test_every_frame_of_a_command_s_run_is_kept_with_its_marks_however_short_it_
         assert [frame.seq for frame in journal.frames()] == list(range(5))
         assert [event.text for event in journal.events()] == ["built"]
         assert journal.header.command == ("make", "-j2")
+
+
+def test_more_frames_than_may_wait_together_are_written_before_they_are_lost(
+        here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_keeper, "_TOGETHER", ENDED_BY_THE_TEST)
+    ahead = run_keeper._QUEUE // 2
+    with RunKeeper(("make",)) as keeper:
+        assert keeper.begin(here)
+        for frame in frames(3 * ahead, CPUS):
+            keeper.take(frame)
+            if (frame.seq + 1) % ahead == 0:
+                _wait_for(keeper, frame.seq)
+    assert not keeper.failure
+    (run,) = kept_runs(os.environ)
+    with read(run.path) as journal:
+        assert [frame.seq for frame in journal.frames()] == list(range(3 * ahead))
+        assert not journal.gaps()
+
+
+def _wait_for(keeper: RunKeeper, seq: int) -> None:
+    """Wait until a frame and all before it are in the recording, which nothing ends."""
+    end = time.monotonic() + PATIENCE
+    while not keeper.path or not os.path.exists(keeper.path) or _last_in(keeper.path) < seq:
+        assert time.monotonic() < end, f"frame {seq} waits for the end"
+        time.sleep(0.01)
+
+
+def _last_in(path: str) -> int:
+    try:
+        with read(path) as journal:
+            return max((frame.seq for frame in journal.frames()), default=-1)
+    except RecordingError:  # it has just begun
+        return -1
 
 
 def test_a_look_of_a_moment_is_not_kept(here: Machine) -> None:

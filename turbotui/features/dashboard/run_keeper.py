@@ -25,8 +25,11 @@ _PATIENCE: Final = 2.0
 before is kept only if it was that of a command."""
 _LAST_WRITES: Final = 5.0
 """Seconds that the end of the program waits for the disk: one that hangs keeps nobody in the dashboard."""
+_TOGETHER: Final = 5.0
+"""Seconds of readings that are written together, by one wake-up: what is lost if the program is killed."""
 _QUEUE: Final = 64
-"""Frames and rows that wait for a slow disk; further ones are lost, and frames counted in the recording."""
+"""Frames and rows that wait to be written; of half as many none waits longer for the others. Beyond it they are lost,
+and frames counted in the recording."""
 
 
 class RunKeeper:
@@ -48,7 +51,8 @@ class RunKeeper:
         self._command = tuple(command)
         self._items: EveryItem[Callable[[FrameRecorder], None]] = EveryItem(_QUEUE)
         self._thread: NamedThread | None = None
-        self._closing = threading.Event()
+        self._closing = False
+        self._due = threading.Event()  # before its time: the queue is half full, or closed
         self._seq = -1
         self._lost = 0
 
@@ -66,13 +70,14 @@ class RunKeeper:
             return
         self._seq = frame.seq
         before, lost = self._lost, self._items.lost
+        kept = frame.anew()  # without what the screens compute of it meanwhile
 
         def write(recorder: FrameRecorder) -> None:
             if lost > before:
                 recorder.lost(lost - before)
-            recorder.take(frame)
+            recorder.take(kept)
 
-        self._items.put(write)
+        self._put(write)
         self._lost = lost
 
     def rows(self, rows: IntervalRows) -> None:
@@ -86,14 +91,17 @@ class RunKeeper:
     def _put(self, item: Callable[[FrameRecorder], None]) -> None:
         if self._thread is not None:
             self._items.put(item)
+            if self._items.waiting * 2 >= _QUEUE:
+                self._due.set()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exception: object) -> None:
         """Write what waits, end the recording, and say why if the run was not kept."""
-        self._closing.set()
+        self._closing = True
         self._items.close()
+        self._due.set()
         if self._thread is not None:
             self._thread.join(_LAST_WRITES)
             if self._thread.is_alive():
@@ -103,7 +111,8 @@ class RunKeeper:
             print(f"turbotui: this run is not kept for turbotui replay: {one_line(self.failure)}", file=sys.stderr)
 
     def _write(self, machine: Machine) -> None:
-        if self._closing.wait(_PATIENCE) and not self._command:
+        self._due.wait(_PATIENCE)
+        if self._closing and not self._command:
             return
         from turbotui.commands.recording import open_recorder  # noqa: PLC0415 - as above
         from turbotui.recording.kept_runs import RETENTION, new_run  # noqa: PLC0415 - as above
@@ -113,8 +122,12 @@ class RunKeeper:
             run = new_run(os.environ)
             recorder = open_recorder(run.path, machine, RETENTION, self._command)
             self.path = run.path
-            for write in self._items:
-                write(recorder)
+            while not self._items.over:
+                while (write := self._items.take(0.0)) is not None:
+                    write(recorder)
+                if not self._closing:
+                    self._due.wait(_TOGETHER)
+                    self._due.clear()
         except OSError as error:
             self.failure = error.strerror or str(error)
         except TurbotuiError as error:
