@@ -49,12 +49,14 @@ class _Span:
 def _spans(ticks: Sequence[ClockTick]) -> Iterator[_Span]:
     """Spans of at least ten moments, the newest first; what is left over is in none."""
     inside: list[ClockTick] = []
+    moments = 0.0
     for tick in reversed(ticks):
         inside.append(tick)
-        if sum(tick.moments for tick in inside) >= KEPT:
-            error = math.sqrt(math.fsum(tick.error**2 for tick in inside)) / len(inside)
-            yield _Span(statistics.median(tick.mhz for tick in inside), error)
-            inside = []
+        moments += tick.moments
+        if moments >= KEPT:
+            error = math.sqrt(math.fsum([tick.error**2 for tick in inside])) / len(inside)
+            yield _Span(statistics.median([tick.mhz for tick in inside]), error)
+            inside, moments = [], 0.0
 
 
 def lowered(ticks: Sequence[ClockTick]) -> LoweredClock | None:

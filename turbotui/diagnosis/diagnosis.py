@@ -174,7 +174,8 @@ class MachineDiagnosis:
         interval.judged = interval.present | {name for name, (answer, _why) in answers.items()
                                               if answer is NoFinding.CLEAR}
         for name, (answer, why) in answers.items():
-            self._answers[name].take(seconds, answer, why, stands=self._is_judged(name))
+            stands = answer is NoFinding.LATE and self._is_judged(name)
+            self._answers[name].take(seconds, answer, why, stands=stands)
 
     def _holds(self, frame: Frame) -> Mapping[RowId, Sequence[Hold]]:
         """What holds each package back in a frame."""
