@@ -75,21 +75,21 @@ class SegmentLines(Widget):
             self.refresh()
         else:
             drawn, self._strips = self._strips, [self._strips[y] if y < len(before) and before[y] == line
-                else self._strip(line) for y, line in enumerate(fresh)]
+                else self._strip(line, width) for y, line in enumerate(fresh)]
             last = [self._palette.strip((), width, self._base)] * (len(drawn) - len(fresh))
             draw_lines(self, {y: strip for y, strip in enumerate([*self._strips, *last])
                               if y >= len(drawn) or strip is not drawn[y]})
 
-    def _strip(self, line: Sequence[TextSegment]) -> Strip:
+    def _strip(self, line: Sequence[TextSegment], width: int) -> Strip:
         """A line drawn; one that is too wide ends behind a word, because half a number is another number."""
-        width = self.size.width
         return self._palette.strip(shortened(line, width), width, self._base)
 
     def render_line(self, y: int) -> Strip:
         """One line of the widget."""
+        width = self.size.width
         if not self._strips:
-            self._strips = [self._strip(line) for line in self.segments]
-        return self._strips[y] if y < len(self._strips) else self._strip(())
+            self._strips = [self._strip(line, width) for line in self.segments]
+        return self._strips[y] if y < len(self._strips) else self._strip((), width)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Some lines of the widget, which has no border and no padding, in filtered colours."""
