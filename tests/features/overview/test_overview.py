@@ -71,6 +71,19 @@ class TestWhatIsShown:
             text = "\n".join(drawn(app))
             assert all(word in text for word in ("TDP 28", "base ", "turbo ", "tj_max 110"))
 
+    async def test_tasks_wait_for_a_frame_that_comes_soon_and_draw_nothing_twice(self) -> None:
+        session = SimulatedSession("laptop", few=True)
+        async with (asyncio.timeout(PATIENCE), dashboard(session, screen="overview") as (app, pilot)):  # type: ignore[arg-type]  # as below
+            screen = overview(app)
+            while screen._look is None or not screen._look.tasks or screen._looking is not None:
+                session.tick()
+                await pilot.pause()
+            for interval, waits in ((1.0, True), (5.0, False)):
+                app.watched.interval = interval
+                lines = screen.drawn.lines
+                await screen._look_again()
+                assert (screen.drawn.lines is lines) == waits
+
     async def test_kinds_of_core_are_named(self, machines: dict[str, Recording]) -> None:
         async with dashboard(ReplayedSession(machines["laptop-arrow"]), screen="overview") as (app, _):
             text = "\n".join(drawn(app))

@@ -43,6 +43,8 @@ from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Target
 from turbotui.widgets.segment_lines import ClickableSegment
 
+_SOON = 1.0
+"""Seconds to the next frame that tasks wait for, so that a look at them draws nothing twice."""
 _COPIED = 1_000
 """Characters of a copied verdict, which is not cut."""
 
@@ -122,6 +124,7 @@ class OverviewScreen(CellCursorScreen):
 
     async def _look_again(self) -> None:
         host, judge = self.watch_state.session.machine.host, self.watch_state.judge
+        awaited = self._look is None or not self._look.tasks
         try:
             self._look, judge.diagnosis.seen = poll = await asyncio.to_thread(
                 make_poll(host, self._stats, self._look, judge.look))
@@ -129,7 +132,7 @@ class OverviewScreen(CellCursorScreen):
                 await self._look_at_memory(judge.diagnosis.seen)
         finally:
             self._looking = None
-        if not self.watch_state.held and self.is_current:
+        if (awaited or self.watch_state.interval > _SOON) and not self.watch_state.held and self.is_current:
             self._paint()
 
     def show_frame(self) -> None:
