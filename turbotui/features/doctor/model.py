@@ -57,6 +57,7 @@ class SourceReport:
     detail: str  # the reason that most of its missing signals share, or its note
     remedy: str  # what to do about that reason
     signals: tuple[SignalReport, ...]
+    in_short: tuple[str, ...] = ()  # the detail without the places that were looked at, ever shorter
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +94,10 @@ def _source(source: Source, probe: Probe, capabilities: Capabilities) -> SourceR
     usable = [signal for signal in signals if signal.usable]
     missing = [signal for signal in signals if not signal.usable]
     state = State.ABSENT if not usable else State.READY if not missing else State.PARTIAL
-    return SourceReport(id=source.id, title=source.title, state=state, gives=source.gives,
-        detail=_summary(usable, missing, probe.note), remedy=_decisive(missing)[0].remedy if missing else "",
-        signals=signals)
+    detail, *in_short = _summary(usable, missing, probe.note)
+    return SourceReport(id=source.id, title=source.title, state=state, gives=source.gives, detail=detail,
+                        remedy=_decisive(missing)[0].remedy if missing else "", signals=signals,
+                        in_short=tuple(in_short))
 
 
 def _signal(name: str, unavailable: Signal | Unavailable, *, chosen: bool, compared: bool) -> SignalReport:
@@ -105,21 +107,18 @@ def _signal(name: str, unavailable: Signal | Unavailable, *, chosen: bool, compa
                         remedy=unavailable.remedy)
 
 
-def _summary(usable: Sequence[SignalReport], missing: Sequence[SignalReport], note: str) -> str:
-    """Describe in one line what is missing and why, preferring a reason with a remedy."""
-    parts: list[str] = []
-    if missing:
-        decisive = _decisive(missing)
-        why = f"{decisive[0].reason}: {decisive[0].detail}"
-        if usable or (len(decisive) < len(missing) and decisive[0].reason == Reason.NOT_PERMITTED.value):
-            names = [signal.id for signal in decisive]
-            listed = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-            parts.append(f"without {listed}: {why}")
-        else:
-            parts.append(why)
-    if note:
-        parts.append(note)
-    return "; ".join(parts)
+def _summary(usable: Sequence[SignalReport], missing: Sequence[SignalReport], note: str) -> tuple[str, ...]:
+    """Describe in one line what is missing and why, preferring a reason with a remedy; then the same in fewer words."""
+    if not missing:
+        return (note,)
+    decisive = _decisive(missing)
+    reason, cause, names = decisive[0].reason, _cause(decisive[0]), [signal.id for signal in decisive]
+    lacking = ""
+    if usable or (len(decisive) < len(missing) and reason == Reason.NOT_PERMITTED.value):
+        more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+        lacking = f"without {', '.join(names[:4])}{more}: "
+    long = "; ".join(filter(None, (f"{lacking}{reason}: {decisive[0].detail}", note)))
+    return long, f"{lacking}{reason}: {cause}", f"{lacking or f'{reason}: '}{cause}", cause, cause.partition("; ")[0]
 
 
 def _decisive(missing: Sequence[SignalReport]) -> Sequence[SignalReport]:

@@ -13,12 +13,12 @@ from textual.widget import Widget
 from turbotui.app.actions import bindings_for
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.watch import Watch
-from turbotui.cell_widths import flush_left
+from turbotui.cell_widths import cell_count, flush_left
 from turbotui.dataclass import dataclass
 from turbotui.features.doctor.model import Diagnosis, SourceReport, State, diagnose
 from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import RowTable
-from turbotui.widgets.cells import Slot, StyleRole
+from turbotui.widgets.cells import Slot, StyleRole, cell_text
 from turbotui.widgets.geometry import RULE
 from turbotui.widgets.listing import Item, Listing
 from turbotui.widgets.painter import TextSegment
@@ -62,6 +62,11 @@ class DoctorRow:
         """What the source cannot offer here, and what to do about it."""
         return "" if self.source is None else "; ".join(filter(None, (self.source.detail, self.source.remedy)))
 
+    def fitted(self, width: int) -> str:
+        """The longest form of the reason that fits: without the remedy, without places, the cause alone."""
+        forms = (self.why, *(() if self.source is None else (self.source.detail, *self.source.in_short)))
+        return next((form for form in forms if cell_count(form) <= width), forms[-1])
+
     def signals(self, *, usable: bool) -> int | None:
         """The numbers of the source's available and missing signals."""
         return None if self.source is None else sum(signal.usable is usable for signal in self.source.signals)
@@ -82,11 +87,13 @@ _COLUMNS: Final[tuple[Column[DoctorRow], ...]] = (
 
 
 class DoctorPainter(RowPainter[DoctorRow]):
-    """Paints states in their colours, and the reasons dimly."""
+    """Paints states in their colours, and the reasons dimly, in as many words as fit."""
 
     def segment(self, content: RowContent[DoctorRow], row: Hashable, slot: Slot) -> TextSegment:
         text, role = super().segment(content, row, slot)
-        return text, StyleRole.DIM if slot.column.id == "why" else _ROLES.get(text.strip(), role)
+        if slot.column.id != "why" or (held := content.get(row)) is None:
+            return text, _ROLES.get(text.strip(), role)
+        return f" {cell_text(slot.column, held.fitted(slot.width), slot.width)}", StyleRole.DIM
 
 
 class DoctorScreen(RowTableScreen[DoctorRow]):
