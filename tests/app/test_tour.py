@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from dashboard_driver import dashboard, text_of
+from dashboard_driver import dashboard, table, text_of
 from scripted_machine import FakeSession
 
 from turbotui.app.actions import ACTIONS
@@ -115,6 +115,19 @@ async def test_escape_puts_it_away_until_the_next_start(home: Path) -> None:
         await pilot.pause()
         assert shown(app) == ""
     assert read_settings({"XDG_CONFIG_HOME": str(home)}).tour
+
+
+async def test_escape_undoes_what_is_newer_than_the_tour_first() -> None:
+    async with dashboard(FakeSession(), tour=True) as (app, pilot):
+        await pilot.press("backslash", *"Busy%>80", "enter")
+        await pilot.pause()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not table(app).view.filter.text
+        assert "Tour 1/5" in shown(app) or "Tour 5/5" in shown(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert shown(app) == ""
 
 
 async def test_settings_that_cannot_be_written_mean_that_it_is_offered_again(

@@ -109,9 +109,11 @@ async def test_escape_goes_back_to_where_a_search_began() -> None:
         await pilot.press("slash", *"cpu13", "enter")
         await pilot.pause()
         assert table(app).current == cpu_row(13)
+        assert "found cpu13 (n: next, Esc: back)" in text_of(app, "status")
         await pilot.press("escape")
         await pilot.pause()
         assert table(app).current == cpu_row(0)
+        assert "found" not in text_of(app, "status")
 
 
 async def test_escape_returns_from_a_screen_that_enter_opened_and_not_from_one_that_a_digit_showed(

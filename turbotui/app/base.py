@@ -594,7 +594,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         """Words at the right of the status line for states that must not be overlooked."""
         watch = self.watch_state
         states = ["PAST" if watch.in_past and not watch.play_state else "",
-                  "PAUSED (Esc: go on)" if watch.paused else ""]
+                  "PAUSED (Esc: go on)" if watch.paused else "",
+                  f"found {self._query} (n: next, Esc: back)" if self._back is not None else ""]
         if watch.session.collector is not None:
             states += watch.session.collector.remarks
         recorder = "" if watch.recorder is None else watch.recorder.flag

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
@@ -38,6 +38,7 @@ from turbotui.app.tcc import tcc_prompt
 from turbotui.app.themes import SIXTEEN, THEMES, TUI_DEFAULTS
 from turbotui.app.tour import Tour
 from turbotui.app.user_keys import key_word
+from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
 from turbotui.errors import InternalError, TerminalError, TurbotuiError, UsageError
 from turbotui.feature import EVERYWHERE
@@ -436,12 +437,11 @@ class TurbotuiApp(FramesApp):
         """End the tour for ever."""
         self.tour.end()
 
-    def action_close(self) -> None:
-        """Hide the tour; without one, undo the newest state of the view; Esc never quits."""
-        if self.tour.step is None:
-            super().action_close()
-        else:
-            self.tour.hide()
+    def _states(self) -> Iterator[ViewState]:
+        """The tour, which is older than whatever a user does meanwhile, before the states of all screens."""
+        if self.tour.step is not None:
+            yield ViewState("", "tour", self.tour.hide)
+        yield from super()._states()
 
     def on_watch_screen_laid_out(self) -> None:
         """Draw the tour's step for the new size, which may have room for more of its keys, or for none."""
