@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from contrast import READABLE, SIXTEEN_COLOURS, contrast
-from dashboard_driver import dashboard
+from dashboard_driver import dashboard, until
 from rich.color import Color, ColorType
 from scripted_machine import FakeSession
+from textual.command import CommandInput, CommandList, SearchIcon
 
 from turbotui.app.themes import THEMES
 from turbotui.widgets.cells import StyleRole
@@ -99,3 +100,28 @@ async def test_the_cell_under_the_cursor_stands_out_of_its_line() -> None:
             palette = Palette(app.screen.query_one("#keys", SegmentLines), final=True)
             grounds = {palette.style(StyleRole.CURSOR, role).bgcolor for role in (StyleRole.PLAIN, StyleRole.CELL)}
             assert len(grounds) == 2, theme.name
+
+
+async def test_the_palette_can_be_read_as_it_is_drawn() -> None:
+    async with dashboard(FakeSession()) as (app, pilot):
+        for theme in THEMES:
+            app.theme = theme.name
+            await pilot.press("ctrl+p")
+            await until(pilot, lambda: app.screen.query_one(CommandList).option_count)
+            await pilot.pause()
+            lists = [app.screen.query_one(kind).region for kind in (CommandList, CommandInput, SearchIcon)]
+            strips = app.screen._compositor.render_strips()
+            drawn = [segment for region in lists for y in region.line_range
+                     for segment in strips[y].crop(region.x, region.right) if any(map(str.isalnum, segment.text))]
+            assert len(drawn) > 10
+            for colours in SIXTEEN_COLOURS:
+                for text, style, _ in drawn:
+                    assert style is not None, text
+                    assert style.color is not None, (theme.name, text)
+                    assert style.bgcolor is not None, (theme.name, text)
+                    assert ColorType.DEFAULT not in {style.color.type, style.bgcolor.type}, (theme.name, text)
+                    ink, ground = (_shown(colour, "", colours) for colour in (style.color, style.bgcolor))
+                    assert contrast(ink, ground) >= READABLE, (theme.name, text, ink, ground)
+                    assert not style.dim, (theme.name, text)
+            await pilot.press("escape")
+            await pilot.pause()

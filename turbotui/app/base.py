@@ -347,10 +347,11 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             elif answer is not None and answer.go is not None:
                 back()  # letters before had moved the cursor
                 answer.go()
+            elif answer is not None:
+                back()
+                self.notice(answer.sentence)
             elif text:
                 self._back = back
-                if answer is not None:
-                    self.notice(answer.sentence)
 
         self.app.push_screen(Prompt("find", "", typed), done)
 

@@ -13,6 +13,7 @@ from turbotui.app.actions import CATEGORY_KEYS
 from turbotui.app.key_gate import KeyGate
 from turbotui.app.modal import Window
 from turbotui.app.watch import Watch
+from turbotui.cell_widths import cell_count
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import RowId
 from turbotui.quantities.sentences import several
@@ -54,9 +55,11 @@ class CategoryKeys(Window[str]):
         self._watch = watch
         self._table = table
         self._changed = self._is_over = False
-        keys = "a letter shows or hides a group, SHIFT that group alone · Esc closes"
         beyond = self._beyond(watch.columns)
-        self._outcome = f"{several(beyond, 'column')}{_BEYOND} · {keys}" if beyond else keys
+        keys = "a letter shows or hides a group, SHIFT that group alone · Esc closes"
+        forms = (f"{several(beyond, 'column')}{_BEYOND} · {keys}" if beyond else keys,
+                 f"{several(beyond, 'column')} beyond: → · a letter shows or hides, SHIFT alone · Esc closes")
+        self._outcome = next((form for form in forms if cell_count(form) < self.app.size.width), forms[-1])
 
     def compose(self) -> ComposeResult:
         """Lay out the groups and a sentence."""

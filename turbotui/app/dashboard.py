@@ -100,8 +100,12 @@ class TurbotuiApp(FramesApp):
     ]
     CSS = """
     * { transition: none; }
-    Input > .input--placeholder, Input > .input--suggestion { color: $tui-dim; }
+    Input > .input--placeholder, Input > .input--suggestion { color: $tui-dim; text-style: none; }
     Input > .input--selection { background: $tui-cell; color: $tui-on-cell; }
+    CommandPalette CommandInput, CommandPalette CommandList, CommandPalette SearchIcon {
+        color: $foreground; background: $background;
+    }
+    CommandPalette > .command-palette--help-text { text-style: not bold; }
     .-banded Window > .window { margin-top: 1; }
     .-banded-twice Window > .window { margin-top: 2; }
     """

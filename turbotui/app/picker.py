@@ -98,9 +98,9 @@ class Picker(ListWindow):
     """
 
     heading = "columns"
-    hint = "type to search · Space show/hide · Esc close"
+    hint = "Space show/hide · Esc close"
     answer = "#about"
-    placeholder: str = "search"  # text in the empty field
+    placeholder: str = "type to search"  # text in the empty field
     typed: str = ""  # text in the field at first
 
     def __init__(self, table: ChoosableColumns, current: str, arranges: MovableColumns | None = None) -> None:
@@ -110,7 +110,7 @@ class Picker(ListWindow):
         self._wide = 0  # of the names
         self.first = current
         if arranges is not None:
-            self.hint = "type to search · Space show · Tab only these · < > [ ] ="
+            self.hint = "Space show · Tab only · < > move · [ ] width · Esc close"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         """Leave the keys for order and width to the field if the list is not of a table's columns."""

@@ -26,12 +26,16 @@ _ROUNDED: Final = 1.02
 """The factor up to which shares that are estimated one by one add up to more than their whole."""
 
 
+_STEPS: Final = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
+"""Ends of scales within a power of ten."""
+
+
 def nice_top(peak: float) -> float:
-    """The next 1, 2 or 5 times a power of ten, for a scale that seldom changes."""
+    """The next round number, for a scale that seldom changes and whose curve fills two thirds of it or more."""
     if not 0 < peak < math.inf:
         return 1.0
     power = 10.0 ** math.floor(math.log10(peak))
-    return next(step * power for step in (1, 2, 5, 10) if peak <= step * power * (1 + 1e-9))
+    return next(step * power for step in _STEPS if peak <= step * power * (1 + 1e-9))
 
 
 def scale_top(natural: float, peak: float) -> float:

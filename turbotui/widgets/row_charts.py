@@ -19,7 +19,7 @@ from turbotui.widgets.painter import TextSegment, merged, scale_top
 from turbotui.widgets.spark import area, begun, roles, stretched
 from turbotui.widgets.table_view import TableView
 
-LEAST: Final = 8
+LEAST: Final = 6
 """Empty lines below which no chart is drawn."""
 _WIDEST: Final = 120
 """Characters of a line of reasons that is still read easily."""
@@ -33,6 +33,8 @@ _MINUTES: Final = 120
 """Seconds from which a span is given in minutes."""
 _SHARE: Final = 1.0
 """Percent from which a share has something to show."""
+_PLAIN: Final = 10.0
+"""Ends of scales below this have decimals."""
 _VARIES: Final = 0.01
 """Share of its greatest value by which another number varies that has something to show."""
 
@@ -223,7 +225,8 @@ def _title(column: Column[Any], value: Value, top: float, width: int, *, here: b
     unit = "" if column.title.endswith(column.shown_unit) else f" {column.shown_unit}"
     widest = len(f"{column.as_shown(top):.{column.decimals}f}")
     words = f" {flush_right(cell_text(column, value, column.width).strip(), widest)}{unit} "
-    end = f" {column.as_shown(top):,.0f}" if top >= 1 else f" {column.as_shown(top):g}"
+    shown = float(f"{column.as_shown(top):.4g}")
+    end = f" {shown:,.0f}" if shown >= _PLAIN else f" {shown:.3g}"
     name = cut(column.title, max(1, width - len(words) - len(end) - 1))
     rule = "─" * max(0, width - len(name) - len(words) - len(end))
     return [(name, StyleRole.SORTED if here else StyleRole.TITLE), (words, StyleRole.SUMMARY), (rule, StyleRole.RULE),

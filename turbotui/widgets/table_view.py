@@ -127,6 +127,8 @@ def ordered(content: Content[C, K], rows: Sequence[K], column: C | None, *, reve
             mark: Content[C, K] | None = None, load: bool = False) -> Sequence[K]:
     """Sort rows by a column in either direction: unknown values come last, equal ones in the table's order.
 
+    Values that look alike are equal, so that rows move only when a number that is seen does.
+
     Args:
         rows: in the table's order.
         column: to sort by; None for the table's order.
@@ -142,6 +144,9 @@ def ordered(content: Content[C, K], rows: Sequence[K], column: C | None, *, reve
     elif load:
         values = [value if not isinstance(value, float) else
                   0.0 if 0.0 <= value < _AS_BUSY else min(value, 100.0 - _AS_BUSY) for value in values]
+    if column.decimals >= 0 and not column.most_decimals:
+        shown, decimals = map(column.as_shown, values) if column.shown else values, column.decimals
+        values = [round(value, decimals) if isinstance(value, float) else value for value in shown]
     return ordered_by(rows, values, reverse=reverse)
 
 

@@ -82,7 +82,7 @@ def figure_of(chart: Chart) -> str:
     decimals = 1 if unit == "%" else 0
     widest = f"{column.as_shown(chart.top):,.{decimals}f}"
     text = "—" if chart.value is None else f"{column.as_shown(chart.value):,.{decimals}f}"
-    return f"{flush_right(chart.signs + text, len(widest))} {unit}"
+    return f"{flush_right(chart.signs + text, len(widest))} {unit}".rstrip()
 
 
 def _span(seconds: float) -> str:

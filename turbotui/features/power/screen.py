@@ -37,6 +37,8 @@ from turbotui.widgets.slots import HISTORY
 
 _LEAST = 58
 """The least characters of a panel with useful bars."""
+_SENTENCES = 3
+"""Lines of the sentences above the panels."""
 _FLATTEST, _TALLEST = 4, 20
 """Lines of the picture of the past."""
 _ROLES = {LimitState.HELD: StyleRole.AMBER, LimitState.UNKNOWN: StyleRole.TITLE}
@@ -161,11 +163,13 @@ class PowerScreen(CellCursorScreen):
         own = verdict.screen == self.number  # the verdict is about packages, and may take both lines
         wrapped = textwrap.wrap(mark + verdict.fitted((2 * width if own else width) - len(mark)), width, max_lines=2)
         lines: list[list[TextSegment]] = [[(f" {line}", role)] for line in wrapped]
-        if not own:
-            text = textwrap.shorten(as_sentence(headline(packages)), width, placeholder=" …")
-            lines.append([(f" {text}", _ROLES.get(worst.state, StyleRole.PLAIN))])
-        basis = headline(packages) if own and worst.state is LimitState.UNKNOWN else how_known(worst)
-        how = textwrap.shorten(as_sentence(basis), width, placeholder=" …")
+        is_unknown = worst.state is LimitState.UNKNOWN
+        how = "" if own and is_unknown else textwrap.shorten(as_sentence(how_known(worst)), width, placeholder=" …")
+        if not own or is_unknown:
+            role = StyleRole.DIM if own else _ROLES.get(worst.state, StyleRole.PLAIN)
+            most = max(1, _SENTENCES - len(lines) - bool(how))
+            lines += [[(f" {line}", role)] for line in textwrap.wrap(as_sentence(headline(packages)), width,
+                                                                     max_lines=most, placeholder=" …")]
         return [*lines, [(f" {how}", StyleRole.DIM)]] if how else lines
 
     def readout(self) -> str:
