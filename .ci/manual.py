@@ -7,14 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from turbotui import __version__
+from turbotui.app.themes import THEMES
 from turbotui.commands.parser import Parser, verb_of
 from turbotui.feature import Command
 from turbotui.feature_list import COMMANDS, FEATURES
 from turbotui.features.stat.options import OPTIONS as STAT_OPTIONS
 from turbotui.simulated import SHAPES
 
-SCREENS = tuple(spec.id for feature in FEATURES for spec in feature.screens)
-"""What completes --screen."""
+NAMES = {"--screen": tuple(spec.id for feature in FEATURES for spec in feature.screens),
+         "--theme": tuple(theme.name for theme in THEMES)}
+"""What completes options whose words the parser does not know."""
 MACHINES = " ".join(SHAPES)
 """What completes --machine, beside files."""
 
@@ -78,8 +80,8 @@ def _of_parser(name: str, summary: str, parser: argparse.ArgumentParser) -> Verb
         elif action.option_strings:
             takes = action.nargs != 0
             word = (action.metavar or action.dest.upper()) if takes else ""
-            choices = SCREENS if "--screen" in action.option_strings else map(str, action.choices or ())
-            flags.append(Flag(tuple(action.option_strings), str(word), tuple(choices),
+            choices = NAMES.get(action.option_strings[-1]) or tuple(map(str, action.choices or ()))
+            flags.append(Flag(tuple(action.option_strings), str(word), choices,
                               text.replace("%%", "%")))
         else:
             operands.append((str(action.metavar or action.dest), text))
@@ -145,10 +147,16 @@ def _roff(text: str) -> str:
 def bash(all_verbs: Sequence[Verb]) -> str:
     """For bash-completion: verbs, options, words that options take; files, with any blanks, are the shell's own."""
     lines = ["# bash completion for turbotui(1); made by .ci/docs", "_turbotui() {",
-             '    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb="" options="" one',
+             '    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb="" options="" at',
              "    COMPREPLY=()",
-             '    for one in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
-             '        case "$verb $one" in', *_bash_verbs(all_verbs), "        esac", "    done",
+             "    for ((at = 1; at < COMP_CWORD; at++)); do",
+             "        if [[ ${COMP_WORDS[at]} == -- ]]; then  # a command follows",
+             "            if declare -F _command_offset >/dev/null; then _command_offset $((at + 1))",
+             '            elif ((COMP_CWORD == at + 1)); then COMPREPLY=($(compgen -c -- "$word")); fi',
+             "            return", "        fi", "    done",
+             "    for ((at = 1; at < COMP_CWORD && at < 3; at++)); do  # other words are options and their values",
+             '        case "$verb ${COMP_WORDS[at]}" in', *_bash_verbs(all_verbs), "            *) break;;",
+             "        esac", "    done",
              '    case "$verb" in']
     for verb in _flat(all_verbs):
         words = " ".join(name for flag in verb.flags for name in flag.names)
@@ -191,7 +199,10 @@ def zsh(all_verbs: Sequence[Verb]) -> str:
     """For zsh's compinit."""
     lines = ["#compdef turbotui", "# made by .ci/docs", "_turbotui() {", "    local -a verbs", "    verbs=("]
     lines += [f"        {_quoted(f'{verb.name}:{verb.summary}')}" for verb in all_verbs if verb.name]
-    lines += ["    )", "    local verb=${words[2]}", "    if (( CURRENT == 2 )) && [[ ${words[2]} != -* ]]; then",
+    lines += ["    )", "    local verb=${words[2]} at=${words[(i)--]}",
+              "    if (( at < CURRENT )); then  # a command follows", '        words=("${(@)words[at+1,-1]}")',
+              "        (( CURRENT -= at ))", "        _normal", "        return", "    fi",
+              "    if (( CURRENT == 2 )) && [[ ${words[2]} != -* ]]; then",
               "        _describe verb verbs", "        return", "    fi", "    case $verb in"]
     for verb in (*all_verbs[1:], all_verbs[0]):
         lines += [f"    {verb.name or '*'})", "        _arguments \\"]
@@ -212,7 +223,9 @@ def zsh(all_verbs: Sequence[Verb]) -> str:
 def fish(all_verbs: Sequence[Verb]) -> str:
     """For fish."""
     names = " ".join(verb.name for verb in all_verbs if verb.name)
-    lines = ["# fish completion for turbotui(1); made by .ci/docs"]
+    lines = ["# fish completion for turbotui(1); made by .ci/docs",
+             "complete -c turbotui -n 'contains -- -- (commandline -opc)' -f -a '(set -l words (commandline -opc) "
+             "(commandline -ct); complete -C (string join \" \" -- $words[(math (contains -i -- -- $words) + 1)..]))'"]
     for verb in all_verbs:
         seen = f"__fish_seen_subcommand_from {verb.name}" if verb.name else f"not __fish_seen_subcommand_from {names}"
         if verb.name:

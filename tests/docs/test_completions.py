@@ -22,6 +22,9 @@ FISH = SHARE / "fish" / "vendor_completions.d" / "turbotui.fish"
     (["turbotui", "score", "run", "--sl"], {"--slower"}),
     (["turbotui", "--machine", "lap"], {"laptop", "laptop-old"}),
     (["turbotui", "--screen", ""], {"overview", "cpus", "tasks"}),
+    (["turbotui", "--screen", "tasks", "--sta"], {"--stay"}),  # tasks is no verb there
+    (["turbotui", "replay", "--theme", ""], {"calm", "light"}),
+    (["turbotui", "record", "x.ttj", "--", "ech"], {"echo"}),
 ])
 def test_bash_completes(line: list[str], offered: set[str]) -> None:
     shell = shutil.which("bash")
@@ -58,6 +61,7 @@ def test_bash_leaves_files_to_the_shell_which_keeps_their_blanks(line: list[str]
     ("turbotui tasks --machine lap", {"laptop", "laptop-old"}),
     ("turbotui --scr", {"--screen"}),
     ("turbotui machines --scr", set()),  # an option of the dashboard alone
+    ("turbotui record x.ttj -- bas", {"bash"}),
 ])
 def test_fish_completes(line: str, offered: set[str], tmp_path: Path) -> None:
     shell = shutil.which("fish")
