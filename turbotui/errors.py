@@ -6,6 +6,17 @@ command line's contract (README, "Exit status").
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+
+def nearest(name: str, known: Iterable[str], most: int = 5) -> str:
+    """Return a sentence's end that suggests the most similar names, or "" if no name is similar."""
+    import difflib  # noqa: PLC0415 - where a word is wrong
+
+    lower = {item.lower(): item for item in known}
+    close = difflib.get_close_matches(name.lower(), lower, n=most)
+    return f"; did you mean {', '.join(lower[item] for item in close)}?" if close else ""
+
 
 def signal_status(number: int) -> int:
     """The exit status of a program that a signal ended: 128 and the signal's number, as shells have it."""

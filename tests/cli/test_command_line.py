@@ -151,8 +151,12 @@ def test_no_option_takes_the_numbers_of_python_literals(command: Command) -> Non
     [
         (["frobnicate"], 2, 'unknown command "frobnicate"'),
         (["columns", "--frob"], 2, "unrecognized arguments: --frob (see turbotui columns --help)"),
-        (["why", "--jsn"], 2, "unrecognized arguments: --jsn: did you mean --json? (see turbotui why --help)"),
-        (["--shwo=Busy%"], 2, "unrecognized arguments: --shwo=Busy%: did you mean --show? (see turbotui --help)"),
+        (["why", "--jsn"], 2, "unrecognized arguments: --jsn; did you mean --json? (see turbotui why --help)"),
+        (["events", "lst"], 2, '"lst" is none of encode, list, show, sets, metrics; did you mean list?'),
+        (["topdown", "--per", "coer"], 2, '--per "coer" is none of machine, package, kind, core, cpu'),
+        (["stat", "--shwo", "CPU"], 1, "unrecognized option '--shwo'; did you mean --show?"),
+        (["groups", "--sort", "Pid", "-n", "1"], 2, "there is no column 'Pid' of groups; did you mean Pids, PidsMax?"),
+        (["--shwo=Busy%"], 2, "unrecognized arguments: --shwo=Busy%; did you mean --show? (see turbotui --help)"),
         (["columns", "--machine", "nowhere"], 2, "nowhere"),
         (["doctor", "--sysroot", "/nonexistent"], 3, "/nonexistent"),
         # a script's variable that is not set chooses no other machine, and no other file

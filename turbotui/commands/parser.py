@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from turbotui import __version__
-from turbotui.errors import UsageError
+from turbotui.errors import UsageError, nearest
 from turbotui.feature import VERB_GROUPS, Command, part
 
 if TYPE_CHECKING:
@@ -61,6 +61,13 @@ class Parser(argparse.ArgumentParser):
         if "" in arg_strings and (str(action.metavar).startswith("FILE") or action.metavar in _RECORDINGS):
             self.error(f'{action.metavar} "": an empty word names no file')
         return super()._get_values(action, arg_strings)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a word that is none of the choices, with the nearest one; argparse's own words are a programmer's."""
+        if action.choices is not None and value not in action.choices:
+            names = [str(choice) for choice in action.choices]
+            option = f"{'/'.join(action.option_strings)} " if action.option_strings else ""
+            self.error(f'{option}"{value}" is none of {", ".join(names)}{nearest(str(value), names, 1)}')
 
     def error(self, message: str) -> NoReturn:
         """Raise a UsageError instead of printing usage."""
@@ -127,12 +134,8 @@ def _about_foreign(foreign: list[str], command: Command, options: Sequence[str])
     text, word = " ".join(foreign), foreign[0].partition("=")[0]
     if command.behind == "command" and not foreign[0].startswith("-"):
         return f"unrecognized arguments: {text}: a command comes after --, as in -- {text}"
-    if word.startswith("--"):
-        from difflib import get_close_matches  # noqa: PLC0415 - for a mistyped word only
-
-        near = get_close_matches(word, [option for option in options if option.startswith("--")], n=1)
-        text += "".join(f": did you mean {option}?" for option in near)
-    return f"unrecognized arguments: {text}"
+    near = nearest(word, [option for option in options if option.startswith("--")], 1) if word.startswith("--") else ""
+    return f"unrecognized arguments: {text}{near}"
 
 
 def _with_values(words: list[str]) -> list[str]:

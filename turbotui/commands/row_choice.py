@@ -9,7 +9,7 @@ from functools import partial
 from typing import Generic
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import UsageError
+from turbotui.errors import UsageError, nearest
 from turbotui.quantities.columns import Column, ColumnId, R, Value
 from turbotui.quantities.filters import Filter, FilterError, parse_filter
 from turbotui.quantities.tables import RowTable
@@ -64,8 +64,9 @@ def row_choice(arguments: argparse.Namespace, known: Sequence[Column[R]], rows: 
 
     def column_of(name: str) -> Column[R]:
         if (known_column := by_name.get(name.strip().lower())) is None:
-            raise UsageError(f"there is no column {name.strip()!r} of {rows}; there are "
-                             f"{', '.join(column.id for column in known)}")
+            names = [column.id for column in known]
+            hint = nearest(name.strip(), names, 3) or f"; there are {', '.join(names)}"
+            raise UsageError(f"there is no column {name.strip()!r} of {rows}{hint}")
         return known_column
 
     if arguments.show == "all" or (not arguments.show and arguments.format != TEXT):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from turbotui.errors import nearest
 from turbotui.events.breakpoints import breakpoint_of
 from turbotui.events.counter_reload import reloaded
 from turbotui.events.devices import Devices
@@ -16,7 +17,6 @@ from turbotui.events.errors import (
     UnknownEventError,
     UnknownPmuError,
     UnknownTermError,
-    nearest,
 )
 from turbotui.events.grouping import regroup
 from turbotui.events.leaders import required_leader

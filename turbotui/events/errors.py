@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from turbotui.errors import UsageError
 from turbotui.machine.pmus import EventError
-
-_NEAREST = 5
-"""Names that a message lists."""
 
 
 class EventSyntaxError(EventError):
@@ -83,12 +78,3 @@ class NoTablesError(UsageError):
 
 class NoCodesError(EventError):
     """Register codes were requested for an event that is not an event of an x86 core."""
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a sentence's end that suggests the most similar names, or "" if no name is similar."""
-    import difflib  # noqa: PLC0415 - where a word is wrong
-
-    lower = {item.lower(): item for item in known}
-    close = difflib.get_close_matches(name.lower(), lower, n=_NEAREST)
-    return f"; did you mean {', '.join(lower[item] for item in close)}?" if close else ""

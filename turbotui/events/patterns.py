@@ -16,8 +16,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from turbotui.errors import nearest
 from turbotui.events.devices import INSTANCE, Devices, find_event
-from turbotui.events.errors import UnknownEventError, nearest
+from turbotui.events.errors import UnknownEventError
 from turbotui.events.names import generic_event
 from turbotui.events.syntax import EventTerm, Written, is_modifiers
 from turbotui.events.tracepoints import Tracepoints

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
+from turbotui.errors import nearest
 from turbotui.events.devices import find_event
 from turbotui.events.errors import (
     ConflictError,
@@ -14,7 +15,6 @@ from turbotui.events.errors import (
     TermRangeError,
     TermValueError,
     UnknownTermError,
-    nearest,
 )
 from turbotui.events.names import HARDWARE, HW_CACHE, generic_event, in_any_case
 from turbotui.events.options import NUMBER, OPTIONS, WORD_BITS, WORDS, Settings, needed, read_number, set_option

@@ -7,7 +7,8 @@ import re
 from dataclasses import field
 
 from turbotui.dataclass import dataclass
-from turbotui.events.errors import TracepointError, nearest
+from turbotui.errors import nearest
+from turbotui.events.errors import TracepointError
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import names_in, text_of
 from turbotui.quantities.plain_numbers import whole_number

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from turbotui.dataclass import dataclass
+from turbotui.errors import nearest
 from turbotui.events.set_files import Alternative, EventSet, SetColumn, model_id
 from turbotui.machine.machine import Machine
 from turbotui.quantities.added import AddError
@@ -99,9 +99,8 @@ def named_set(sets: Mapping[str, EventSet], name: str) -> EventSet:
     """The event set of that name. Raises AddError if there is no such set."""
     event_set = sets.get(name)
     if event_set is None:
-        near = difflib.get_close_matches(name, sets, n=3, cutoff=0.4)
-        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(sorted(sets))}"
-        raise AddError(f"there is no event set {name!r}; {hint}")
+        hint = nearest(name, sets, 3) or f"; there are {', '.join(sorted(sets))}"
+        raise AddError(f"there is no event set {name!r}{hint}")
     return event_set
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import UsageError
+from turbotui.errors import UsageError, nearest
 from turbotui.events.engines import open_engine
 from turbotui.events.event_tables.model import VendorMetric, VendorTables
 from turbotui.events.kinds_of_core import kind_word
@@ -160,11 +159,9 @@ def _named(constants: MachineConstants, tables: VendorTables, text: str) -> Iter
 
 
 def _unknown(name: str, tables: VendorTables) -> str:
-    known = {name: name for name in (*(metric.name for metric in tables.metrics()), *tables.group_names())}
-    lower = {name.lower(): name for name in known}
-    near = [lower[near_name] for near_name in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.6)]
-    hint = f"did you mean {', '.join(near)}?" if near else "turbotui events metrics lists them."
-    sentence = f"{tables.source} has no metric and no group of metrics called {name}; {hint} {tables.lacks_metrics}"
+    near = nearest(name, (*(metric.name for metric in tables.metrics()), *tables.group_names()), 3)
+    hint = near or "; turbotui events metrics lists them."
+    sentence = f"{tables.source} has no metric and no group of metrics called {name}{hint} {tables.lacks_metrics}"
     return sentence.rstrip(". ")
 
 

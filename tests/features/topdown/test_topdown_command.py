@@ -171,8 +171,8 @@ def test_threads_in_every_format(form: str, capsys: pytest.CaptureFixture[str]) 
 def test_a_command_is_not_run_where_nothing_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if TopdownCounters(read_machine(LinuxHost())).why_none is None:
         pytest.skip("this machine counts slots")
-    assert main(["topdown", "--", "touch", str(tmp_path / "run")]) == 1
-    assert capsys.readouterr().out.startswith("the command was not run: ")
+    assert main(["topdown", "--", "touch", str(tmp_path / "run")]) == 3
+    assert capsys.readouterr().err.startswith("turbotui: the command was not run: ")
     assert not (tmp_path / "run").exists()
 
 

@@ -12,7 +12,8 @@ from turbotui.errors import TerminalError, UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("stream", metavar="-", help="stdin: ssh node turbotui collect | turbotui view -")
+    parser.add_argument("stream", metavar="-", nargs="?", default="-",
+                        help="stdin: ssh node turbotui collect | turbotui view -")
     add_screen_arguments(parser)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from turbotui.dataclass import dataclass
+from turbotui.errors import nearest
 from turbotui.features.stat.options import StatError, StatOptions, StatTask
 from turbotui.quantities.catalog import Catalog
 from turbotui.quantities.columns import Category, ColumnId, CounterColumn
@@ -92,10 +93,7 @@ def _meant(catalog: Catalog, word: str, verb: str) -> Iterator[ColumnId]:
                     if column.category.value == word and not _is_joules(column))
     elif word not in _NEVER_PRINTED:
         what = "skipped" if verb == "hide" else "added"
-        import difflib  # noqa: PLC0415 - where a word is wrong
-
-        near = difflib.get_close_matches(word, (*catalog.by_id, *GROUPS, "all", EXTRA), n=3, cutoff=0.5)
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        hint = nearest(word, (*catalog.by_id, *GROUPS, "all", EXTRA), 3)
         raise StatError(f"Counter '{word}' can not be {what}: there is no such column here{hint}", _UNKNOWN_NAME)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import UsageError
+from turbotui.errors import UsageError, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,5 +124,6 @@ def _long(name: str, word: str, options: Sequence[Option], *, sure: bool) -> Opt
         if matches:
             return matches[0]
     if sure:
-        raise OptionError(f"unrecognized option '{word}'")
+        names = [f"--{option.name}" for option in options if option.name]
+        raise OptionError(f"unrecognized option '{word}'{nearest(word.partition('=')[0], names, 1)}")
     return None

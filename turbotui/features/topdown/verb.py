@@ -107,11 +107,12 @@ def run(arguments: argparse.Namespace) -> int:
     machine = read_machine(open_host(arguments), cpus)
     counters = TopdownCounters(machine)
     if (why := counters.why_none) is not None:
-        sentence = f"{'the command was not run: ' if command else ''}{why.sentence()}"
+        if command:
+            raise MachineError(f"the command was not run: {why.sentence()}")
         table = replace(topdown_table(counters, None, level, ()), rows=())
-        envelope = envelope_now(machine.host, notes=(sentence,))
-        print_tables(arguments, envelope, (table,), lambda: marked(envelope, (sentence,)))
-        return 1 if command else 0
+        envelope = envelope_now(machine.host, notes=(why.sentence(),))
+        print_tables(arguments, envelope, (table,), lambda: marked(envelope, envelope.notes))
+        return 0
     counters.drill = Drill(counters.below(arguments.level))
     notes: tuple[str, ...] = ()
     if regions is not None and counters.only_cores:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import UsageError
+from turbotui.errors import UsageError, nearest
 from turbotui.feature_list import installed_parts
 from turbotui.quantities.catalog import (
     clock,
@@ -94,11 +94,8 @@ class Catalog:
         for word in words:
             ids = self._meant(word)
             if not ids:
-                import difflib  # noqa: PLC0415 - where a word is wrong
-
-                near = difflib.get_close_matches(word, self.words(), n=3, cutoff=0.5)
-                hint = f"; did you mean {', '.join(near)}?" if near else ""
-                raise UsageError(f'unknown column "{word}"{hint} (the columns of this machine: turbotui columns)')
+                near = nearest(word, self.words(), 3)
+                raise UsageError(f'unknown column "{word}"{near} (the columns of this machine: turbotui columns)')
             wanted |= ids
         wanted |= self.errors_of(wanted)
         return tuple(column for column in self.columns if column.id in wanted)
