@@ -218,3 +218,13 @@ async def test_below_the_rows_stands_of_which_cpus_they_are() -> None:
         session.tick()
         await pilot.pause()
         assert f"of CPUs {format_cpulist(session.machine.topology.cpus)} only" in text_of(app, "notes")
+
+
+async def test_rows_of_a_late_reader_are_unknown_and_are_not_called_absent() -> None:
+    async with interrupts() as (_session, screen, pilot):
+        nothing = screen.query_one("#nothing", SegmentLines)
+        for reason, words in ((Reason.LATE, "Sources of interrupts: unknown in this interval"),
+                              (Reason.NO_DRIVER, "No sources of interrupts here")):
+            screen._show_nothing(Unavailable(reason, "the reader of these rows did not answer in time"))
+            await pilot.pause()
+            assert words in nothing.text

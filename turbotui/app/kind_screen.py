@@ -24,6 +24,8 @@ from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.segment_lines import NoteLines, SegmentLines
 from turbotui.widgets.table_view import TableView
 
+_PASSING: Final = frozenset({Reason.LATE, Reason.INTERRUPTED})
+"""Reasons of one interval, after which the rows are there again."""
 _WAITS: Final = frozenset({Reason.FIRST_TICK, Reason.NOT_READ})
 """Reasons that pass, or of which the status line says what to do."""
 
@@ -122,7 +124,9 @@ class KindScreen(RowTableScreen[KindRow]):
             return
         self._nothing.styles.height, self._table.styles.height = "1fr", 1
         width, height = self.size.width, self._nothing.size.height
-        lines = absence_lines(f"No {self.definition.source.kind.title} here", why, width)
+        title = self.definition.source.kind.title
+        words = as_sentence(f"{title}: unknown in this interval") if why.reason in _PASSING else f"No {title} here"
+        lines = absence_lines(words, why, width)
         self._nothing.show([*lines, *self.charts.machine_lines(width, height - len(lines))])
 
     @staticmethod

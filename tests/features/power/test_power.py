@@ -429,13 +429,14 @@ async def test_contradictions_are_reported_on_the_screen(supplied: Recording) ->
         assert "exceed psys" in grid(app).text
 
 
-async def test_the_picture_of_the_past_ends_at_the_right_edge(server: Recording) -> None:
+async def test_the_picture_of_the_past_fills_its_width_however_short_the_past_is(server: Recording) -> None:
     session = ReplayedSession(server)
     async with dashboard(session, size=(120, 90), ticks=1) as (app, pilot):
         await go(pilot, session, "4", ticks=8)
         lines = grid(app).text.splitlines()
         bottom = next(line for line in lines if "0 W ┘" in line)
         assert bottom.split("│")[1].rstrip(" ") == bottom.split("│")[1][:-1], "one blank before the frame, no more"
+        assert bottom.partition("┘")[2][0] != " "
 
 
 class Boundless(Script):

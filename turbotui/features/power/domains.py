@@ -17,6 +17,7 @@ from turbotui.sampling.history import History
 from turbotui.widgets.bars import bar
 from turbotui.widgets.cells import UNKNOWN, StyleRole
 from turbotui.widgets.levels import FrameLevels
+from turbotui.widgets.painter import nice_top
 from turbotui.widgets.panel import Line, Span, Target
 from turbotui.widgets.slots import HISTORY
 from turbotui.widgets.spark import spark
@@ -27,14 +28,6 @@ NUMBER = 10
 """Characters of a number with its unit."""
 LEFT = WORD + NUMBER + 2
 """Characters before a bar or a spark."""
-
-
-def scale_end(peak: float) -> float:
-    """Return the end of a scale: fine steps keep a limit in the upper half, coarse ones keep the scale stable."""
-    if peak <= 0:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(peak))
-    return next(step * power for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if peak <= step * power * (1 + 1e-9))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +144,7 @@ def domain_lines(source: PowerSource, verdict: LimitVerdict, width: int) -> list
     peaks = [source.history.peak(name, Scope.PACKAGE) or 0.0 for name in ("PkgWatt", "RAMWatt")]
     kept = [value for layer in layers for value in layer.past if not math.isnan(value)]
     most = max(math.fsum(layer.watts or 0.0 for layer in layers), math.fsum(peaks), *kept)
-    top = scale_end(max(most, limit or 0.0))
+    top = nice_top(max(most, limit or 0.0))
     room = max(1, width - LEFT)
     past = min(HISTORY, max(1, room - room // 3 - 1))
     return [

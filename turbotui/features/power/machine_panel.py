@@ -14,7 +14,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.power.balance import Balance, PlatformFigure
 from turbotui.features.power.composed import elsewhere_target, platform_target
 from turbotui.features.power.consumers import BalanceRole, Consumer
-from turbotui.features.power.domains import LEFT, WORD, PowerSource, amount, difference, newest, scale_end
+from turbotui.features.power.domains import LEFT, WORD, PowerSource, amount, difference, newest
 from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.meters import PowerMeter, meters_of
 from turbotui.quantities.scope import SYSTEM_ROW
@@ -22,9 +22,10 @@ from turbotui.quantities.sentences import as_sentence
 from turbotui.widgets.bars import EMPTY, bar
 from turbotui.widgets.cells import MARK_AMBER, StyleRole
 from turbotui.widgets.levels import whole_role_of
+from turbotui.widgets.painter import nice_top
 from turbotui.widgets.panel import Line, Panel, Span, Target, wrapped
 from turbotui.widgets.slots import HISTORY
-from turbotui.widgets.spark import spark
+from turbotui.widgets.spark import begun, spark
 
 _SHARE: Final = 6
 """Characters for a share of the whole."""
@@ -59,7 +60,7 @@ def machine_panel(source: PowerSource, balance: Balance, width: int, *, tall: in
     if balance.total is None:
         return None
     meters = meters_of(source.frame.capabilities.signals)
-    top = scale_end(max([balance.total, *(value for part in parts for value in part.past if not math.isnan(value))]))
+    top = nice_top(max([balance.total, *(value for part in parts for value in part.past if not math.isnan(value))]))
     lines = [_whole_bar(source, parts, balance, width), *_rows(source, parts, balance, top, width),
              *_beside(source, balance, meters, width)]
     for text in balance.contradictions:
@@ -224,19 +225,18 @@ def _fitted(spans: Sequence[Span], width: int) -> Line:
 
 
 def _picture(parts: Sequence[_Part], balance: Balance, width: int, tall: int) -> list[Line]:
-    """Draw the last minutes of all parts stacked, over the full width."""
+    """Draw the last minute of all parts stacked, over the full width however short the past is."""
     shown = [part for part in parts if len(part.past)]
-    longest = min(HISTORY, max((len(part.past) for part in shown), default=0))
+    longest = max((len(begun(part.past[-HISTORY:])) for part in shown), default=0)
     if not longest:
         return []
     kept = [newest(part.past, longest) for part in shown]
     known = [not math.isnan(value) for value in kept[-1]]  # the watts elsewhere, if known
     pasts = [[0.0 if math.isnan(value) or not known[at] else value for at, value in enumerate(past)] for past in kept]
     totals = [sum(values) for values in zip(*pasts, strict=True)]
-    top = scale_end(max([*totals, balance.total or 0.0]))
+    top = nice_top(max([*totals, balance.total or 0.0]))
     label = f"{top:,.0f} W "
     room = width - len(label) - 1
-    each = max(1, room // HISTORY)
     lines: list[Line] = []
     for at in range(tall):
         middle = (tall - at - 0.5) * top / tall
@@ -244,9 +244,9 @@ def _picture(parts: Sequence[_Part], balance: Balance, width: int, tall: int) ->
         edge = "┐" if at == 0 else "┘" if at == tall - 1 else "│"
         spans = [Span(f"{head}{edge}", StyleRole.DIM)]
         columns = [_sort_at([past[time] for past in pasts], shown, middle) for time in range(longest)]
-        columns = columns[-max(1, room // each):]
-        spans.append(Span(" " * (room - len(columns) * each)))
-        spans += [Span((_CHARACTERS[sort] if sort is not None else " ") * each * many,
+        columns = columns[-room:]
+        columns = [columns[place * len(columns) // room] for place in range(room)]
+        spans += [Span((_CHARACTERS[sort] if sort is not None else " ") * many,
                        StyleRole.PLAIN if sort is None else _COLOURS[sort]) for sort, many in _runs(columns)]
         lines.append(tuple(spans))
     return lines
