@@ -1,7 +1,8 @@
 """Arithmetic on columns of readings: increases, elapsed times, and reductions over several instances.
 
-A machine with a thousand CPUs has a hundred thousand readings an interval. Operations on a whole column therefore use
-one call of the interpreter's own loops where possible, and work item by item only where a reading is missing.
+A machine with a thousand CPUs has a hundred thousand readings an interval. Counters, of which there are most, are
+therefore subtracted as one long integer where all of a column are known, which saves a quarter of the frames of a table
+of 1,024 CPUs (November 2026); the rest, which saves less than 3 %, is done item by item.
 """
 
 from __future__ import annotations
@@ -39,9 +40,6 @@ def packed(column: Sequence[W]) -> Sequence[W]:
     return column if len(column) < PACKED or isinstance(column, array) else words(column)
 
 
-_ZERO: Final = bytes(8)
-
-
 @functools.lru_cache(maxsize=16)  # an eighth of `grown`
 def _top_bits(count: int) -> int:
     return int.from_bytes(array("Q", [1 << 63]).tobytes() * count, sys.byteorder)
@@ -65,15 +63,8 @@ def grown(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:
     return array("Q", (lanes ^ top).to_bytes(8 * len(newer), sys.byteorder)).tolist()
 
 
-def _has_zero(items: Sequence[int | None]) -> bool:
-    """Whether a packed word is 0; without eight zero bytes in a row none is, which tests a thousand words at once."""
-    return (not isinstance(items, array) or _ZERO in items.tobytes()) and 0 in items
-
-
 def seconds(older: Sequence[int | None], newer: Sequence[int]) -> Numbers:
     """Seconds between stamps; None if one is missing."""
-    if (spans := grown(older, newer)) is not None and all(spans) and not _has_zero(older):
-        return [span * 1e-9 for span in spans]
     return [(b - a) * 1e-9 if a and b and b > a else None for a, b in zip(older, newer, strict=True)]
 
 
@@ -116,10 +107,7 @@ def risen_rate(plain: Sequence[int], spans: Numbers, factor: float | None) -> fl
 
 def quotients(deltas: Numbers, spans: Numbers) -> Numbers:
     """Increases per second; None if either is unknown or no time passed."""
-    try:
-        return list(map(truediv, cast("Sequence[float]", deltas), cast("Sequence[float]", spans)))
-    except (TypeError, ZeroDivisionError):  # a value is None, or a span is 0 s long
-        return [None if d is None or not t else d / t for d, t in zip(deltas, spans, strict=True)]
+    return [None if delta is None or not span else delta / span for delta, span in zip(deltas, spans, strict=True)]
 
 
 def common(items: Numbers) -> float | None:

@@ -96,15 +96,9 @@ def _states_beyond_the_interval(interval: Interval) -> Marks:
 
 def _beyond(columns: Sequence[Numbers], ticks: Numbers) -> Sequence[int]:
     """The CPUs whose states exceed the interval, among the CPUs for which all states are known."""
-    most = 1 + _BEYOND_SHARE
-    try:
-        totals = map(sum, zip(*columns, strict=True))
-        # a tick counter that stood still does not measure the interval: other rules judge it
-        return [at for at, (total, whole) in enumerate(zip(totals, ticks, strict=True))
-                if total > whole * most and whole]  # type: ignore[operator]
-    except TypeError:  # a value is unknown
-        return [at for at, (items, whole) in enumerate(zip(zip(*columns, strict=True), ticks, strict=True)) if whole
-            and None not in items and math.fsum(item or 0.0 for item in items) > whole * most]
+    # a tick counter that stood still does not measure the interval: other rules judge it
+    return [at for at, (whole, *items) in enumerate(zip(ticks, *columns, strict=True)) if whole and None not in items
+            and math.fsum(item or 0.0 for item in items) > whole * (1 + _BEYOND_SHARE)]
 
 
 def _by_cpu(interval: Interval, name: SignalId) -> Numbers:

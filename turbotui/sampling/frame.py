@@ -20,6 +20,7 @@ from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.traced import number_text
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import Capabilities
+from turbotui.sampling.differences import once
 from turbotui.sampling.disagreement import Marks, disagreements
 from turbotui.sampling.interval import Interval
 from turbotui.sampling.plan import reading_cpus
@@ -42,7 +43,7 @@ class Frame(Interval):
     """
 
     __slots__ = ("__weakref__", "_cells", "_held", "_held_ends", "_increases", "_kinds", "_lacks", "_latest",
-                 "_levels_of", "_marks", "_selections", "_stale", "_without")
+                 "_levels_of", "_marks", "_selections", "_stale")
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities,
                  held: tuple[Snapshot, Snapshot] | None = None) -> None:
@@ -57,7 +58,6 @@ class Frame(Interval):
         self._selections: dict[tuple[RowId, ...], Selection] = {}
         self._latest: Selection | None = None
         self._kinds: dict[KindId, RowDifferences] = {}
-        self._without: dict[tuple[SignalId, ...], frozenset[int]] = {}
         self._stale: dict[int, tuple[Sequence[int], frozenset[int]]] = {}  # by identity of stamps, kept beside
 
     @property
@@ -109,10 +109,8 @@ class Frame(Interval):
 
         A row finer than the column's scope shows the instance that contains it.
         """
-        cells = self._cells.get(column.id)
-        if cells is None:
-            cells = self._cells[column.id] = {}
-        elif row in cells:
+        cells = self._cells.setdefault(column.id, {})
+        if row in cells:
             return cells[row]
         value: Value = None
         if (home := self.home(column, row)) is not None:
@@ -211,20 +209,18 @@ class Frame(Interval):
         gaps = self.gaps_behind(column)
         return self._cpus_without(tuple(gaps)) if gaps and len(column.needs + column.wants) > 1 else frozenset()
 
+    @once
     def _cpus_without(self, names: tuple[SignalId, ...]) -> frozenset[int]:
         """The CPUs of all instances for which one of these signals is unknown although it is known for others."""
-        without = self._without.get(names)
-        if without is None:
-            cpus: set[int] = set()
-            for name in names:
-                signal = self.capabilities.signals[name]
-                items = self.deltas(name) if signal.behavior is Behavior.COUNTER else self.levels(name)
-                instances, reading = self.topology.instances(signal.scope), reading_cpus(signal, self.topology)
-                if items.count(None) < len(items):
-                    cpus.update(*(instance.cpus for instance, item, cpu in zip(instances, items, reading, strict=True)
-                        if item is None and cpu not in signal.absent))
-            without = self._without[names] = frozenset(cpus)
-        return without
+        cpus: set[int] = set()
+        for name in names:
+            signal = self.capabilities.signals[name]
+            items = self.deltas(name) if signal.behavior is Behavior.COUNTER else self.levels(name)
+            instances, reading = self.topology.instances(signal.scope), reading_cpus(signal, self.topology)
+            if items.count(None) < len(items):
+                cpus.update(*(instance.cpus for instance, item, cpu in zip(instances, items, reading, strict=True)
+                              if item is None and cpu not in signal.absent))
+        return frozenset(cpus)
 
     def why(self, column: CounterColumn, row: RowId) -> Unavailable | None:
         """Why a cell is None; None if it has a value."""
@@ -392,7 +388,8 @@ class Frame(Interval):
         if column.error is not None:
             return False
         signals = (self.capabilities.signals.get(name) for name in (*column.needs, *column.wants))
-        return all(self._ran_throughout(signal) for signal in signals if signal is not None and signal.running)
+        return all(self._ran_throughout((signal.enabled, signal.running))
+                   for signal in signals if signal is not None and signal.running)
 
     def signs(self, column: CounterColumn, row: RowId) -> str:
         """The signs of a known cell's marks, but for a metric past its vendor's threshold, whose sign is an alarm's."""

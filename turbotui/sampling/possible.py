@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from typing import Final
 
 from turbotui.quantities.bounds import NO_BOUNDS, Bounds, bounds_of, in_words
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sampling.arithmetic import quotients
 from turbotui.sampling.differences import Differences, factor_of
 from turbotui.sampling.plan import reading_cpus
 
@@ -31,18 +30,11 @@ def values_beyond(interval: Differences, signal: Signal) -> dict[int, Unavailabl
     bounds = bounds_here(interval, signal)
     if math.isinf(bounds.most):
         return {}
-    levels = interval.levels_read(signal.id)
-    try:
-        # the usual case: everything is known and within the bounds
-        if bounds.least <= min(levels) and max(levels) <= bounds.most and (bounds.zero or 0 not in levels):  # type: ignore[type-var,operator]
-            return {}
-    except (TypeError, ValueError):  # a value is unknown, or there is none
-        pass
     cpus = reading_cpus(signal, interval.topology)
     return {
         at: Unavailable(Reason.OUT_OF_RANGE,
                         f"{signal.origin.format(cpu=cpus[at])} says {in_words(level, signal)}: {bounds.because}")
-        for at, level in enumerate(levels)
+        for at, level in enumerate(interval.levels_read(signal.id))
         if level is not None and not bounds.admits(level)
     }
 
@@ -52,18 +44,10 @@ def increases_beyond(interval: Differences, signal: Signal) -> dict[int, Unavail
     bounds = interval.capabilities.bounds.get(signal.id) or bounds_here(interval, signal)
     if bounds.most == math.inf or interval.older is None:
         return {}
-    rose = interval.rose(signal.id)
+    rose = interval.rose(signal.id)  # in these units, as long as possible: few counters need their increases as floats
     grown = interval.measured(signal.id) if rose is None else rose
     factor = 1.0 if rose is None else factor_of(signal) or 1.0
-    # asked of every counter: what is possible between two moments needs no look at how long each interval was
-    most = bounds.most / factor
-    try:
-        if sum(cast("Sequence[float]", grown)) <= most * READ_SECONDS:
-            return {}
-    except TypeError:  # one is unknown
-        pass
-    largest = max(filter(None, grown), default=0.0) if rose is None else max(rose)
-    if largest <= most * (interval.shortest(signal.id) + READ_SECONDS):
+    if max(filter(None, grown), default=0.0) * factor <= bounds.most * (interval.shortest(signal.id) + READ_SECONDS):
         return {}
     spans = interval.spans(signal.id)
     cpus = reading_cpus(signal, interval.topology)
@@ -116,12 +100,6 @@ def time_stamp_counter(interval: Differences) -> Mapping[SignalId, Mapping[int, 
         return {}
     signal = interval.capabilities.signals["tsc"]
     ticks, spans = interval.measured("tsc"), interval.spans("tsc")
-    rates = quotients(ticks, spans)
-    try:
-        if abs(max(rates) - clock) <= clock * _TSC_SHARE and abs(min(rates) - clock) <= clock * _TSC_SHARE:  # type: ignore[type-var,operator]
-            return {}
-    except (TypeError, ValueError):  # an unknown one, or none
-        pass
     cpus = reading_cpus(signal, interval.topology)
     return {"tsc": {
         at: Unavailable(

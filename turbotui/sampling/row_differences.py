@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from array import array
-from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, cast
 
 from turbotui.counting.totals import scaled_columns
 from turbotui.machine.timed_reads import INTERRUPTED_SHARE
@@ -14,6 +15,7 @@ from turbotui.quantities.row_kinds import ClockId, Form, Quantity, QuantityId
 from turbotui.quantities.signals import Behavior, Raw
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.arithmetic import Numbers, increases, quotients, rises, seconds
+from turbotui.sampling.differences import once
 from turbotui.sampling.rows import Row, RowSlot, RowTick
 
 _UNREAD = Unavailable(Reason.NOT_READ, "not read in this interval: its next difference is longer")
@@ -43,8 +45,8 @@ class RowDifferences:
         missed: why the newer tick is no newer than the older one; None if it is.
     """
 
-    __slots__ = ("_before", "_born", "_clocks", "_deltas", "_empty", "_new", "_parts", "_rates", "_rises", "_spans",
-                 "_texts", "_too_unsure", "_unread", "_unsure", "missed", "newer", "older", "quantities")
+    __slots__ = ("_before", "_born", "_empty", "_kept", "_new", "_parts", "_texts", "missed", "newer", "older",
+                 "quantities")
 
     def __init__(self, older: RowTick | None, newer: RowTick, missed: Unavailable | None = None) -> None:
         self.older = older
@@ -57,14 +59,7 @@ class RowDifferences:
         self._empty: list[RowSlot] = []
         if older is not None and older.roster is not newer.roster:
             self._compare(older, newer)
-        self._clocks: dict[ClockId, Sequence[int]] = {}
-        self._spans: dict[ClockId, Numbers] = {}
-        self._unread: dict[ClockId, frozenset[RowSlot]] = {}
-        self._unsure: dict[QuantityId, Mapping[RowSlot, float]] = {}
-        self._too_unsure: dict[tuple[QuantityId, ClockId], frozenset[RowSlot]] = {}
-        self._rises: dict[QuantityId, list[int] | None] = {}
-        self._deltas: dict[QuantityId, Numbers] = {}
-        self._rates: dict[QuantityId, Numbers] = {}
+        self._kept: defaultdict[Callable[..., Any], dict[Any, Any]] = defaultdict(dict)
         self._parts: dict[str, list[RowSlot]] | None = None
         self._texts: Sequence[Sequence[str]] | None = None
 
@@ -103,39 +98,31 @@ class RowDifferences:
             aligned[slot] = born_at
         return aligned
 
+    @once
     def stamps(self, clock: ClockId) -> tuple[Sequence[int], Sequence[int]]:
         """The time stamps of both readings; a born row's counters began with the interval, at the latest."""
         newer = self.newer.stamps[clock]
         older = self.older
         if older is None or clock not in older.stamps:
             return newer, newer
-        if (stamps := self._clocks.get(clock)) is None:
-            stamps = self._clocks[clock] = self._aligned(older, older.stamps[clock], newer, older.started_ns)
-        return stamps, newer
+        return self._aligned(older, older.stamps[clock], newer, older.started_ns), newer
 
+    @once
     def spans(self, clock: ClockId) -> Numbers:
         """Seconds between the two readings of each row; None where the newer tick did not read it."""
-        if (spans := self._spans.get(clock)) is None:
-            spans = self._spans[clock] = seconds(*self.stamps(clock))
-        return spans
+        return seconds(*self.stamps(clock))
 
+    @once
     def unread(self, clock: ClockId) -> frozenset[RowSlot]:
         """The slots of rows without a span."""
-        unread = self._unread.get(clock)
-        if unread is None:
-            spans = self.spans(clock)
-            unread = self._unread[clock] = frozenset(
-                slot for slot in self.newer.roster.rows if spans[slot] is None) if None in spans else frozenset()
-        return unread
+        spans = self.spans(clock)
+        return frozenset(slot for slot in self.newer.roster.rows if spans[slot] is None)
 
     def unsure(self, quantity: Quantity) -> Mapping[RowSlot, float]:
         """By how many seconds the span of a row may be off, for rows in which it may be off at all."""
-        if not quantity.unsure:
-            return _SURE
-        if (unsure := self._unsure.get(quantity.unsure)) is None:
-            unsure = self._unsure[quantity.unsure] = self._find_unsure(quantity.unsure)
-        return unsure
+        return self._find_unsure(quantity.unsure) if quantity.unsure else _SURE
 
+    @once
     def _find_unsure(self, name: QuantityId) -> Mapping[RowSlot, float]:
         older, quantity = self.older, self.quantities.get(name)
         if older is None or quantity is None or quantity.form is not Form.WORD or not (
@@ -143,21 +130,18 @@ class RowDifferences:
             return _SURE
         end = cast("Sequence[int]", self.newer.values[name])
         begin = self._aligned(older, cast("Sequence[int]", older.values[name]), end, 0)
-        if not any(begin) and not any(end):
-            return _SURE
         return {slot: (begin[slot] + end[slot]) * quantity.scale for slot in self.newer.roster.rows
                 if begin[slot] or end[slot]}
 
     def _uncertain(self, quantity: Quantity) -> frozenset[RowSlot]:
-        """The slots of rows whose span may be off by too much for a rate; found once for a clock's counters."""
-        key = quantity.unsure, quantity.clock
-        uncertain = self._too_unsure.get(key)
-        if uncertain is None:
-            spans = self.spans(quantity.clock)
-            uncertain = self._too_unsure[key] = frozenset(
-                slot for slot, unsure in self.unsure(quantity).items()
-                if (span := spans[slot]) is not None and unsure > INTERRUPTED_SHARE * span)
-        return uncertain
+        """The slots of rows whose span may be off by too much for a rate."""
+        return self._too_unsure((quantity.unsure, quantity.clock)) if quantity.unsure else frozenset()
+
+    @once
+    def _too_unsure(self, names: tuple[QuantityId, ClockId]) -> frozenset[RowSlot]:
+        spans, unsure = self.spans(names[1]), self._find_unsure(names[0])
+        return frozenset(slot for slot, seconds_off in unsure.items()
+                         if (span := spans[slot]) is not None and seconds_off > INTERRUPTED_SHARE * span)
 
     def interrupted(self, name: QuantityId, slot: RowSlot) -> Unavailable | None:
         """Why a row's span is too uncertain for a rate; None if it is not."""
@@ -174,12 +158,11 @@ class RowDifferences:
     def _origin(quantity: Quantity, row: Row) -> str:
         return quantity.origin.replace("{row}", row.name)
 
+    @once
     def rose(self, name: QuantityId) -> list[int] | None:
         """The raw increases of a counter of which no row's went back; None if one did."""
-        if name not in self._rises:
-            columns = self._columns(name)
-            self._rises[name] = None if columns is None else rises(*columns)
-        return self._rises[name]
+        columns = self._columns(name)
+        return None if columns is None else rises(*columns)
 
     def _columns(self, name: QuantityId) -> tuple[Sequence[int], Sequence[int]] | None:
         """Both readings of a counter, with equal ones where one is missing; None without an older tick."""
@@ -203,13 +186,11 @@ class RowDifferences:
                           if self._before.get(slot, slot) in missed and slot not in self._born)
         return absent
 
+    @once
     def deltas(self, name: QuantityId) -> Numbers:
         """The increase of a counter in each row, in SI units; None where it is unknown (`why`)."""
-        deltas = self._deltas.get(name)
-        if deltas is None:
-            quantity = self._counter(name)
-            deltas = self._deltas[name] = self._nothing if quantity is None else self._find_deltas(quantity)
-        return deltas
+        quantity = self._counter(name)
+        return self._nothing if quantity is None else self._find_deltas(quantity)
 
     def _counter(self, name: QuantityId) -> Quantity | None:
         """A counter; None for other quantities, and for one that an older recording does not have."""
@@ -247,20 +228,17 @@ class RowDifferences:
         most = (self.spans(quantity.clock)[slot] or 0.0) + self.unsure(quantity).get(slot, 0.0) + _SHORTEST
         return increase > _bounds(quantity).most * most
 
+    @once
     def rates(self, name: QuantityId) -> Numbers:
         """The increase per second of a counter in each row."""
-        rates = self._rates.get(name)
-        if rates is None:
-            quantity = self._counter(name)
-            rates = self._nothing if quantity is None else quotients(self.deltas(name), self.spans(quantity.clock))
-            uncertain = frozenset[RowSlot]() if quantity is None else self._uncertain(quantity)
-            if uncertain:
-                deltas, known = self.deltas(name), list(rates)
-                for slot in uncertain:
-                    if deltas[slot] != 0:
-                        known[slot] = None
-                rates = known
-            self._rates[name] = rates
+        quantity = self._counter(name)
+        if quantity is None:
+            return self._nothing
+        deltas = self.deltas(name)
+        rates = list(quotients(deltas, self.spans(quantity.clock)))
+        for slot in self._uncertain(quantity):
+            if deltas[slot] != 0:
+                rates[slot] = None
         return rates
 
     def raw(self, name: QuantityId, slot: RowSlot) -> Raw | float:
