@@ -1,8 +1,8 @@
 """Arithmetic on columns of readings: increases, elapsed times, and reductions over several instances.
 
 A machine with a thousand CPUs has a hundred thousand readings an interval. Counters, of which there are most, are
-therefore subtracted as one long integer where all of a column are known, which saves a quarter of the frames of a table
-of 1,024 CPUs (November 2026); the rest, which saves less than 3 %, is done item by item.
+therefore subtracted as one long integer where all of a column are known: without it the frames of a table of 1,024 CPUs
+take a third longer (November 2026). Rates and all else are computed item by item, which costs less than 3 %.
 """
 
 from __future__ import annotations
@@ -65,6 +65,9 @@ def grown(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:
 
 def seconds(older: Sequence[int | None], newer: Sequence[int]) -> Numbers:
     """Seconds between stamps; None if one is missing."""
+    spans = grown(older, newer)
+    if spans is not None and all(spans) and 0 not in older:
+        return [span * 1e-9 for span in spans]
     return [(b - a) * 1e-9 if a and b and b > a else None for a, b in zip(older, newer, strict=True)]
 
 

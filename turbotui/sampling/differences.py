@@ -56,7 +56,7 @@ class Differences(ABC):
         topology: that of the newer snapshot; every column is in the order of its instances.
     """
 
-    __slots__ = ("_kept", "_shared_spans", "_spans", "capabilities", "newer", "older", "topology")
+    __slots__ = ("_kept", "_shared_spans", "_shortest", "_spans", "capabilities", "newer", "older", "topology")
 
     def __init__(self, older: Snapshot | None, newer: Snapshot, capabilities: Capabilities) -> None:
         self.older = older
@@ -66,6 +66,7 @@ class Differences(ABC):
         self._kept: defaultdict[Callable[..., Any], dict[Any, Any]] = defaultdict(dict)
         self._spans: dict[SignalId, Numbers] = {}
         self._shared_spans: dict[tuple[int, int], Numbers] = {}
+        self._shortest: dict[int, float] = {}  # by identity of spans, which live as long
 
     @abstractmethod
     def deltas(self, name: SignalId) -> Numbers:
@@ -109,7 +110,10 @@ class Differences(ABC):
 
     def shortest(self, name: SignalId) -> float:
         """The shortest known of the `spans`; 0 if none is known."""
-        return min(filter(None, self.spans(name)), default=0.0)
+        spans = self.spans(name)
+        if id(spans) not in self._shortest:
+            self._shortest[id(spans)] = min(filter(None, spans), default=0.0)
+        return self._shortest[id(spans)]
 
     def spans_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
         """`spans` of these instances."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from turbotui.machine.topology import Instance
 from turbotui.quantities.scope import Scope
@@ -98,7 +98,7 @@ def _beyond(columns: Sequence[Numbers], ticks: Numbers) -> Sequence[int]:
     """The CPUs whose states exceed the interval, among the CPUs for which all states are known."""
     # a tick counter that stood still does not measure the interval: other rules judge it
     return [at for at, (whole, *items) in enumerate(zip(ticks, *columns, strict=True)) if whole and None not in items
-            and math.fsum(item or 0.0 for item in items) > whole * (1 + _BEYOND_SHARE)]
+            and math.fsum(cast("Sequence[float]", items)) > whole * (1 + _BEYOND_SHARE)]
 
 
 def _by_cpu(interval: Interval, name: SignalId) -> Numbers:

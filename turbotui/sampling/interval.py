@@ -114,6 +114,8 @@ class Interval(Differences):
         raw = self.newer.values.get(signal.read_as)
         if signal.behavior is Behavior.CONSTANT or raw is None:
             return [signal.behavior is not Behavior.CONSTANT] * len(self.topology.instances(signal.scope))
+        if not signal.absent:
+            return [item is None for item in raw]
         return [item is None and cpu not in signal.absent
                 for item, cpu in zip(raw, reading_cpus(signal, self.topology), strict=True)]
 

@@ -30,12 +30,12 @@ def values_beyond(interval: Differences, signal: Signal) -> dict[int, Unavailabl
     bounds = bounds_here(interval, signal)
     if math.isinf(bounds.most):
         return {}
-    cpus = reading_cpus(signal, interval.topology)
+    cpus, levels = reading_cpus(signal, interval.topology), interval.levels_read(signal.id)
+    impossible = {level for level in set(levels) if level is not None and not bounds.admits(level)}
     return {
         at: Unavailable(Reason.OUT_OF_RANGE,
                         f"{signal.origin.format(cpu=cpus[at])} says {in_words(level, signal)}: {bounds.because}")
-        for at, level in enumerate(interval.levels_read(signal.id))
-        if level is not None and not bounds.admits(level)
+        for at, level in enumerate(levels) if level is not None and level in impossible
     }
 
 

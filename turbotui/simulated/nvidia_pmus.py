@@ -143,11 +143,6 @@ def _instances(shape: MachineShape) -> list[tuple[NvidiaPmuKind, int, int, str]]
     return instances
 
 
-def nvidia_names(shape: MachineShape) -> list[str]:
-    """Device names, in no useful order: type numbers follow it."""
-    return [name for _, _, _, name in _instances(shape)]
-
-
 def _passing(kind: NvidiaPmuKind, attr: PerfAttr) -> float | int:
     """Return the share of traffic that passes the filters, or an errno; a filter without bits passes everything."""
     words = (attr.config, attr.config1, attr.config2)
@@ -188,7 +183,7 @@ def _resolver(
     return resolve
 
 
-def nvidia_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+def nvidia_pmus(model: Model) -> list[SimulatedPmu]:
     """Every uncore PMU of the machine; none on other machines."""
     result: list[SimulatedPmu] = []
     for kind, socket, complex_number, name in _instances(model.shape):
@@ -196,7 +191,6 @@ def nvidia_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
         result.append(
             SimulatedPmu(
                 name=name,
-                type=types[name],
                 context=Context.UNCORE,
                 resolve=_resolver(model, kind, socket, complex_number),
                 formats=kind.formats,

@@ -58,9 +58,7 @@ Resolve: TypeAlias = Callable[[PerfAttr, int], SimulatedCounter | int]
 class SimulatedPmu:
     """One PMU."""
 
-    # name, type: as below /sys/bus/event_source/devices
-    name: str
-    type: int
+    name: str  # as below /sys/bus/event_source/devices
     context: Context  # which events the PMU's events may be grouped with
     resolve: Resolve  # finds counters
     # formats, events: files of those names
@@ -76,3 +74,4 @@ class SimulatedPmu:
     sampling: int = errno.EINVAL  # the errno with which sampling events are refused
     # tells whether the driver opens events as one group; None if only the number of counters decides
     fits: Callable[[Sequence[PerfAttr]], bool] | None = None
+    type: int = 0  # as in its file `type`; 0 for one that is yet to be handed out, as the boot does

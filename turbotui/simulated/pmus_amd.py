@@ -9,7 +9,7 @@ devices is for the other package, and passes the links.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -20,7 +20,7 @@ from turbotui.simulated.basis import Form
 from turbotui.simulated.events_common import counts
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, SimulatedCounter, SimulatedPmu
-from turbotui.simulated.shapes import Isa, MachineShape
+from turbotui.simulated.shapes import Isa
 
 REMOTE: Final = 0.1
 """The share of memory traffic and DMA for another package, if there is one."""
@@ -130,55 +130,44 @@ NEAR_NS, FAR_NS = 105.0, 205.0
 """The latency in ns of a miss to this package's memory, and to the other's."""
 
 
-def amd_names(shape: MachineShape) -> list[str]:
-    """Names of the PMUs; none on other machines."""
-    if shape.isa is not Isa.AMD or shape.hypervisor:
-        return []
-    return [*(f"amd_umc_{number}" for number in range(_CONTROLLERS * shape.packages)), "amd_l3", "amd_df"]
-
-
-def sampler_names(shape: MachineShape) -> list[str]:
-    """Names of the PMUs that sample instructions; none on other machines, nor in a virtual one."""
-    return ["ibs_op"] if shape.isa is Isa.AMD and not shape.hypervisor else []
-
-
-def sampler_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+def sampler_pmus(model: Model) -> list[SimulatedPmu]:
     """ibs_op of Zen 4 and 5 (arch/x86/events/amd/ibs.c), which samples and counts nothing; Zen 5 filters by latency."""
+    if model.shape.isa is not Isa.AMD or model.shape.hypervisor:
+        return []
     formats = {"cnt_ctl": "config:19", "l3missonly": "config:16", "swfilt": "config2:0"}
     caps = {"caps/zen4_ibs_extensions": "1"}
     if model.shape.family >= _ZEN5:
         formats |= {"ldlat": "config1:0-11"}
         caps |= {"caps/ldlat": "1", "caps/dtlb_pgsize": "1"}
-    return [SimulatedPmu(name, types[name], Context.SAMPLER, lambda _attr, _cpu: SimulatedCounter(lambda _now: 0.0),
-                         formats, files=caps, modes=True) for name in sampler_names(model.shape)]
+    return [SimulatedPmu("ibs_op", Context.SAMPLER, lambda _attr, _cpu: SimulatedCounter(lambda _now: 0.0), formats,
+                         files=caps, modes=True)]
 
 
-def amd_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+def amd_pmus(model: Model) -> list[SimulatedPmu]:
     """Every uncore PMU of the machine; none on other machines."""
-    if not (names := amd_names(model.shape)):
+    if model.shape.isa is not Isa.AMD or model.shape.hypervisor:
         return []
     layout = model.layout
     pmus = [
         SimulatedPmu(
-            name=name,
-            type=types[name],
+            name=f"amd_umc_{number}",
             context=Context.UNCORE,
             resolve=_controller(model, number // _CONTROLLERS),
             formats={"event": "config:0-7", "rdwrmask": "config:8-9"},
             readers=partial(model.first_online, [layout.package_cpus[number // _CONTROLLERS]]),
             counters=_UMC_COUNTERS,
         )
-        for number, name in enumerate(names[:-2])
+        for number in range(_CONTROLLERS * model.shape.packages)
     ]
     formats = {
         "event": "config:0-7", "umask": "config:8-15", "coreid": "config:42-44", "enallcores": "config:47",
         "enallslices": "config:46", "sliceid": "config:48-50", "threadmask": "config:56-57",
     }
     slices, packages = (partial(model.first_online, groups) for groups in (layout.l3_cpus, layout.package_cpus))
-    pmus.append(SimulatedPmu("amd_l3", types["amd_l3"], Context.UNCORE, _slice(model), formats, readers=slices,
+    pmus.append(SimulatedPmu("amd_l3", Context.UNCORE, _slice(model), formats, readers=slices,
         counters=_L3_COUNTERS))
     fabric = {"event": "config:0-7,32-37", "umask": "config:8-15,24-27"}
-    pmus.append(SimulatedPmu("amd_df", types["amd_df"], Context.UNCORE, _fabric(model), fabric, readers=packages,
+    pmus.append(SimulatedPmu("amd_df", Context.UNCORE, _fabric(model), fabric, readers=packages,
         counters=_DF_COUNTERS))
     return pmus
 

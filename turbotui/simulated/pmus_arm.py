@@ -7,7 +7,6 @@ The counts of the mesh are in `mesh_arm`.
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
@@ -45,29 +44,17 @@ _NI_CYCLES, _NI_AMNI, _NI_COUNTERS = 0x6, 0x5, 8
 _NI_NODES: Final = 2
 
 
-def arm_names(shape: MachineShape) -> list[str]:
-    """Names of the PMUs; none on machines without a mesh."""
-    if not shape.mesh:
-        return []
-    names: list[str] = []
-    for package in range(shape.packages):
-        names.append(f"arm_cmn_{package}")
-        names += _smmus(package) + _controllers(package)
-        names.append(f"arm_ni_{package}_cd_0")
-    return [*names, *(f"arm_dsu_{number}" for number in range(_clusters(shape)))]
-
-
-def arm_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+def arm_pmus(model: Model) -> list[SimulatedPmu]:
     """Every uncore PMU of the machine; none on machines without a mesh."""
     shape = model.shape
     if not shape.mesh:
         return []
-    pmus = [_cluster(model, number, types) for number in range(_clusters(shape))]
+    pmus = [_cluster(model, number) for number in range(_clusters(shape))]
     for package in range(shape.packages):
-        pmus += [_mesh(model, package, types), _network(model, package, types)]
-        pmus += [_smmu(model, package, name, share, types)
+        pmus += [_mesh(model, package), _network(model, package)]
+        pmus += [_smmu(model, package, name, share)
                  for name, share in zip(_smmus(package), _SMMU_SHARES, strict=True)]
-        pmus += [_controller(model, package, name, types) for name in _controllers(package)]
+        pmus += [_controller(model, package, name) for name in _controllers(package)]
     return pmus
 
 
@@ -84,10 +71,10 @@ def _controllers(package: int) -> list[str]:
     return [f"arm_dmc620_{0x10008C000 + package * 0x400000000000 + number * 0x400000:x}" for number in range(_CHANNELS)]
 
 
-def _mesh(model: Model, package: int, types: Mapping[str, int]) -> SimulatedPmu:
+def _mesh(model: Model, package: int) -> SimulatedPmu:
     name, mesh = f"arm_cmn_{package}", model.shape.mesh
     return SimulatedPmu(
-        name, types[name], Context.UNCORE, mesh_arm.Mesh(model, package), pmu_codes("cmn").formats,
+        name, Context.UNCORE, mesh_arm.Mesh(model, package), pmu_codes("cmn").formats,
         mesh_arm.event_files(mesh), partial(model.first_online, [model.layout.package_cpus[package]]),
         counters=mesh_arm.COUNTERS, local_counters=mesh_arm.LOCAL_COUNTERS,
         files={"identifier": mesh_arm.IDENTIFIERS[mesh]},
@@ -95,7 +82,7 @@ def _mesh(model: Model, package: int, types: Mapping[str, int]) -> SimulatedPmu:
     )
 
 
-def _cluster(model: Model, number: int, types: Mapping[str, int]) -> SimulatedPmu:
+def _cluster(model: Model, number: int) -> SimulatedPmu:
     """Make the shared unit of a cluster, which accepts only events on the cluster's CPUs."""
     cpus, name = model.layout.l3_cpus[number], f"arm_dsu_{number}"
     places = model.layout.places
@@ -120,7 +107,7 @@ def _cluster(model: Model, number: int, types: Mapping[str, int]) -> SimulatedPm
                                 slots=1, fixed="cycles" if attr.config == 0x11 else "")
 
     return SimulatedPmu(
-        name, types[name], Context.UNCORE, resolve, {"event": "config:0-31"},
+        name, Context.UNCORE, resolve, {"event": "config:0-31"},
         {event: EventFile(f"event={code:#x}") for event, code in pmu_codes("dsu").codes.items()},
         partial(model.first_online, [cpus]),
         counters=_DSU_COUNTERS, files={"associated_cpus": format_cpulist(cpus)}, sampling=errno.EOPNOTSUPP,
@@ -129,7 +116,7 @@ def _cluster(model: Model, number: int, types: Mapping[str, int]) -> SimulatedPm
     )
 
 
-def _smmu(model: Model, package: int, name: str, share: float, types: Mapping[str, int]) -> SimulatedPmu:
+def _smmu(model: Model, package: int, name: str, share: float) -> SimulatedPmu:
     """A counter group of an SMMU: its mask names the CPU that probed the driver, wherever the SMMU is."""
     basis = model.package[package]
     passed = dict.fromkeys((b.PKG_IO_READ_BYTES, b.PKG_IO_WRITTEN_BYTES), share / _LINE)
@@ -146,7 +133,7 @@ def _smmu(model: Model, package: int, name: str, share: float, types: Mapping[st
         return SimulatedCounter(lambda now: basis.value(form, now), slots=1)
 
     return SimulatedPmu(
-        name, types[name], Context.UNCORE, resolve,
+        name, Context.UNCORE, resolve,
         {"event": "config:0-15", "filter_stream_id": "config1:0-31", "filter_span": "config1:32",
          "filter_enable": "config1:33"},
         {event: EventFile(f"event={code:#04x}") for event, code in pmu_codes("smmu").codes.items()},
@@ -161,7 +148,7 @@ def _stream_share(attr: PerfAttr) -> float:
     return STREAM_SHARE if not attr.config1 >> 32 & 1 and attr.config1 & 0xFFFFFFFF == STREAM else 0.0
 
 
-def _controller(model: Model, package: int, name: str, types: Mapping[str, int]) -> SimulatedPmu:
+def _controller(model: Model, package: int, name: str) -> SimulatedPmu:
     """Make a memory channel, whose driver cannot stop counters together and so accepts one event a group."""
     basis = model.package[package]
     each: Form = tuple((index, 1 / _LINE / _CHANNELS) for index in (b.PKG_READ_BYTES, b.PKG_WRITTEN_BYTES))
@@ -179,12 +166,12 @@ def _controller(model: Model, package: int, name: str, types: Mapping[str, int])
 
     events = {f"clkdiv2_{event}": EventFile(f"event={code:#x},clkdiv2=0x1") for event, code in divided.items()}
     events |= {f"clk_{event}": EventFile(f"event={code:#x},clkdiv2=0x0") for event, code in whole.items()}
-    return SimulatedPmu(name, types[name], Context.UNCORE, resolve, pmu_codes("dmc620").formats, events,
+    return SimulatedPmu(name, Context.UNCORE, resolve, pmu_codes("dmc620").formats, events,
         partial(model.first_online, [model.layout.package_cpus[0]]), counters=_DMC_COUNTERS,
         fits=lambda attrs: len(attrs) < 2)
 
 
-def _network(model: Model, package: int, types: Mapping[str, int]) -> SimulatedPmu:
+def _network(model: Model, package: int) -> SimulatedPmu:
     """Make a clock domain of a network-on-chip: its clock, and any named event of a node."""
     basis, name = model.package[package], f"arm_ni_{package}_cd_0"
     asked: Form = ((b.PKG_IO_READ_BYTES, 1 / _LINE / _NI_NODES),)
@@ -202,7 +189,7 @@ def _network(model: Model, package: int, types: Mapping[str, int]) -> SimulatedP
               "amni": EventFile(f"type={_NI_AMNI:#x},eventid=?,nodeid=?")}
     resolver: Resolve = resolve
     return SimulatedPmu(
-        name, types[name], Context.UNCORE, resolver, pmu_codes("ni").formats, events,
+        name, Context.UNCORE, resolver, pmu_codes("ni").formats, events,
         partial(model.first_online, [model.layout.package_cpus[package]]), counters=_NI_COUNTERS,
         files={"identifier": "43b01"},
         fits=lambda attrs: (sum(attr.config & 0xFFFF == _NI_CYCLES for attr in attrs) <= 1

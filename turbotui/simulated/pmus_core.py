@@ -199,7 +199,7 @@ class CorePmu:
         return {name: EventFile(terms) for name, terms in self._events.names.items()}
 
 
-def core_pmus(model: Model, types: dict[str, int]) -> list[SimulatedPmu]:
+def core_pmus(model: Model) -> list[SimulatedPmu]:
     """One PMU for each of the machine's core PMU names (hybrid machines have several)."""
     shape = model.shape
     result: list[SimulatedPmu] = []
@@ -211,7 +211,6 @@ def core_pmus(model: Model, types: dict[str, int]) -> list[SimulatedPmu]:
         result.append(
             SimulatedPmu(
                 name=kind.pmu,
-                type=types[kind.pmu],
                 context=Context.CORE,
                 resolve=resolver,
                 formats=pmu_codes(f"core-{shape.isa.value}").formats,
@@ -226,6 +225,7 @@ def core_pmus(model: Model, types: dict[str, int]) -> list[SimulatedPmu]:
                     **({"caps/slots": "8"} if shape.isa is Isa.ARM else {}),
                 },
                 modes=True,
+                type=RAW if kind.pmu in ("cpu", "cpu_core") else 0,
             )
         )
     return result
@@ -277,4 +277,4 @@ def software_pmu(model: Model) -> SimulatedPmu:
         basis = model.cpu[cpu]
         return SimulatedCounter(lambda now: basis.value(form, now), form=form)
 
-    return SimulatedPmu("software", SOFTWARE, Context.SOFTWARE, resolve, modes=True)
+    return SimulatedPmu("software", Context.SOFTWARE, resolve, modes=True, type=SOFTWARE)

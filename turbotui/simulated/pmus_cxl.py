@@ -24,21 +24,21 @@ ROW_MISSES: Final = 0.3
 """Rows that the device opens for each of its transfers."""
 
 
-def cxl_names(shape: MachineShape) -> list[str]:
-    """Names of the PMUs; none on other machines."""
+def _devices(shape: MachineShape) -> range:
+    """A memory device for each package; none on other machines."""
     known = shape.isa is Isa.INTEL and not shape.hypervisor and shape.model in _MODELS
-    return [f"cxl_pmu_mem{package}.0" for package in range(shape.packages)] if known else []
+    return range(shape.packages if known else 0)
 
 
-def cxl_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+def cxl_pmus(model: Model) -> list[SimulatedPmu]:
     """Make the PMU of every memory device; the cpumask is the same CPU for all, wherever the device is."""
-    if not (names := cxl_names(model.shape)):
+    if not (devices := _devices(model.shape)):
         return []
     known, readers = pmu_codes("cxl"), partial(model.first_online, [range(len(model.online))])
     events = {name: EventFile(f"config={_config(*code):#x}") for name, code in known.events.items()}
-    return [SimulatedPmu(name, types[name], Context.UNCORE, _Device(model, package), known.formats, events, readers,
-                         counters=_COUNTERS)
-            for package, name in enumerate(names)]
+    return [SimulatedPmu(f"cxl_pmu_mem{package}.0", Context.UNCORE, _Device(model, package), known.formats, events,
+                         readers, counters=_COUNTERS)
+            for package in devices]
 
 
 def _config(group: int, mask: int) -> int:
@@ -66,4 +66,4 @@ def cxl_devices(shape: MachineShape) -> Mapping[str, Node]:
     link = {"current_link_speed": fixed("32.0 GT/s PCIe"), "current_link_width": fixed(8)}
     return {f"0000:{0x70 + package * 0x80:02x}:00.0": folder({
         "vendor": fixed("0x144d"), "device": fixed("0xa900"), "class": fixed("0x050210"), **link,
-        f"mem{package}": folder({"numa_node": fixed(package)})}) for package in range(len(cxl_names(shape)))}
+        f"mem{package}": folder({"numa_node": fixed(package)})}) for package in _devices(shape)}

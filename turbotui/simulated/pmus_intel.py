@@ -59,17 +59,12 @@ _THREADS: Final = {early: {"tid_en": f"config:{19 if early else 16}", "filter_ti
 """The filter by core and thread, which only events with tid_en have (uncore_snbep.c, tid_en and tid_en2)."""
 
 
-def intel_names(shape: MachineShape) -> list[str]:
-    """Names of the PMUs; none on other machines."""
-    return [] if generation_of(shape) is None else [name for box in _boxes(shape) for name in _instances(box)]
-
-
 def has_stacks(shape: MachineShape) -> bool:
     """Whether the machine has PCI Express stacks that are counted."""
     return generation_of(shape) is not None
 
 
-def intel_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+def intel_pmus(model: Model) -> list[SimulatedPmu]:
     """Every uncore PMU of the machine; none on other machines."""
     if (made := generation_of(model.shape)) is None:
         return []
@@ -78,7 +73,6 @@ def intel_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
     return [
         SimulatedPmu(
             name=name,
-            type=types[name],
             context=Context.UNCORE,
             resolve=_resolver(model, box, share, flows),
             formats=box.formats,

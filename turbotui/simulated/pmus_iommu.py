@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
@@ -13,7 +12,7 @@ from turbotui.simulated.intel_traffic import Parts, times
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu
 from turbotui.simulated.pmu_codes import pmu_codes
-from turbotui.simulated.shapes import Isa, MachineShape
+from turbotui.simulated.shapes import Isa
 
 _MODELS: Final = (0xAD,)
 _SHARES: Final = (0.5, 0.3, 0.15, 0.05)
@@ -24,22 +23,17 @@ WALK_CYCLES: Final = 150.0
 """The duration of a page walk, in cycles of the IOMMU's clock."""
 
 
-def iommu_names(shape: MachineShape) -> list[str]:
-    """Names of the PMUs; none on other machines."""
-    known = shape.isa is Isa.INTEL and not shape.hypervisor and shape.model in _MODELS
-    return [f"dmar{number}" for number in range(shape.packages * len(_SHARES))] if known else []
-
-
-def iommu_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+def iommu_pmus(model: Model) -> list[SimulatedPmu]:
     """Make every IOMMU PMU; the cpumask is the same CPU for all, wherever the unit is."""
-    if not (names := iommu_names(model.shape)):
+    shape = model.shape
+    if shape.isa is not Isa.INTEL or shape.hypervisor or shape.model not in _MODELS:
         return []
     known, readers = pmu_codes("iommu"), partial(model.first_online, [range(len(model.online))])
     events = {name: EventFile(f"event_group={group:#x},event={code:#05x}")
               for name, (group, code) in known.events.items()}
-    return [SimulatedPmu(name, types[name], Context.UNCORE, _Unit(model, number), known.formats, events, readers,
+    return [SimulatedPmu(f"dmar{number}", Context.UNCORE, _Unit(model, number), known.formats, events, readers,
                          counters=_COUNTERS)
-            for number, name in enumerate(names)]
+            for number in range(shape.packages * len(_SHARES))]
 
 
 class _Unit:

@@ -14,7 +14,7 @@ from turbotui.simulated.layout import SimulatedCpu
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu, Value
 from turbotui.simulated.registers import smi_count
-from turbotui.simulated.shapes import Isa, MachineShape
+from turbotui.simulated.shapes import Isa
 
 _EVENT_64 = {"event": "config:0-63"}
 _EVENT_8 = {"event": "config:0-7"}
@@ -32,7 +32,7 @@ def module_cpus(model: Model) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(cpu for core in cores for cpu in layout.core_cpus[core]) for cores in layout.module_cores)
 
 
-def _table(model: Model, name: str, number: int, rows: Mapping[str, tuple[int, Make, EventFile]]) -> SimulatedPmu:
+def _table(model: Model, name: str, rows: Mapping[str, tuple[int, Make, EventFile]]) -> SimulatedPmu:
     """Make a PMU whose configs are a short table."""
     by_config = {config: make for config, make, _ in rows.values()}
     snapshots = {config for config, _, file in rows.values() if file.snapshot}
@@ -48,7 +48,6 @@ def _table(model: Model, name: str, number: int, rows: Mapping[str, tuple[int, M
         "power_core": layout.core_cpus, "cstate_pkg": layout.package_cpus, "power": layout.package_cpus}.get(name)
     return SimulatedPmu(
         name=name,
-        type=number,
         context=Context.SOFTWARE if software else Context.UNCORE,
         resolve=resolve,
         formats=_EVENT_64 if software or name.startswith("cstate") else _EVENT_8,
@@ -57,7 +56,7 @@ def _table(model: Model, name: str, number: int, rows: Mapping[str, tuple[int, M
     )
 
 
-def msr_pmu(model: Model, number: int) -> SimulatedPmu:
+def msr_pmu(model: Model) -> SimulatedPmu:
     """msr: TSC, APERF, MPERF and, by vendor, PPERF, SMI, IRPERF (linux arch/x86/events/msr.c)."""
     shape = model.shape
 
@@ -92,10 +91,10 @@ def msr_pmu(model: Model, number: int) -> SimulatedPmu:
             rows["cpu_thermal_margin"] = (7, margin, EventFile("event=0x07", "1", "C", snapshot=True))
         else:
             rows["irperf"] = (6, retired, EventFile("event=0x06"))
-    return _table(model, "msr", number, rows)
+    return _table(model, "msr", rows)
 
 
-def cstate_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+def cstate_pmus(model: Model) -> list[SimulatedPmu]:
     """cstate_core and cstate_pkg (linux arch/x86/events/intel/cstate.c): the residency registers, at their rate."""
     shape = model.shape
     hertz = shape.reference_hz
@@ -136,7 +135,7 @@ def cstate_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
             ("cstate_pkg", package_rows, shape.cstate_package)):
         if states:
             rows = {f"c{n}-residency": (*table[n], EventFile(f"event={table[n][0]:#04x}")) for n in states}
-            result.append(_table(model, name, types[name], rows))
+            result.append(_table(model, name, rows))
     if shape.module_register:
 
         def module(place: SimulatedCpu) -> Value:
@@ -144,11 +143,11 @@ def cstate_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
             return lambda now: basis.at(0, now) * hertz
 
         one_row = {"c6-residency": (0, module, EventFile("event=0x00"))}
-        result.append(_table(model, "cstate_module", types["cstate_module"], one_row))
+        result.append(_table(model, "cstate_module", one_row))
     return result
 
 
-def power_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+def power_pmus(model: Model) -> list[SimulatedPmu]:
     """Power (and power_core on AMD): energy since the counter was opened, in 2^-32 J."""
     shape = model.shape
 
@@ -176,17 +175,18 @@ def power_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
         if domain in shape.domains
     }
     if rows:
-        result.append(_table(model, "power", types["power"], rows))
+        result.append(_table(model, "power", rows))
     if "core" in shape.domains:
         core_energy = (1, energy(lambda place: model.core[place.core], b.CORE_JOULES))
         per_core = {"energy-core": (*core_energy, EventFile("event=0x01", _JOULE_SCALE, "Joules"))}
-        result.append(_table(model, "power_core", types["power_core"], per_core))
+        result.append(_table(model, "power_core", per_core))
     return result
 
 
-def memory_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
+def memory_pmus(model: Model) -> list[SimulatedPmu]:
     """uncore_imc_free_running_0 of clients: lines read and written."""
-    shape = model.shape
+    if model.shape.isa is not Isa.INTEL or not model.shape.client:
+        return []
     reads, writes = (b.PKG_READ_BYTES, 1.0 / 64.0), (b.PKG_WRITTEN_BYTES, 1.0 / 64.0)
     codes: dict[int, b.Form] = {0x20FF: (reads,), 0x30FF: (writes,), 0x10FF: (reads, writes)}
     files = {
@@ -201,11 +201,6 @@ def memory_pmus(model: Model, types: Mapping[str, int]) -> list[SimulatedPmu]:
         basis = model.package[model.layout.places[cpu].package]
         return SimulatedCounter(lambda now: basis.value(form, now), slots=1)
 
-    return [SimulatedPmu(name=name, type=types[name], context=Context.UNCORE, resolve=resolve,
-        formats={"event": "config:0-7", "umask": "config:8-15"}, events=files,
-        readers=partial(model.first_online, model.layout.package_cpus)) for name in memory_names(shape)]
-
-
-def memory_names(shape: MachineShape) -> list[str]:
-    """Names of the memory controllers' PMUs of clients; none on other machines."""
-    return ["uncore_imc_free_running_0"] if shape.isa is Isa.INTEL and shape.client else []
+    return [SimulatedPmu("uncore_imc_free_running_0", Context.UNCORE, resolve,
+                         {"event": "config:0-7", "umask": "config:8-15"}, files,
+                         partial(model.first_online, model.layout.package_cpus))]
