@@ -173,17 +173,20 @@ def test_verbs_that_watch_a_machine_import_no_recording() -> None:
 DASHBOARD = """
 from turbotui.app.loading import load_asyncio
 load_asyncio()
-import importlib
-from turbotui.app import dashboard, running
+import importlib, pkgutil
+from turbotui import app, widgets
 from turbotui.app.screen_table import SCREENS
 for screen in SCREENS:
     importlib.import_module(screen.module)
+for package in (app, widgets):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        importlib.import_module(module.name)
 """
 
 
-def test_no_screen_imports_tls_http_mail_or_zip() -> None:
+def test_no_screen_window_or_widget_imports_tls_http_mail_or_zip() -> None:
     modules = _imported(DASHBOARD)
-    assert {"asyncio", "textual", "turbotui.features.roofline.screen"} <= modules
+    assert {"asyncio", "textual", "turbotui.features.roofline.screen", "turbotui.widgets.drawn_screen"} <= modules
     assert modules.isdisjoint({"ssl", "_ssl", "http.client", "urllib.request", "email", "zipfile", "xml"})
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 from itertools import groupby
 from typing import Final
-from xml.sax.saxutils import escape
 
 from rich.cells import cell_len
 from rich.color import Color
@@ -46,7 +46,8 @@ def drawn_screen(lines: Sequence[Iterable[Segment]], width: int, theme: Terminal
     body = [piece for y, line in enumerate(lines) for piece in _line(y, line, theme, ground)]
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="{wide:.0f}" height="{high:.0f}"',
         f'viewBox="0 0 {wide:.1f} {high:.1f}" font-family="{_FONTS}" font-size="{_SIZE}" xml:space="preserve">',
-        f"<title>{escape(title)}</title>", f'<rect width="100%" height="100%" fill="{ground}"/>', *body, "</svg>", ""])
+        f"<title>{escape(title, quote=False)}</title>", f'<rect width="100%" height="100%" fill="{ground}"/>', *body,
+        "</svg>", ""])
 
 
 def _line(y: int, line: Iterable[Segment], theme: TerminalTheme, ground: str) -> Iterator[str]:
@@ -111,7 +112,7 @@ def _drawn(piece: _Piece, top: float, ink: str) -> Iterator[str]:
     words += [word for has, word in ((style.bold, 'font-weight="bold"'), (style.italic, 'font-style="italic"'),
                                      (style.underline, 'text-decoration="underline"'),
                                      (style.dim, 'fill-opacity="0.6"')) if has]
-    yield f"<text {' '.join(words)}>{escape(text)}</text>"
+    yield f"<text {' '.join(words)}>{escape(text, quote=False)}</text>"
 
 
 def _rectangle(at: int, top: float, width: float, height: float, colour: str) -> str:
