@@ -13,7 +13,8 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
-from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app import dashboard
+from turbotui.app.dashboard import _GROWING, _MOST_CLOSED, TurbotuiApp
 from turbotui.app.why_window import WhyWindow
 from turbotui.feature_list import FEATURES
 from turbotui.features.cpus.screen import CpuScreen
@@ -110,3 +111,42 @@ async def test_a_closed_window_is_let_go(key: str) -> None:
         await ticks(session, pilot)
         gc.collect()
         assert window() is None
+
+
+@pytest.mark.parametrize(("most_keys", "keys"), [
+    pytest.param(200, ["question_mark", "escape"] * _MOST_CLOSED, id="windows closed"),
+    pytest.param(10, ["down"] * 11, id="many keys"),
+])
+async def test_what_grows_while_somebody_types_is_let_go_though_no_frame_comes(
+        most_keys: int, keys: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interval may be a minute, and in a minute of keys windows that were closed take tens of megabytes."""
+    rests: list[list[int]] = []
+    session = SimulatedSession("laptop", small=True)
+    app = TurbotuiApp(session, screen="cpus",
+                      on_rest=lambda: rests.append([cached.cache_info().currsize for cached in _GROWING]))
+    monkeypatch.setattr(dashboard, "_QUIET", float("inf"))
+    monkeypatch.setattr(dashboard, "_MOST_KEYS", most_keys)
+    async with app.run_test(size=(120, 36)) as pilot:
+        while not session.started:
+            await pilot.pause()
+        await ticks(session, pilot)
+        await pilot.press(*keys[:-1])
+        assert rests == []
+        await pilot.press(keys[-1], "up")
+        await pilot.pause()
+        assert rests == [[0] * len(_GROWING)]
+
+
+async def test_after_any_key_a_frame_without_keys_is_a_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests: list[int] = []
+    session = SimulatedSession("laptop", small=True)
+    app = TurbotuiApp(session, screen="cpus", on_rest=lambda: rests.append(1))
+    monkeypatch.setattr(dashboard, "_QUIET", 0.0)
+    async with app.run_test(size=(120, 36)) as pilot:
+        while not session.started:
+            await pilot.pause()
+        await ticks(session, pilot)
+        assert rests == []
+        await pilot.press("down")
+        await ticks(session, pilot)
+        assert rests == [1]

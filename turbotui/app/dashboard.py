@@ -10,13 +10,16 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from rich.console import COLOR_SYSTEMS
+from rich.segment import Segment
 from textual import events
 from textual._context import visible_screen_stack
 from textual._styles_cache import StylesCache
 from textual.app import SystemCommand
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.dom import DOMNode
 from textual.filter import NoColor
+from textual.geometry import Region
 from textual.message import Message
 from textual.screen import Screen
 
@@ -53,7 +56,12 @@ from turbotui.widgets.profiles import Profile
 
 _SCREENS_TOLD: Final = 4
 _QUIET = 1.5  # seconds without a key after which no key is expected soon
-_MOST_KEYS = 50
+_MOST_KEYS = 200  # typed ones from one rest to the next
+_MOST_CLOSED = 3  # windows whose remains wait for a rest, up to a megabyte of each
+_GROWING: Final = (StylesCache.get_inner_outer, Segment._split_cells,  # noqa: SLF001 - nothing else bounds it
+                   Region.overlaps, Region.contains_region, Region.translate, Region.grow, Region.shrink,
+                   Region.intersection, Region.union)
+"""Caches of Textual 8.2 and Rich 15 that fill within hours, with what closed windows drew and where that was."""
 _TROUBLE_SECONDS = 0.5  # seconds between two looks at a connection
 _ANY_TERMINAL = Abilities()
 
@@ -80,7 +88,7 @@ class TurbotuiApp(FramesApp):
         tour: whether to offer the tour.
         settings: the user's settings; theme, first screen and keys are used here.
         on_shown: called when the empty first screen is there.
-        on_rest: called after keys when nobody has typed for a while, at the latest after some dozens of keys.
+        on_rest: called after keys when nobody has typed for a while, at the latest when a few windows were closed.
 
     Attributes:
         failure: the exception that ended the program, if any.
@@ -165,7 +173,7 @@ class TurbotuiApp(FramesApp):
         self.tour = Tour(self, is_over=not settings.tour)
         self._on_shown = on_shown
         self._on_rest = on_rest
-        self._keys_since_rest = 0
+        self._keys_since_rest = self._closed_since_rest = 0
         self._last_key = 0.0
         self._asked_early: list[str] = []
         self.key_gate = KeyGate(self, super().on_event)
@@ -310,18 +318,29 @@ class TurbotuiApp(FramesApp):
             self._keys_since_rest += 1
             self._last_key = time.monotonic()
             await self.key_gate.take(event)
+            if self._has_much_to_free:  # and the next frame may be a minute away
+                self.call_later(self._rested)
         else:
             await super().on_event(event)
 
     # Frames
 
+    def pop_screen(self) -> AwaitComplete:
+        """Close the topmost window; what remains of it is freed at a rest."""
+        self._closed_since_rest += 1
+        return super().pop_screen()
+
+    @property
+    def _has_much_to_free(self) -> bool:
+        return self._closed_since_rest >= _MOST_CLOSED or self._keys_since_rest > _MOST_KEYS
+
     def _rested(self) -> None:
         """Do slow work, such as clearing caches, between two frames."""
-        typed = self._keys_since_rest
-        if typed > _MOST_KEYS or (typed and time.monotonic() - self._last_key > _QUIET):
-            self._keys_since_rest = 0
-            # Textual 8.2 keeps the caches of closed windows here, with every line they have drawn
-            StylesCache.get_inner_outer.cache_clear()
+        is_quiet = self._keys_since_rest and time.monotonic() - self._last_key > _QUIET
+        if is_quiet or self._has_much_to_free:
+            self._keys_since_rest = self._closed_since_rest = 0
+            for cached in _GROWING:
+                cached.cache_clear()
             if self._on_rest is not None:
                 self._on_rest()
 
