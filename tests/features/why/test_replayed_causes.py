@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from turbotui.app.player import Player
 from turbotui.app.recorded_session import RecordedSession
 from turbotui.app.why_window import WhyWindow
 from turbotui.cli import main
+from turbotui.commands.long_work import long_work
 from turbotui.commands.recording import kept_columns, open_recorder
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.looks import Looks
@@ -225,6 +227,23 @@ def hot_recording(tmp_path: Path) -> str:
     path = str(tmp_path / "run.ttj")
     replayed(path, *watched("laptop-old+memory+heat"))
     return path
+
+
+def test_ctrl_c_judges_what_was_read_until_then(hot_recording: str) -> None:
+    with Journal((hot_recording,)) as journal, long_work("reading") as work:
+        whole = read_recording(journal, INTERVALS, "first", "last")
+
+        def passed(frames: Iterable[Frame], begin_ns: int, end_ns: int) -> Iterator[Frame]:
+            for number, frame in enumerate(work.frames(frames, begin_ns, end_ns)):
+                if number == 1:
+                    signal.raise_signal(signal.SIGINT)
+                yield frame
+
+        report = read_recording(journal, INTERVALS, "first", "last", passed=passed)
+    assert work.status == 128 + signal.SIGINT
+    assert work.until_ns == report.wall_ns < whole.wall_ns
+    assert 0 < report.seconds < whole.seconds
+    assert report.verdict.findings
 
 
 async def test_on_a_recording_all_screens_say_what_its_verb_says(hot_recording: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -23,7 +24,8 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.tasks.run_queue import WaitSums
 from turbotui.machine.tasks.wait_collector import WaitCollector
 from turbotui.quantities.columns import CounterColumn
-from turbotui.quantities.moments import parse_span
+from turbotui.quantities.moments import NS, parse_span
+from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_tables import kind_sources
 from turbotui.sampling.sampled import frames_of
 from turbotui.sampling.selection import why_absent
@@ -35,6 +37,8 @@ if TYPE_CHECKING:  # imported here, because few runs read a recording
 
 Present: TypeAlias = Callable[[CounterColumn], CounterColumn]
 """A function that gives a column the user's unit and marks, without changing its formula."""
+Passed: TypeAlias = Callable[[Iterable[Frame], int, int], Iterable[Frame]]
+"""A function that passes on frames of a time, from and to ns since 1970, and may end them (`LongWork.frames`)."""
 
 _MOST_THREADS: Final = 20_000  # threads whose waits are kept
 _NOTABLE: Final = 0.25
@@ -50,12 +54,18 @@ class WhyReport:
     seconds: float  # the watched time
 
 
-def watch_machine(machine: Machine, intervals: int, seconds: float, present: Present | None = None) -> WhyReport:
+def _all(frames: Iterable[Frame], _begin_ns: int, _end_ns: int) -> Iterable[Frame]:
+    return frames
+
+
+def watch_machine(machine: Machine, intervals: int, seconds: float, present: Present | None = None,
+                  passed: Passed = _all) -> WhyReport:
     """Watch a machine for some intervals.
 
     Args:
         intervals: at least one.
         present: gives columns the user's units for sentences; None for the default units.
+        passed: passes the frames on, and may end them.
 
     Raises:
         TurbotuiError: the sampling failed.
@@ -76,13 +86,16 @@ def watch_machine(machine: Machine, intervals: int, seconds: float, present: Pre
     wall_ns, watched = 0, 0.0
     waits = _OverloadWaits(machine)
     try:
-        for frame in frames_of(session, intervals):
+        began_ns = time.time_ns()
+        for frame in passed(frames_of(session, intervals), began_ns, began_ns + round(intervals * seconds * NS)):
             diagnosis.seen = replace(looks.look(), tail=waits.look())
             diagnosis.push(frame)
             waits.begin(diagnosis)
             wall_ns, watched = frame.newer.wall_ns, watched + (frame.seconds or 0.0)
     finally:
         waits.close()
+    if not watched:
+        raise TurbotuiError("no interval was over before the end")
     return WhyReport(diagnosis.verdict(over=_NOTABLE), wall_ns, watched)
 
 
@@ -126,14 +139,15 @@ class _OverloadWaits:
             self._collector.close()
 
 
-def read_recording(journal: Journal, intervals: int, begin: str = "", end: str = "",
-                   present: Present | None = None) -> WhyReport:
+def read_recording(journal: Journal, intervals: int, begin: str = "", end: str = "", *,
+                   present: Present | None = None, passed: Passed = _all) -> WhyReport:
     """Diagnose a span of a recording.
 
     Args:
         intervals: the number of last intervals if no span is given.
         begin: a time as `stat --replay` takes it; "" for none.
         end: a time in the same form; "" for none.
+        passed: passes the frames on, and may end them.
 
     Raises:
         UsageError: a time is invalid.
@@ -154,7 +168,7 @@ def read_recording(journal: Journal, intervals: int, begin: str = "", end: str =
     shortage = MachineDiagnosis(catalog, OF_WAITS, recorded=True)
     is_real = getattr(journal.machine.host, "was", None) is HostKind.REAL  # tasks of others wait for nothing
     wall_ns, watched, readings, judged = last, 0.0, 0, False
-    for readings, frame in enumerate(journal.frames(start_ns, end_ns), 1):  # noqa: B007 - counted
+    for readings, frame in enumerate(passed(journal.frames(start_ns, end_ns), start_ns, end_ns), 1):  # noqa: B007 - counted
         judged = judged or frame.older is not None
         seen = shortage.seen = looks.at(frame)
         shortage.push(frame)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from turbotui.app.settings import read_settings
 from turbotui.commands.arguments import add_machine_arguments, whole
 from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
 from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.intervals import at_least_one
+from turbotui.commands.long_work import LongWork, long_work
 from turbotui.commands.recorded import add_replay_argument, open_replay, report_missing
 from turbotui.commands.sessions import label, open_host, parse_interval
 from turbotui.diagnosis.rules import NoFinding
@@ -62,12 +63,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.replay or arguments.host:
         with open_replay(arguments, intervals=arguments.intervals, seconds=seconds) as journal:
             try:
-                report = read_recording(journal, arguments.intervals, arguments.begin, arguments.end, present)
-                return _tell(arguments, journal.machine.host, report)
+                with long_work("reading the recording") as work:
+                    report = read_recording(journal, arguments.intervals, arguments.begin, arguments.end,
+                                            present=present, passed=work.frames)
+                return _tell(arguments, journal.machine.host, report, work)
             finally:
                 report_missing(journal)
     machine = read_machine(open_host(arguments))
-    return _tell(arguments, machine.host, watch_machine(machine, arguments.intervals, seconds, present))
+    with long_work("watching") as work:
+        report = watch_machine(machine, arguments.intervals, seconds, present, work.frames)
+    return _tell(arguments, machine.host, report, work)
 
 
 def _own_units() -> Present:
@@ -75,19 +80,23 @@ def _own_units() -> Present:
     return Presentation(read_settings(os.environ).units.get("temperature", "C")).of
 
 
-def _tell(arguments: argparse.Namespace, host: Host, report: WhyReport) -> int:
-    verdict = report.verdict
+def _tell(arguments: argparse.Namespace, host: Host, report: WhyReport, work: LongWork) -> int:
+    verdict, stopped = report.verdict, (work.stopped,) if work.stopped else ()
     facts = {"verdict": verdict.sentence, **{
         word: ", ".join(unjudged.rule.id for unjudged in verdict.unjudged if unjudged.answer is answer)
         for word, answer in (("blind", NoFinding.BLIND), ("late", NoFinding.LATE))}}
-    envelope = Envelope(host.name, host.kind, report.wall_ns, report.seconds, facts=facts, notes=verdict.reasons)
-    print_tables(arguments, envelope, (finding_table(verdict.findings),), lambda: _text(host, verdict))
+    envelope = Envelope(host.name, host.kind, report.wall_ns, report.seconds, facts=facts,
+                        notes=(*stopped, *verdict.reasons))
+    print_tables(arguments, envelope, (finding_table(verdict.findings),), lambda: _text(host, verdict, stopped))
+    if work.number:
+        return work.status
     if verdict.findings:
         return FOUND
     return 0 if verdict.sure else UNSURE
 
 
-def _text(host: Host, verdict: Verdict) -> Iterator[str]:
+def _text(host: Host, verdict: Verdict, stopped: Sequence[str]) -> Iterator[str]:
     if label(host):
         yield f"# {label(host)}: nothing below was {host.kind.measured}"
+    yield from (f"# {text}" for text in stopped)
     yield from verdict_lines(verdict)
