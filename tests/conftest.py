@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, cast
 
 import pytest
+import textual
 from hypothesis import HealthCheck, settings
 from rich.console import RenderableType
 from textual._compositor import Compositor
@@ -223,6 +224,8 @@ others compute, and at the end of the suite no worker has a long file left while
 
 
 _HERE: Final = Path(__file__).parent
+_TEXTUAL_OF_PICTURES: Final = pytest.mark.skipif(textual.__version__ != "8.2.8",
+                                                 reason="the pictures were made with Textual 8.2.8")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -241,8 +244,15 @@ def pytest_collection(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest; the order within a file stays (xdist: --no-loadscope-reorder)."""
+    """Begin with what takes longest; the order within a file stays (xdist: --no-loadscope-reorder).
+
+    What compares a picture is marked here, so that `-m snapshot` leaves none out.
+    """
     items.sort(key=lambda item: _place(str(item.path)))
+    for item in items:
+        if "snap_compare" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.snapshot)
+            item.add_marker(_TEXTUAL_OF_PICTURES)
 
 
 @functools.cache

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-import textual
 from scripted_machine import FakeSession
 from textual.app import App
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
-
-pytestmark = [
-    pytest.mark.snapshot,
-    pytest.mark.skipif(textual.__version__ != "8.2.8", reason="the pictures were made with Textual 8.2.8"),
-]
 
 SnapCompare = Callable[..., bool]
 

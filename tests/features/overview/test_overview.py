@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 
 import pytest
-import textual
 from dashboard_driver import dashboard, table, text_of
 from patience import PATIENCE
 from replayed_machine import Recording, ReplayedSession, recording
@@ -206,7 +205,6 @@ class TestStart:
             TurbotuiApp(ReplayedSession(machines["guest"]), screen="nowhere")
 
 
-@pytest.mark.skipif(textual.__version__ != "8.2.8", reason="pictures are drawn by Textual 8.2.8")
 @pytest.mark.parametrize(("name", "size"), [("guest", (80, 24)), ("laptop", (80, 24)), ("sapphire-2s", (120, 36)),
                                             ("turin-2s", (120, 36))],
                          ids=lambda value: value if isinstance(value, str) else f"{value[0]}x{value[1]}")

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 
 import pytest
-import textual
 from dashboard_driver import dashboard, text_of, until_read
 from hypothesis import given
 from hypothesis import strategies as st
@@ -586,8 +585,6 @@ def after(session: FakeSession, ticks: int, *keys: str) -> Callable[[Pilot[int]]
     return run
 
 
-@pytest.mark.snapshot
-@pytest.mark.skipif(textual.__version__ != "8.2.8", reason="the pictures were made with Textual 8.2.8")
 class TestPictures:
     @pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
     def test_a_hot_laptop(self, snap_compare: SnapCompare, hot_laptop: Recording, size: tuple[int, int]) -> None:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import textual
 from dashboard_driver import dashboard, until, until_read
 from hypothesis import given
 from hypothesis import strategies as st
@@ -566,8 +565,6 @@ def test_points_stand_beside_names_and_never_in_their_numbers() -> None:
 SnapCompare = Callable[..., bool]
 
 
-@pytest.mark.snapshot
-@pytest.mark.skipif(textual.__version__ != "8.2.8", reason="the pictures were made with Textual 8.2.8")
 @pytest.mark.parametrize(("machine", "size", "keys"), [
     ("laptop-old+calculix", (80, 24), ()), ("laptop-old+calculix", (120, 36), ("v",)),
     ("sapphire-2s", (200, 60), ("v",)), ("guest", (80, 24), ()),

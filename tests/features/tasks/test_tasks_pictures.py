@@ -6,18 +6,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 import pytest
-import textual
 from drawn_tasks import DrawnTasksScreen
 from patience import PATIENCE
 from simulated_session import SimulatedSession
 from textual.pilot import Pilot
 
 from turbotui.app.dashboard import TurbotuiApp
-
-pytestmark = [
-    pytest.mark.snapshot,
-    pytest.mark.skipif(textual.__version__ != "8.2.8", reason="the pictures were made with Textual 8.2.8"),
-]
 
 SnapCompare = Callable[..., bool]
 

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
-import textual
 from dashboard_driver import until_read
 from scripted_machine import FakeSession
 from simulated_session import SimulatedSession
@@ -593,8 +592,6 @@ PICTURES: dict[str, tuple[str, tuple[str, ...], list[tuple[int, int]]]] = {
 }
 
 
-@pytest.mark.snapshot
-@pytest.mark.skipif(textual.__version__ != "8.2.8", reason="the pictures were made with Textual 8.2.8")
 @pytest.mark.parametrize(
     ("name", "size"),
     [(name, size) for name, (_, _, sizes) in PICTURES.items() for size in sizes],
