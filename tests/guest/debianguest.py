@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib.util
 import lzma
+import marshal
 import os
 import py_compile
 import shutil
@@ -21,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
 from itertools import pairwise
 from pathlib import Path
 
@@ -295,10 +297,10 @@ def _compile_library(library: Path) -> None:
 
 
 def _compiled(path: Path, name: str) -> tuple[str, bytes, int]:
-    """Bytecode of a module that nothing compares with its source: the archive knows no times."""
-    with tempfile.NamedTemporaryFile() as out:
-        py_compile.compile(str(path), out.name, f"/{name}", doraise=True, invalidation_mode=_UNCHECKED)
-        return importlib.util.cache_from_source(name), Path(out.name).read_bytes(), 0o100644
+    """Bytecode of a module that nothing compares with its source (PEP 552): the archive knows no times."""
+    code = SourceFileLoader(path.stem, str(path)).get_code(path.stem)  # compiled already, where it was imported here
+    head = importlib.util.MAGIC_NUMBER + struct.pack("<I8x", 1)
+    return importlib.util.cache_from_source(name), head + marshal.dumps(code), 0o100644
 
 
 def _archive(files: Iterable[tuple[str, bytes, int]]) -> Iterator[bytes]:

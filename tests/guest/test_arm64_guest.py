@@ -28,7 +28,7 @@ _COMMANDS = {
     "/bin/busybox sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done' 2>/dev/null",
     "groups": "/bin/busybox mount -t cgroup2 none /sys/fs/cgroup; echo +pids > /sys/fs/cgroup/cgroup.subtree_control; "
     "/bin/busybox mkdir /sys/fs/cgroup/job /sys/fs/cgroup/job/inner /sys/fs/cgroup/still; "
-    "turbotui groups -n 5 -i 0.5 --table groups --show CPU% --add '{instructions,cycles},rate' --add task-clock,rate "
+    "turbotui groups -n 4 -i 0.5 --table groups --show CPU% --add '{instructions,cycles},rate' --add task-clock,rate "
     # The emulator gives its CPUs turns until the next tick of any: what starts beside a loop takes 20 times as long.
     "--format json | { read -r report; "
     "/bin/busybox sh -c 'echo 0 > /sys/fs/cgroup/job/inner/cgroup.procs; while :; do :; done' & "
