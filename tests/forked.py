@@ -1,7 +1,8 @@
 """The program in a process of its own that begins with its modules imported: most of what a short command costs.
 
-A server imports turbotui once for all tests of a worker, and forks for each command line. For tests of what a command
-says, and what it returns; how an interpreter starts, and what it imports, is for those that start one.
+A server forks for each command line of a worker's tests, and imports what of turbotui the command has imported. For
+tests of what a command says, and what it returns; how an interpreter starts, and what it imports, is for those that
+start one.
 """
 
 from __future__ import annotations
@@ -16,13 +17,11 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from patience import PATIENCE
 
 _MOST = 1 << 20  # bytes of a request: words, folder and environment
-_FIRST = ("stat", "--machine", "guest", "-q", "-i", "0.01", "-n", "1")
-"""A command line that is run once, so that the server knows which modules to import."""
 
 
 def run_forked(*words: str, stdin: int | None = None, env: Mapping[str, str] | None = None,
@@ -68,44 +67,29 @@ class ForkServer:
 
 
 def _serve(descriptor: int) -> None:
-    """Fork for every request until the other end is closed."""
+    """Fork for every request until the other end is closed, and load what the child has loaded for the next."""
     with socket.socket(fileno=descriptor) as requests:
-        _import_what_a_command_imports()
         while True:
             request, files, _flags, _address = socket.recv_fds(requests, _MOST, 3)
             if not request:
                 return
-            child = os.fork()
-            if child == 0:
-                requests.close()
-                _become(request, files)
-            for file in files:
-                os.close(file)
-            _child, status = os.waitpid(child, 0)
-            requests.send(str(os.waitstatus_to_exitcode(status)).encode())
+            with open(os.memfd_create("modules"), "r+", encoding="utf-8") as loaded:
+                child = os.fork()
+                if child == 0:
+                    requests.close()
+                    _become(request, files, loaded)
+                for file in files:
+                    os.close(file)
+                _child, status = os.waitpid(child, 0)
+                requests.send(str(os.waitstatus_to_exitcode(status)).encode())
+                loaded.seek(0)
+                for name in loaded.read().split():
+                    __import__(name)
 
 
-def _import_what_a_command_imports() -> None:
-    """Learn from a forked command which modules of ours it loads, and load them here, where no thread is started."""
-    ours, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
-        from turbotui.cli import main  # noqa: PLC0415 - no module before it is asked for
-
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        main(_FIRST)
-        os.write(theirs, "\n".join(name for name in sys.modules if name.startswith("turbotui.")).encode())
-        os._exit(0)
-    os.close(theirs)
-    with open(ours, encoding="utf-8") as file:
-        names = file.read().split()
-    os.waitpid(child, 0)
-    for name in names:
-        __import__(name)
-
-
-def _become(request: bytes, files: list[int]) -> NoReturn:
-    """Be the program."""
+def _become(request: bytes, files: list[int], loaded: TextIO) -> NoReturn:
+    """Be the program, and at its end say which modules of ours it has loaded."""
+    known = set(sys.modules)
     asked = json.loads(request)
     for number, file in enumerate(files):
         os.dup2(file, number)
@@ -113,10 +97,14 @@ def _become(request: bytes, files: list[int]) -> NoReturn:
     os.environ.clear()
     os.environ.update(asked["env"])
     os.chdir(asked["cwd"])
-    from turbotui.cli import main  # noqa: PLC0415 - as above
+    from turbotui.cli import main  # noqa: PLC0415 - no module before it is asked for
 
     sys.argv = ["turbotui", *asked["words"]]
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    finally:
+        names = (name for name in sys.modules if name.startswith("turbotui.") and name not in known)
+        print(*names, file=loaded, flush=True)
 
 
 if __name__ == "__main__":

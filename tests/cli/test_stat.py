@@ -15,14 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from forked import run_forked
 from patience import PATIENCE, but_for_missed_deadlines
 
 PROGRAM = (sys.executable, "-m", "turbotui")
 
 
 def stat(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROGRAM, "stat", "-q", *words], capture_output=True, text=True, timeout=PATIENCE,
-                          check=False, stdin=subprocess.DEVNULL, env={**os.environ, **more})
+    return run_forked("stat", "-q", *words, env={**os.environ, **more})
 
 
 def table(lines: list[str]) -> list[dict[str, str]]:

@@ -340,14 +340,11 @@ def test_sigint_is_the_commands(tmp_path: Path) -> None:
 
 
 def test_info_gives_the_header_as_json() -> None:
-    done = subprocess.run([sys.executable, "-m", "turbotui", "info", "--json", "--machine", "laptop"],
-                          capture_output=True, text=True, timeout=PATIENCE, check=False)
-    report = table(done.stdout, "configuration")
+    report = table(run_forked("info", "--json", "--machine", "laptop").stdout, "configuration")
     assert (report["machine"], report["kind"]) == ("laptop", "SIMULATED")
     clocks = [row["values"] for row in report["rows"] if row["section"] == "clocks"]
     assert {"text": "30 * 100.0 = 3000.0 MHz base frequency", "source": "MSR 0xce"} in clocks
-    text = subprocess.run([sys.executable, "-m", "turbotui", "info", "--machine", "laptop"],
-                          capture_output=True, text=True, timeout=PATIENCE, check=False).stdout
+    text = run_forked("info", "--machine", "laptop").stdout
     assert text.startswith("# SIMULATED machine laptop")
     assert "  30 * 100.0 = 3000.0 MHz base frequency" in text.splitlines()
 

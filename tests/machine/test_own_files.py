@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from forked import run_forked
 from patience import PATIENCE
 
 from turbotui.machine.own_files import (
@@ -257,9 +258,8 @@ def test_where_home_is_somebody_elses_its_owner_decides(uid: int, monkeypatch: p
 
 @needs_root
 def test_a_kept_score_is_theirs(theirs: Path) -> None:
-    subprocess.run([sys.executable, "-m", "turbotui", "score", "baseline", "--name", "a", "--unit", "b", "--value", "1",
-                    "--ratio", "0.5", "--machine", "laptop-old"], check=True, cwd=ROOT, capture_output=True,
-                   timeout=PATIENCE, env={**os.environ, "XDG_DATA_HOME": str(theirs / "data"), "PYTHONPATH": str(ROOT)})
+    run_forked("score", "baseline", "--name", "a", "--unit", "b", "--value", "1", "--ratio", "0.5", "--machine",
+               "laptop-old", env={**os.environ, "XDG_DATA_HOME": str(theirs / "data")}).check_returncode()
     files = list((theirs / "data").rglob("*"))
     assert {owner(path)[0] for path in files} == {NOBODY}
     assert [stat.S_ISREG(path.lstat().st_mode) for path in files].count(True) >= 1

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import run_forked
 from jsontables import by as rows_by
 from jsontables import tables
 from patience import PATIENCE
@@ -71,11 +72,14 @@ def written(envelope: Envelope, shown: Iterable[AnyTable]) -> dict[str, Any]:
     return found
 
 
-def tasks(*words: str, by: Sequence[str] = (), **keywords: Any) -> Done:
-    """Run `turbotui tasks`, by another program if one is given."""
-    done = subprocess.run([*by, sys.executable, "-m", "turbotui", "tasks", *words], capture_output=True,  # noqa: S603 - ours
-                          text=True, check=False, timeout=PATIENCE, cwd=ROOT,
-                          env={**os.environ, "PYTHONPATH": str(ROOT)}, **keywords)
+def tasks(*words: str, by: Sequence[str] = (), **user: Any) -> Done:
+    """Run `turbotui tasks`, by another program or as another user if one is given."""
+    if not by and not user:
+        done = run_forked("tasks", *words)
+    else:
+        done = subprocess.run([*by, sys.executable, "-m", "turbotui", "tasks", *words], capture_output=True,  # noqa: S603 - ours
+                              text=True, check=False, timeout=PATIENCE, cwd=ROOT,
+                              env={**os.environ, "PYTHONPATH": str(ROOT)}, **user)
     return Done(done.returncode, done.stdout, done.stderr)
 
 
