@@ -22,7 +22,7 @@ _FACTS = MachineStatus((11.26, 9.04, 0.5), (round(2.31 * 2**30), round(23.5 * 2*
            "21 of 36 sources of numbers cannot be read here: 9 says why")),
     (130, " load 11.3 9.04 0.50 · memory ■········· 2.3 of 23.5 GiB · up 2 d 7:35    21 of 36 sources missing: 9"),
     (90, " load 11.3 9.04 0.50 · memory 2.3 of 23.5 GiB · up 2 d 7:35     21 of 36 sources missing: 9"),
-    (80, " load 11.3 9.04 0.50 · memory 2.3 of 23.5 GiB          21 of 36 sources missing: 9"),
+    (80, " load 11.3 9.04 0.50 · mem ■···· 2.3 of 23.5 GiB    21 of 36 sources missing: 9"),
 ])
 def test_the_line_says_as_much_as_fits(width: int, said: str) -> None:
     found = note_line(_FACTS, 21, 36, width)

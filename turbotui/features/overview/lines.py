@@ -182,15 +182,14 @@ def note_line(facts: MachineStatus, mute: int, sources: int, width: int) -> str:
     """Draw load, memory, uptime, threads and swap at the left as far as they fit, unreadable sources at the right."""
     silent = ("", "") if not mute else (f"{mute} of {sources} sources of numbers cannot be read here: 9 says why",
                                         f"{mute} of {sources} sources missing: 9")
-    # the sentence, then the bar, become shorter before anything goes
-    more = list(_more_words(facts))
-    longest = ((silent[0], _MEMORY[0], more[:count]) for count in range(len(more), 0, -1))
-    for right, (word, bar), rest in (*longest, *((right, memory, []) for memory in _MEMORY for right in silent)):
-        sentences = [*_in_words(facts, word, bar), *rest]
+    # the sentence, then the bar, become shorter before anything goes, and what remains has its bar again
+    more, usual = list(_more_words(facts)), len(list(_in_words(facts, *_MEMORY[0])))
+    longest = ((silent[0], _MEMORY[0], count) for count in range(usual + len(more), usual, -1))
+    shorter = ((right, memory, count) for count in range(usual, -1, -1) for memory in _MEMORY for right in silent)
+    for right, memory, count in (*longest, *shorter):
+        sentences = [*_in_words(facts, *memory), *more][:count]
         if _fits(sentences, right, width):
             break
-    while sentences and not _fits(sentences, right, width):
-        sentences.pop()
     left = " · ".join(sentences)
     return f" {left}{flush_right(right, width - len(left) - 2) if left else right}".rstrip()
 
