@@ -14,6 +14,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, field
 from inspect import get_annotations
+from operator import attrgetter
 from reprlib import recursive_repr
 from types import MemberDescriptorType
 from typing import Any, Final, TypeVar, cast, dataclass_transform
@@ -165,23 +166,26 @@ def _refuse_change(self: object, name: str, *value: object) -> None:
         object.__delattr__(self, name)
 
 
-_names: Final[dict[type, tuple[str, ...]]] = {}
-"""The fields of classes whose objects were pickled; the standard library chooses them anew for each object."""
+_states: Final[dict[type, tuple[tuple[str, ...], Callable[[Any], Any]]]] = {}
+"""The fields of classes whose objects were pickled, and what reads all of them; the standard library chooses them
+anew for each object."""
 
 
-def _names_of(self: object) -> tuple[str, ...]:
-    cls = type(self)
-    if cls not in _names:
-        _names[cls] = tuple(field.name for field in dataclasses.fields(self))  # type: ignore[arg-type]
-    return _names[cls]
+def _names_and_values(cls: type) -> tuple[tuple[str, ...], Callable[[Any], Any]]:
+    if (known := _states.get(cls)) is None:
+        names = tuple(field.name for field in dataclasses.fields(cls))
+        # of two attributes and more `attrgetter` makes a tuple, however many fields there are
+        known = _states[cls] = names, attrgetter("__class__", "__class__", *names)
+    return known
 
 
 def _state(self: object) -> list[object]:
-    return [getattr(self, name) for name in _names_of(self)]
+    _names, values = _names_and_values(type(self))
+    return list(values(self)[2:])
 
 
 def _take_state(self: object, state: list[object]) -> None:
-    for name, value in zip(_names_of(self), state, strict=True):
+    for name, value in zip(_names_and_values(type(self))[0], state, strict=True):
         object.__setattr__(self, name, value)
 
 

@@ -121,7 +121,7 @@ class Cell:
     @property
     def bare(self) -> Value:
         """The value for formats without a place for marks; unknown if it must not be read without its mark."""
-        return self.value if all(mark.bare for mark in self.marks) else None
+        return self.value if not (marks := self.marks) or all(mark.bare for mark in marks) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +254,8 @@ class RowTable(Generic[R]):
                      if any(value is not None for value in self.values(column, self.rows)))
 
     def cell(self, column: Column[R], row: R) -> Cell:
-        return self.judge(column, row, column.compute(row)).held_against(column)
+        cell = self.judge(column, row, column.compute(row))
+        return cell.held_against(column) if column.of_peak else cell
 
     def cells(self, column: Column[R], rows: Sequence[R]) -> CellColumn:
         return CellColumn.of([self.cell(column, row) for row in rows])

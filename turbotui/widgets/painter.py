@@ -190,7 +190,9 @@ def alerted(segment: TextSegment, role: StyleRole) -> TextSegment:
 
 def marked(signs: str, text: str) -> str:
     """A cell's text with signs directly before the number, as many as there is room for."""
-    number = text.lstrip() if signs else text
+    if not signs:  # nearly every cell
+        return f" {text}"
+    number = text.lstrip()
     room = len(text) - len(number) + 1
     return flush_right(signs[:room], room) + number
 

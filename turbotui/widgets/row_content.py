@@ -191,7 +191,7 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
         else:
             then = self.view.mark.value(column, row)
             text = difference_text(column, difference(column, cell.value, then), slot.width)
-        signs = "".join(mark.sign for mark in cell.marks if mark is not OUTSTANDING)
+        signs = "".join([mark.sign for mark in marks if mark is not OUTSTANDING]) if (marks := cell.marks) else ""
         role = alarm(column, cell.value) or (StyleRole.AMBER if cell.outstanding else None)
         if role is not None:
             return alarmed(text, role, StyleRole.PLAIN, signs)

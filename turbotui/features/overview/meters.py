@@ -159,15 +159,15 @@ def _box(source: CpuSource, cpu: int, plan: MeterPlan) -> list[Line]:
     if numbers.heat is not None:
         title += [number_span(source, numbers.heat, row, _HEAT, frame.cell(numbers.heat, row)),
                   Span(f" {numbers.heat.shown_unit} ")]
-    used = sum(span.cells for span in title)
-    if numbers.idle and inner - used > IDLE + 4:
-        title += [Span("  "), *idle_spans(idle_states(frame, numbers, (row,))[0], row, cursor), Span(" ")]
-    who = source.runs.get(cpu, "")
-    used = sum(span.cells for span in title)
-    if who and inner - used > 20:
+    room = inner - sum([span.cells for span in title])
+    if numbers.idle and room > IDLE + 4:
+        idle = [Span("  "), *idle_spans(idle_states(frame, numbers, (row,))[0], row, cursor), Span(" ")]
+        title += idle
+        room -= sum([span.cells for span in idle])
+    if (who := source.runs.get(cpu, "")) and room > 20:
         title.append(Span(f" {fitted(who, 15)} ", StyleRole.DIM))
-    used = sum(span.cells for span in title)
-    lines: list[Line] = [(Span("┌", StyleRole.RULE), *title, Span("─" * max(0, inner - used) + "┐", StyleRole.RULE))]
+        room -= 17
+    lines: list[Line] = [(Span("┌", StyleRole.RULE), *title, Span("─" * max(0, room) + "┐", StyleRole.RULE))]
     height = plan.height - 2
     for text, role in zip(area(stretched(past, inner), 100.0, inner, height), roles(height), strict=True):
         lines.append((edge, Span(text, role), edge))
