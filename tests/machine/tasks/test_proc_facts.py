@@ -30,8 +30,8 @@ from turbotui.simulated import simulated_host
 def stat(pid: int, name: str, *, state: str = "S", parent: int = 1, started: int = 77, flags: int = 0,
          nice: int = 0) -> str:
     words = ["0"] * 50
-    words[0], words[5], words[14], words[15], words[16], words[18], words[37] = (
-        str(parent), str(flags), str(20 + nice), str(nice), "4", str(started), "3")
+    words[0], words[5], words[14], words[15], words[16], words[18], words[20], words[37] = (
+        str(parent), str(flags), str(20 + nice), str(nice), "4", str(started), "25", "3")
     return f"{pid} ({name}) {state} {' '.join(words)}\n"
 
 
@@ -71,7 +71,7 @@ def test_a_process_is_known_by_its_files() -> None:
     found = seen(ProcFacts(Files(files())).facts(7))
     assert (found.stat.name, found.stat.state, found.stat.parent, found.stat.nice) == ("a) b", "R", 1, 5)
     assert (found.stat.priority, found.stat.policy, found.stat.kernel) == (25, "BATCH", False)
-    assert found.stat.threads == 4
+    assert (found.stat.threads, found.stat.memory) == (4, 25 * os.sysconf("SC_PAGE_SIZE"))
     assert found.arguments == "./a --of x y"
     assert found.user == "ada"
     assert found.group is not None

@@ -116,7 +116,7 @@ def _fact_column(fact: TaskFact) -> TaskColumn:
         facts = inputs.facts
         return None if isinstance(facts, Unavailable) else fact.of(facts)
 
-    return TaskColumn(fact.id, "", fact.decimals, (PROC,), compute, width=fact.width, priority=fact.priority,
+    return TaskColumn(fact.id, fact.unit, fact.decimals, (PROC,), compute, width=fact.width, priority=fact.priority,
                       default=fact.default, help=fact.help)
 
 

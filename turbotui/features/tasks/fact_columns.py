@@ -17,6 +17,7 @@ PROC: Final = "/proc"
 """What such a column is made of."""
 ARGUMENTS: Final = "Args"
 """The id of the column that takes what room the others leave."""
+_MIB: Final = 2 ** 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class TaskFact:
     help: str
     default: bool = False
     decimals: int = -1  # 0 for a number, -1 for a text
+    unit: str = ""
 
 
 class MeasuredCell(NamedTuple):
@@ -70,6 +72,9 @@ LAST_FACTS: Final = (
     TaskFact("Process", lambda facts: facts.process, 15, 6, "the process's name; Command is the thread's own"),
     TaskFact("PPID", lambda facts: facts.stat.parent, 7, 6, "the process that made it, or took it over", decimals=0),
     TaskFact("Threads", lambda facts: facts.stat.threads, 7, 7, "how many threads its process has now", decimals=0),
+    TaskFact("Mem", lambda facts: None if facts.stat.memory is None else facts.stat.memory / _MIB, 6, 6,
+         "memory of its process that is in RAM now (RSS); pages that processes share are in each of them",
+         decimals=0, unit="MiB"),
     TaskFact("Nice", lambda facts: facts.stat.nice, 4, 6, "-20 (first) to 19 (last); real-time policies ignore it",
          decimals=0),
     TaskFact("Prio", lambda facts: facts.stat.priority, 4, 7, "the kernel's priority: 20 + nice; below 0: real-time",

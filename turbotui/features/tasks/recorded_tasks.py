@@ -95,18 +95,19 @@ def ancestry_from(stored: JsonValue) -> Ancestry:
 
 def _stats_facts(stats: list[Stat]) -> dict[str, object]:
     return {name: [getattr(stat, name) for stat in stats]
-            for name in ("state", "parent", "priority", "nice", "policy", "threads")}
+            for name in ("state", "parent", "priority", "nice", "policy", "threads", "memory")}
 
 
 def _stats_from(stored: JsonValue, names: list[str]) -> list[Stat]:
     states, policies = stored["state"].lines(), stored["policy"].lines()
     parents, priorities, nices = (stored[name].values(int) for name in ("parent", "priority", "nice"))
-    counts = stored.get("threads")
-    threads = [None] * len(names) if counts is None else counts.values_or_none(int)
-    stored.expect_columns(len(names), states, policies, parents, priorities, nices, threads)
-    return [Stat(name, state, parent, 0, kernel=False, priority=priority, nice=nice, policy=policy, threads=count)
-            for name, state, parent, priority, nice, policy, count in zip(
-                names, states, parents, priorities, nices, policies, threads, strict=True)]
+    threads, memory = ([None] * len(names) if (column := stored.get(name)) is None else column.values_or_none(int)
+                       for name in ("threads", "memory"))
+    stored.expect_columns(len(names), states, policies, parents, priorities, nices, threads, memory)
+    return [Stat(name, state, parent, 0, kernel=False, priority=priority, nice=nice, policy=policy, threads=count,
+                 memory=size)
+            for name, state, parent, priority, nice, policy, count, size in zip(
+                names, states, parents, priorities, nices, policies, threads, memory, strict=True)]
 
 
 def _group_from(stored: JsonValue) -> GroupName:

@@ -6,6 +6,7 @@ Files as proc(5) describes them: /proc/PID/stat, cmdline, status, cgroup.
 
 from __future__ import annotations
 
+import os
 import pwd
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -36,6 +37,7 @@ _WORDS: Final = 4_096
 _KERNEL_THREAD: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _POLICIES: Final = {0: "OTHER", 1: "FIFO", 2: "RR", 3: "BATCH", 5: "IDLE", 6: "DEADLINE", 7: "EXT"}
 """SCHED_ of uapi linux/sched.h."""
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 TaskKey: TypeAlias = "tuple[int, int | None]"
 """A thread, or a process with None."""
@@ -59,6 +61,7 @@ class Stat:
     nice: int  # -20 to 19
     policy: str  # of the scheduler, as chrt(1) calls it
     threads: int | None = None  # of the whole process; None in recordings that lack it
+    memory: int | None = None  # bytes of the process in memory (rss); None in recordings that lack it
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ def parse_stat(text: str) -> Stat | None:
         return Stat(name=one_line(before.partition("(")[2]), state=words[0], parent=integer(words[1]),
             started=integer(words[19]), kernel=bool(integer(words[6]) & _KERNEL_THREAD), priority=integer(words[15]),
             nice=integer(words[16]), policy=_POLICIES.get(integer(words[38]), words[38]),
-            threads=integer(words[17]))
+            threads=integer(words[17]), memory=integer(words[21]) * _PAGE)
     except ValueError:
         return None
 
