@@ -71,8 +71,8 @@ def test_a_jump_leads_to_the_last_moment_not_after_a_time(recorded: Recording) -
     assert cursor.frame() is recorded.frames[1]
 
 
-def searched(cursor: TimeCursor, by: int) -> FoundMoment | None:
-    found = [one for one in cursor.search(by) if one is not None]
+def searched(cursor: TimeCursor, by: int, *, events: bool = True) -> FoundMoment | None:
+    found = [one for one in cursor.search(by, events=events) if one is not None]
     assert len(found) <= 1
     return found[0] if found else None
 
@@ -108,6 +108,16 @@ def test_a_condition_is_found_where_it_begins_to_hold_in_either_direction(record
         if cursor.index == 0:
             break
     assert [at for at in back if at] == [at for at in reversed(onsets) if at < COUNT - 1]
+
+
+def test_no_event_stands_before_a_condition_that_was_asked_for(recorded: Recording) -> None:
+    timeline = FramesTimeline(recorded.frames)
+    cursor = TimeCursor(timeline)
+    cursor.condition = parse_filter("cpu0 IRQ>281", recorded.catalog.get)
+    assert (onset := searched(cursor, -1)) is not None
+    timeline.events = [PastEvent(time_ns, "an interval left out") for time_ns in timeline.times]
+    assert searched(cursor, -1) != onset
+    assert searched(cursor, -1, events=False) == onset
 
 
 def test_events_and_marks_are_found_and_a_nearer_condition_comes_first(recorded: Recording) -> None:
@@ -263,7 +273,7 @@ async def test_sparks_of_a_moment_are_of_what_led_to_it(recorded: Recording) -> 
 class EndlessCursor(TimeCursor):
     """A cursor in a past with moments without end, none of which is what is looked for."""
 
-    def search(self, by: int) -> Iterator[FoundMoment | None]:
+    def search(self, by: int, *, events: bool = True) -> Iterator[FoundMoment | None]:
         while True:
             yield None
 

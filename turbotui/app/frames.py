@@ -234,8 +234,8 @@ class FramesApp(App[int]):
         """Handle the prompt's answer: a time, to which the cursor has moved, or a condition to look for."""
         if cursor.condition is None:
             self._show_moment(cursor)
-        else:
-            self.action_past_event(-1)
+        else:  # of a recording that is shown from its start, nothing is earlier
+            self._do(self._search(cursor, -1 if cursor.index > 0 else 1, events=False))
 
     def action_past_event(self, by: int) -> None:
         """Show the next event, or the next moment at which the condition begins to hold."""
@@ -311,11 +311,11 @@ class FramesApp(App[int]):
                         rows=recorded_rows() if whole else ())
         return f"Recording to {path} until Ctrl+R is pressed again"
 
-    async def _search(self, cursor: TimeCursor, by: int) -> None:
+    async def _search(self, cursor: TimeCursor, by: int, *, events: bool = True) -> None:
         """Search the past in a task beside keys and frames."""
         looked, began, moment, times = 0, time.monotonic(), None, cursor.timeline.times
         ahead = max(0, len(times) - 1 - cursor.index if by > 0 else cursor.index)
-        for moment in cursor.search(by):
+        for moment in cursor.search(by, events=events):
             looked += 1
             if moment is None and time.monotonic() - began > _PART:
                 where = f"{looked:,} of {ahead:,} moments"

@@ -136,11 +136,12 @@ class TimeCursor:
         index = self.index
         return self.timeline.times[max(0, index - count + 1):index + 1]
 
-    def search(self, by: int) -> Iterator[FoundMoment | None]:
+    def search(self, by: int, *, events: bool = True) -> Iterator[FoundMoment | None]:
         """Look for the next event, or the next moment at which the condition begins to hold.
 
         Args:
             by: 1 for later moments, -1 for earlier ones.
+            events: whether an event that is nearer is found as well.
 
         Yields:
             None after each moment checked, so that the caller can do something else in between, and finally the result,
@@ -148,7 +149,7 @@ class TimeCursor:
         """
         times = tuple(self.timeline.times)
         here = self.index
-        event = self._event(by, times[here] if 0 <= here < len(times) else 0)
+        event = self._event(by, times[here] if 0 <= here < len(times) else 0) if events else None
         edge = None if event is None else max(0, bisect_right(times, event.time_ns) - 1)
         if self.condition is not None:
             for onset in self._onsets(self.condition, times, here, by, edge):
