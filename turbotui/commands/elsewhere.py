@@ -24,7 +24,7 @@ _LOOK: Final = 0.25  # seconds after which a wait for bytes begins anew
 def add_host_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare --host and what says how turbotui is started there."""
     parser.add_argument("--host", metavar="USER@NODE",
-                        help="report on another machine: ssh starts turbotui collect there, without asking for "
+                        help="another machine than this: ssh starts turbotui collect there, without asking for "
                         "passwords; where no turbotui is, what it needs is sent to python3")
     parser.add_argument("--sudo", action="store_true",
                         help="with --host: collect there as root, by a sudo that asks for no password")
