@@ -19,7 +19,6 @@ WHOLE_NUMBERS = {
     "sampling/history.py": "a count",
     "sampling/interval.py": "raw counts",
     "sampling/plan.py": "descriptors",
-    "sampling/possible.py": "raw counts",
     "sampling/rows.py": "raw counts that are whole",
     "sampling/sampler.py": "a count",
     "quantities/histograms.py": "counts of waits",

@@ -31,7 +31,9 @@ def test_what_a_ring_lacks_is_unread_and_once_it_was_read_the_ring_is_what_the_f
     for what, by in steps:
         if what == "push":
             seq = max(1, ring.last + by)
-            ring.push_at(seq, None if math.isnan(_truth(seq)) else _truth(seq))
+            ring.leave(seq)
+            ring.last = seq
+            ring.push(None if math.isnan(_truth(seq)) else _truth(seq))
         elif what == "turn":
             ring.turn(max(1, ring.last + by - 6))
         else:

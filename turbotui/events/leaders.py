@@ -39,13 +39,10 @@ def leader_first(events: Sequence[EncodedEvent]) -> tuple[EncodedEvent, ...]:
     needed = next((event.needs_leader for event in events if event.needs_leader is not None), None)
     if needed is None:
         return tuple(events)
-    given = next((event for event in events if _same(event.attr, needed)), None)
+    code = needed.type, needed.config, needed.config1, needed.config2
+    given = next((event for event in events if (
+        event.attr.type, event.attr.config, event.attr.config1, event.attr.config2) == code), None)
     if given is not None:
         return (given, *(event for event in events if event is not given))
     first = events[0]
     return (EncodedEvent("", f"{first.pmu}/{_SLOTS_EVENT}/", first.pmu, needed, cpus=first.cpus), *events)
-
-
-def _same(attr: PerfAttr, other: PerfAttr) -> bool:
-    return (attr.type, attr.config, attr.config1, attr.config2) == (other.type, other.config, other.config1,
-                                                                    other.config2)

@@ -113,11 +113,7 @@ class _Parser:
                 break
             self._expect_comma("a comma or the closing brace is expected here")
         self._at += 1
-        modifiers = ""
-        if self._next() == ":":
-            self._at += 1
-            if not (modifiers := self._letters()):
-                raise self._fail("modifiers are expected after the colon")
+        modifiers = self._after_colon()
         return WrittenGroup(self._text[start : self._at], match.group(1) or "", tuple(members), modifiers)
 
     def _letters(self) -> str:
@@ -133,7 +129,7 @@ class _Parser:
         if (numeric := _NUMERIC.match(self._text, start)) is not None:
             self._at = numeric.end()
             terms = self._terms() if self._next() == "/" else None
-            modifiers = self._after_colon() if terms is None or self._next() == ":" else self._letters()
+            modifiers = self._after_colon() if terms is None else self._after_terms()
             return Written(self._text[start : self._at], start, numeric.group(1), terms, tail=numeric.group(2),
                 modifiers=modifiers, kind="numeric")
         if (word := _WORD.match(self._text, start)) is None:
@@ -141,7 +137,7 @@ class _Parser:
         self._at = word.end()
         if self._next() == "/":
             terms = self._terms()
-            modifiers = self._after_colon() if self._next() == ":" else self._letters()
+            modifiers = self._after_terms()
             return Written(self._text[start : self._at], start, word.group(), terms, modifiers=modifiers)
         tail: str | None = None
         modifiers = ""
@@ -165,11 +161,15 @@ class _Parser:
             raise self._fail("modifiers are expected after the colon")
         return letters
 
+    def _after_terms(self) -> str:
+        """Modifiers, which may follow the closing slash at once."""
+        return self._after_colon() if self._next() == ":" else self._letters()
+
     def _memory(self, start: int) -> Written:
         if (before := _BEFORE_TERMS.match(self._text, start)) is not None:
             self._at = before.end()
             terms = self._terms()
-            modifiers = self._after_colon() if self._next() == ":" else self._letters()
+            modifiers = self._after_terms()
             return Written(self._text[start : self._at], start, before[1], terms, modifiers=modifiers, kind="memory")
         self._at += len("mem:")
         end = self._at

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -180,9 +180,6 @@ def _edac_channels(host: Host) -> int:
             layers = dict(re.findall(_LAYER, line_of(host, f"{base}/{name}/dimm_location")))
             if "channel" not in layers:
                 return 0
-            channels.add((controller, *_words(layers)))
+            channels.add((controller, *(f"{layer} {number}" for layer, number in layers.items()
+                                        if layer not in _WITHIN_A_CHANNEL)))
     return len(channels)
-
-
-def _words(layers: dict[str, str]) -> Iterator[str]:
-    yield from (f"{layer} {number}" for layer, number in layers.items() if layer not in _WITHIN_A_CHANNEL)

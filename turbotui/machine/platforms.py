@@ -103,7 +103,9 @@ def feature_set(name: str) -> FeatureSet:
     return FEATURE_SETS.row(
         FeatureSet, name, {"name": name, **_table(FEATURE_SETS, name)},
         core_cstates=each(valued(CoreState)), pkg_cstates=each(valued(PackageState)),
-        cst_limit=lambda value: cstate_limits(text(value)), bclk=named(BusClock), rapl=_rapl, turbo=_turbo,
+        cst_limit=lambda value: cstate_limits(text(value)), bclk=named(BusClock),
+        rapl=lambda value: frozenset(each(named(RaplRegister))(value)),
+        turbo=lambda value: reduce(or_, each(named(TurboLayout))(value), NO_TURBO),
         limit_reasons=each(named(LimitReasons)),
     )
 
@@ -127,11 +129,3 @@ def _table(file: FactFile, name: str) -> dict[str, object]:
     if (table := file.find(name)) is None:
         raise file.wrong(name, "another table names it, and it is not there")
     return table
-
-
-def _rapl(value: object) -> frozenset[RaplRegister]:
-    return frozenset(each(named(RaplRegister))(value))
-
-
-def _turbo(value: object) -> TurboLayout:
-    return reduce(or_, each(named(TurboLayout))(value), NO_TURBO)

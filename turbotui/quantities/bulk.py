@@ -1,9 +1,9 @@
 """A number for each of many rows, on which a column's formula runs once to compute all rows.
 
 A formula branches on what it reads: it gives nothing if a counter stood still, and no share above 110 %. A branch on
-    bulk numbers is valid as long as every row takes the same way, which is nearly always so on a healthy machine. If
-    rows differ, the bulk run is abandoned and the formula runs row by row. Both ways give the same numbers, bit for
-    bit.
+bulk numbers is valid as long as every row takes the same way, which is nearly always so on a healthy machine. If rows
+differ, the bulk run is abandoned and the formula runs row by row. Both ways give the same numbers, bit for bit; row by
+row alone, all cells of 224 CPUs take 1.6 times as long (November 2026).
 """
 
 from __future__ import annotations
@@ -54,13 +54,9 @@ class BulkNumbers:
         return self._joined(sub, other)
 
     def __mul__(self, other: object) -> BulkNumbers:
-        if isinstance(other, (int, float)):
-            return BulkNumbers([item * other for item in self.items])
         return self._joined(mul, other)
 
     def __truediv__(self, other: object) -> BulkNumbers:
-        if isinstance(other, (int, float)):
-            return BulkNumbers([item / other for item in self.items])
         return self._joined(truediv, other)
 
     def __radd__(self, other: object) -> BulkNumbers:

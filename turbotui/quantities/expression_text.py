@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from turbotui.quantities.expressions import WORDS
-from turbotui.quantities.grammar import Step
+from turbotui.quantities.grammar import Step, run_steps
 
 _CHOICE, _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _SIGN, _ATOM = range(9)
 _STRENGTH: Mapping[str, int] = MappingProxyType({
@@ -21,17 +21,10 @@ _PLAIN: Final = re.compile(r"[A-Za-z_][\w.]*\Z", re.ASCII)
 
 def text_of(steps: Sequence[Step]) -> str:
     """The text of steps; `parse_expression` turns the text into the same steps."""
-    stack: list[tuple[str, int]] = []
-    for step in steps:
-        if step.kind == "number":
-            stack.append((number_text(step.number), _ATOM))
-        elif step.kind == "name":
-            stack.append((name_text(step.name), _ATOM))
-        else:
-            operands = stack[-step.count :]
-            del stack[-step.count :]
-            stack.append(_joined(step.kind, operands))
-    return stack[0][0]
+    def leaf(step: Step) -> tuple[str, int]:
+        return number_text(step.number) if step.kind == "number" else name_text(step.name), _ATOM
+
+    return run_steps(steps, leaf, _joined)[0]
 
 
 def number_text(value: float) -> str:

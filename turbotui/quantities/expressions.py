@@ -28,6 +28,7 @@ from turbotui.quantities.grammar import (
     Token,
     arithmetic_steps,
     function_or_name,
+    run_steps,
     syntax_of,
 )
 
@@ -41,6 +42,10 @@ _DIVIDE: Final = ("/", RATIO)
 
 Dimension: TypeAlias = Mapping[str, int]
 """Unit symbols with their exponents: {"B": 1, "s": -1}; empty for a plain number."""
+
+
+_Operand: TypeAlias = "tuple[float | None, str, str]"
+"""A value, what it is called, and why it is unknown."""
 
 
 class UnitError(UsageError):
@@ -57,17 +62,10 @@ class Expression:
 
     def evaluate(self, values: Mapping[str, float | None]) -> float | None:
         """The value; None where a name that matters is unknown, a divisor is zero, or the result exceeds a float."""
-        stack: list[float | None] = []
-        for step in self.steps:
-            if step.kind == "number":
-                stack.append(step.number)
-            elif step.kind == "name":
-                stack.append(values.get(step.name))  # unchanged: a traced number remembers its origin
-            else:
-                operands = stack[-step.count :]
-                del stack[-step.count :]
-                stack.append(result_of(step.kind, operands))
-        result = stack[0]
+        def leaf(step: Step) -> float | None:
+            return step.number if step.kind == "number" else values.get(step.name)  # a traced number keeps its origin
+
+        result = run_steps(self.steps, leaf, result_of)
         return None if result is None or not math.isfinite(result) else result
 
     def fault(self, values: Mapping[str, float | None], title: str = "") -> str:
@@ -77,35 +75,31 @@ class Expression:
             values: of each name.
             title: what the clause calls the expression; "" for its text.
         """
-        stack: list[tuple[float | None, str, str]] = []  # value, what it is called, why it is unknown
-        for step in self.steps:
+        def leaf(step: Step) -> _Operand:
             if step.kind == "number":
-                stack.append((step.number, f"{step.number:g}", ""))
-            elif step.kind == "name":
-                stack.append((values.get(step.name), step.name, ""))
-            else:
-                operands = stack[-step.count :]
-                del stack[-step.count :]
-                value = result_of(step.kind, [operand[0] for operand in operands])
-                stack.append((value, "", "" if value is not None else _why_unknown(step.kind, operands)))
-        quotient, _name, why = stack[0]
+                return step.number, f"{step.number:g}", ""
+            return values.get(step.name), step.name, ""
+
+        def joined(kind: str, operands: Sequence[_Operand]) -> _Operand:
+            value = result_of(kind, [operand[0] for operand in operands])
+            return value, "", "" if value is not None else _why_unknown(kind, operands)
+
+        quotient, _name, why = run_steps(self.steps, leaf, joined)
         if quotient is not None and not math.isfinite(quotient):
             why = "it is too large for a number"
         return f"{title or self.text}: {why}" if why else ""
 
     def divides_by(self, names: Collection[str]) -> bool:
         """Whether one of these names occurs in a divisor."""
-        stack: list[bool] = []
-        for step in self.steps:
-            if step.kind in {"number", "name"}:
-                stack.append(step.name in names)
-                continue
-            operands = stack[-step.count :]
-            del stack[-step.count :]
-            if step.kind in _DIVIDE and operands[1]:
-                return True
-            stack.append(any(operands))
-        return False
+        divisors: list[bool] = []
+
+        def joined(kind: str, operands: Sequence[bool]) -> bool:
+            if kind in _DIVIDE:
+                divisors.append(operands[1])
+            return any(operands)
+
+        run_steps(self.steps, lambda step: step.name in names, joined)
+        return any(divisors)
 
     def dimension(self, units: Mapping[str, Dimension]) -> Dimension:
         """The unit of the value.
@@ -116,17 +110,7 @@ class Expression:
         Raises:
             UnitError: it adds, subtracts or compares different units.
         """
-        stack: list[Dimension] = []
-        for step in self.steps:
-            if step.kind == "number":
-                stack.append({})
-            elif step.kind == "name":
-                stack.append(units.get(step.name, {}))
-            else:
-                operands = stack[-step.count :]
-                del stack[-step.count :]
-                stack.append(self._joined(step.kind, operands))
-        return stack[0]
+        return run_steps(self.steps, lambda step: units.get(step.name, {}), self._joined)
 
     def _joined(self, kind: str, operands: list[Dimension]) -> Dimension:
         if kind in {"and", "or", "not"}:
@@ -191,7 +175,7 @@ def _remainder(first: float, second: float) -> float | None:
     return math.fmod(int(first), int(second))
 
 
-def _why_unknown(kind: str, operands: Sequence[tuple[float | None, str, str]]) -> str:
+def _why_unknown(kind: str, operands: Sequence[_Operand]) -> str:
     """Why the value of a step is unknown; "" if the reason is an unknown name."""
     if kind == "if":
         value, condition, otherwise = operands

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 
+V = TypeVar("V")
 FUNCTIONS: Final = ("min", "max")
 RATIO: Final = "d_ratio"
 """The function of formulas that divides two values and is 0 where the divisor is 0, named after perf's."""
@@ -62,6 +63,26 @@ class Step:
     number: float = 0.0
     name: str = ""
     count: int = 2
+
+
+def run_steps(steps: Iterable[Step], leaf: Callable[[Step], V], joined: Callable[[str, list[V]], V], *,
+              leaves: Container[str] = ("number", "name")) -> V:
+    """Run steps on a stack, whatever its values are: numbers, texts, units.
+
+    Args:
+        leaf: makes the value of a step that pushes one.
+        joined: makes the value of an operation, given its kind, from those of its operands.
+        leaves: kinds of the steps that push a value.
+    """
+    stack: list[V] = []
+    for step in steps:
+        if step.kind in leaves:
+            stack.append(leaf(step))
+        else:
+            operands = stack[-step.count:]
+            del stack[-step.count:]
+            stack.append(joined(step.kind, operands))
+    return stack[0]
 
 
 def ends_operand(token: Token) -> bool:

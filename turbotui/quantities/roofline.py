@@ -87,15 +87,13 @@ def counted(definition: MetricDefinition, counts: Mapping[str, float], sizing: S
         size = _access_bytes(definition, counts, sizing, model)
         total = None if accesses is None or size is None else accesses * size
     split = _by_precision(definition, counts, sizing.vector_bits)
-    half = _share(split, Precision.HALF) if split is not None else _known_half(definition, counts) / (flops or 1.0)
+    if split is not None:
+        half = _share(split, Precision.HALF)
+    else:  # by events of their own, where those of single and double cannot be told apart
+        half = added(counts.get(term.event, 0.0) * term.weight for term in definition.flops
+                     if term.precision is Precision.HALF) / (flops or 1.0)
     return Counted(flops, total, size, model, _dominant(definition, counts), _share(split, Precision.SINGLE),
                    half or 0.0, _by_level(definition, counts))
-
-
-def _known_half(definition: MetricDefinition, counts: Mapping[str, float]) -> float:
-    """Operations in half precision by events of their own, where those of single and double cannot be told apart."""
-    return added(counts.get(term.event, 0.0) * term.weight for term in definition.flops
-               if term.precision is Precision.HALF)
 
 
 def _by_level(definition: MetricDefinition, counts: Mapping[str, float]) -> tuple[tuple[str, float], ...]:

@@ -162,10 +162,8 @@ def _source_from(stored: JsonValue, probes: Mapping[str, Probe], before: list[So
         own = [signal.removesuffix(f"@{source.id}") for signal in probe.signals]
         known = source.probed.signals if isinstance(source, RecordedSource) else {}
         return SecondSource(source, {name: entry for name in own if isinstance(entry := known.get(name), Signal)})
-    definition = stored.get("definition")
     return RecordedSource(name, stored["title"].text(), stored["gives"].text(), stored["shared"].flag(),
-                          stored["from_open"].flag(), probe,
-                          None if definition is None else definition_from(definition))
+                          stored["from_open"].flag(), probe, stored.optional("definition", definition_from, None))
 
 
 def _signal_facts(signal: Signal, reasons: Mapping[Unavailable, int]) -> dict[str, object]:

@@ -58,9 +58,8 @@ def topology_from(stored: JsonValue) -> Topology:
     """Restore the topology of `topology_facts`. Raises DamagedError if it is none."""
     places: dict[int, CpuPlace] = {}
     for value in stored["places"].items():
-        kind = value.get("type")
         numbers = {name: value[name].integer() for name in _NUMBERS}
-        places[numbers["cpu"]] = CpuPlace(**numbers, core_type=None if kind is None else kind.text())
+        places[numbers["cpu"]] = CpuPlace(**numbers, core_type=value.optional("type", JsonValue.text, None))
     if not 0 < len(places) <= _MOST_CPUS:
         raise DamagedError(f"a recording of {len(places)} CPUs is not possible")
     kinds = stored["kinds"]
@@ -185,7 +184,8 @@ class CpuTableLayout:
             seq=seq, wall_ns=tick.head.wall_ns, started_ns=tick.head.started_ns, topology=self.topology,
             values=_Values(tick, self._numbers(_VALUE)), stamps=_Words(tick, clocks),
             wraps=_Words(tick, self._numbers(_WRAPS)),
-            late=frozenset(_numbers(stored, "late")), failed=frozenset(_numbers(stored, "failed")),
+            late=frozenset(stored.optional("late", JsonValue.integers, ())),
+            failed=frozenset(stored.optional("failed", JsonValue.integers, ())),
             span_ns=span, busy_ns=busy, overruns=overruns, late_total=late_total, behind=behind,
             fresh=self._positions(stored, "fresh"), unsure=self._positions(stored, "unsure"),
             still={name: {whole(at): seconds.number() for at, seconds in entries.entries().items()}
@@ -324,18 +324,11 @@ def _all_runs(positions: Mapping[SignalId, frozenset[int]]) -> dict[SignalId, li
 
 
 def _entries(stored: JsonValue, key: str) -> Mapping[str, JsonValue]:
-    value = stored.get(key)
-    return {} if value is None else value.entries()
-
-
-def _numbers(stored: JsonValue, key: str) -> tuple[int, ...]:
-    value = stored.get(key)
-    return () if value is None else value.integers()
+    return stored.optional(key, JsonValue.entries, {})
 
 
 def _triples(stored: JsonValue, key: str) -> Iterator[Sequence[JsonValue]]:
-    value = stored.get(key)
-    for triple in () if value is None else value.items():
+    for triple in stored.optional(key, JsonValue.items, ()):
         parts = triple.items()
         if len(parts) != 3:
             raise DamagedError(f"{triple.where} of the recording is no triple")

@@ -10,7 +10,7 @@ from turbotui.quantities.added import AddedCounter, EventAt, FileAt, Place, Regi
 from turbotui.quantities.definition import CountedEvents, CountedUnits, Definition
 from turbotui.quantities.event_columns import EventColumn, EventRequest, Parts
 from turbotui.quantities.event_traits import EventTraits
-from turbotui.quantities.expressions import parse_expression
+from turbotui.quantities.expressions import Expression, parse_expression
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.spies import Spy, SpyPlan, Target
 from turbotui.recording.framing import DamagedError
@@ -120,9 +120,9 @@ def _metric_facts(column: EventColumn) -> dict[str, object]:
 
 def _events_from(stored: JsonValue) -> CountedEvents:
     columns = tuple(_column_from(value) for value in stored["columns"].items())
-    raw = stored.get("raw")
     request = EventRequest(stored["text"].text(), stored["items"].texts(), stored["events"].texts(), columns,
-                           stored["others"].texts(), stored["together"].flag(), raw is not None and raw.flag())
+                           stored["others"].texts(), stored["together"].flag(),
+                           stored.optional("raw", JsonValue.flag, False))
     names = {name for column in columns if column.formula is not None for name in (*column.names, *column.rule_names)}
     plain = {column.event for column in columns if column.formula is None}
     if not columns or not plain <= {*request.events} or not names <= {*request.events, *request.others, "dt"}:
@@ -133,19 +133,24 @@ def _events_from(stored: JsonValue) -> CountedEvents:
 
 
 def _column_from(stored: JsonValue) -> EventColumn:
-    formula, decimals, rule, whole_only = (stored.get(name) for name in ("formula", "decimals", "rule", "whole"))
     return EventColumn(
-        stored["name"].text(), stored["event"].text(), None if formula is None else parse_expression(formula.text()),
-        stored["rate"].flag(), stored["unit"].text(), None if decimals is None else max(0, min(9, decimals.integer())),
-        stored["help"].text(), stored["document"].text(), _parts_from(stored.get("parts")),
-        None if rule is None else parse_expression(rule.text()), _parts_from(stored.get("rule_parts")),
-        whole_only is not None and whole_only.flag())
+        stored["name"].text(), stored["event"].text(), stored.optional("formula", _expression_from, None),
+        stored["rate"].flag(), stored["unit"].text(), stored.optional("decimals", _decimals_from, None),
+        stored["help"].text(), stored["document"].text(), stored.optional("parts", _parts_from, ()),
+        stored.optional("rule", _expression_from, None), stored.optional("rule_parts", _parts_from, ()),
+        stored.optional("whole", JsonValue.flag, False))
 
 
-def _parts_from(stored: JsonValue | None) -> Parts:
-    if stored is None:
-        return ()
-    return tuple((name, parse_expression(part.text())) for name, part in stored.entries().items())
+def _decimals_from(stored: JsonValue) -> int:
+    return max(0, min(9, stored.integer()))
+
+
+def _expression_from(stored: JsonValue) -> Expression:
+    return parse_expression(stored.text())
+
+
+def _parts_from(stored: JsonValue) -> Parts:
+    return tuple((name, _expression_from(part)) for name, part in stored.entries().items())
 
 
 def _units_from(stored: JsonValue) -> CountedUnits:
@@ -159,9 +164,10 @@ def _spies_from(stored: JsonValue) -> SpyPlan:
 
 
 def _spy_from(stored: JsonValue) -> Spy:
-    cpus, package, core = (stored.get(name) for name in ("cpus", "package", "core"))
-    target = Target(stored["on"].text(), None if cpus is None else frozenset(cpus.integers()),
-                    None if package is None else package.integer(), None if core is None else core.integer())
+    cpus = stored.optional("cpus", JsonValue.integers, None)
+    target = Target(stored["on"].text(), None if cpus is None else frozenset(cpus),
+                    stored.optional("package", JsonValue.integer, None),
+                    stored.optional("core", JsonValue.integer, None))
     return Spy(target, tuple(value.texts() for value in stored["sets"].items()), stored["split"].flag())
 
 

@@ -29,6 +29,7 @@ _MOST_REASONS: Final = 1 << 16
 """Different reasons of all layouts together; 224 CPUs with every uncore counter have 4,000."""
 _LONGEST_KEY: Final = 80  # characters of a key in a message
 T = TypeVar("T")
+U = TypeVar("U")
 E = TypeVar("E", bound=Enum)
 
 
@@ -69,6 +70,11 @@ class JsonValue:
         """Return the value of a key; None for a missing key or null."""
         value = self._of(dict).get(key)
         return None if value is None else JsonValue(value, key, self)
+
+    def optional(self, key: str, read: Callable[[JsonValue], T], otherwise: U) -> T | U:
+        """Return the value of a key by its reader; `otherwise` for a missing key or null, as older recordings have."""
+        value = self.get(key)
+        return otherwise if value is None else read(value)
 
     def items(self) -> Sequence[JsonValue]:
         """Return the values of a list."""

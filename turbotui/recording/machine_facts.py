@@ -100,32 +100,29 @@ def header_from(stored: JsonValue) -> Header:
         raise LaterFormatError(
             f"the recording was made by turbotui {stored['version'].text()} in version {stored['format'].integer()} of "
             f"the format; this turbotui, {__version__}, reads versions up to {FORMAT}")
-    tcc, command, recording = stored.get("tcc"), stored.get("command"), stored.get("recording")
     return Header(
         version=stored["version"].text(), name=stored["name"].text(), was=stored["was"].one_of(HostKind),
         model=_model_from(stored["model"]),
         privileges=_privileges_from(stored["privileges"]),
-        tcc=None if tcc is None else tcc.integer(),
+        tcc=stored.optional("tcc", JsonValue.integer, None),
         boot_id=stored["boot_id"].text(), wall_ns=stored["wall_ns"].integer(), now_ns=stored["now_ns"].integer(),
         session=stored["session"].text(),
         tier=_tier_from(stored["tier"]),
-        command=() if command is None else command.texts(),
-        recording="" if recording is None else recording.text(),
+        command=stored.optional("command", JsonValue.texts, ()),
+        recording=stored.optional("recording", JsonValue.text, ""),
     )
 
 
 def _privileges_from(stored: JsonValue) -> Privileges:
     """Restore the rights, the later ones of which recordings of earlier versions lack."""
-    paranoid, descriptors, outer = stored.get("perf_paranoid"), stored.get("descriptors"), stored.get("outer_uid")
-    spaces = stored.get("namespaces")
-    limits = () if descriptors is None else descriptors.integers()
+    limits = stored.optional("descriptors", JsonValue.integers, ())
+    spaces = stored.optional("namespaces", JsonValue.entries, {})
     return Privileges(
-        stored["uid"].integer(), stored["capabilities"].integer(), None if paranoid is None else paranoid.integer(),
-        (limits[0], limits[-1]) if limits else None,
-        {} if spaces is None else {kind: space.integer()
-                                   for kind in NAMESPACES if (space := spaces.get(kind)) is not None},
-        None if outer is None else outer.integer(),
-        *((flag := stored.get(name)) is not None and flag.flag() for name in ("seccomp", "no_new_privs", "renumbered")),
+        stored["uid"].integer(), stored["capabilities"].integer(),
+        stored.optional("perf_paranoid", JsonValue.integer, None), (limits[0], limits[-1]) if limits else None,
+        {kind: spaces[kind].integer() for kind in NAMESPACES if kind in spaces},
+        stored.optional("outer_uid", JsonValue.integer, None),
+        *(stored.optional(name, JsonValue.flag, False) for name in ("seccomp", "no_new_privs", "renumbered")),
     )
 
 
@@ -140,12 +137,9 @@ def _tier_from(stored: JsonValue) -> tuple[float, int]:
 
 
 def _model_from(stored: JsonValue) -> CpuModel:
-    mhz = stored.get("mhz")
-    family, model, stepping, implementer, part = (None if (value := stored.get(name)) is None else value.integer()
-        for name in _NUMBERS)
     return CpuModel(
-        architecture=stored["architecture"].text(), vendor=stored["vendor"].text(), family=family, model=model,
-        stepping=stepping, name=stored["name"].text(), microcode=stored["microcode"].text(),
-        flags=frozenset(stored["flags"].texts()), hypervisor=stored["hypervisor"].flag(), implementer=implementer,
-        part=part, mhz=None if mhz is None else mhz.number(),
+        architecture=stored["architecture"].text(), vendor=stored["vendor"].text(), name=stored["name"].text(),
+        microcode=stored["microcode"].text(), flags=frozenset(stored["flags"].texts()),
+        hypervisor=stored["hypervisor"].flag(), mhz=stored.optional("mhz", JsonValue.number, None),
+        **{name: stored.optional(name, JsonValue.integer, None) for name in _NUMBERS},
     )

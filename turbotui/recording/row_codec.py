@@ -218,8 +218,7 @@ class RowDecoder:
         tick = decoder.decode(payload[_CAPACITY.size:], key=key)
         stored = JsonValue(tick.extras, self.layout.kind.title)
         self._take_rows(stored)
-        died = stored.get("died")
-        self._died = frozenset(() if died is None else died.runs(capacity))
+        self._died = frozenset(stored.optional("died", lambda died: died.runs(capacity), ()))
         if not self._died <= self._roster.rows.keys() or tick.counts[0] < 0:
             raise DamagedError(f"{stored.where} of the recording ended without having been there")
         self._take_absent(stored)
@@ -252,8 +251,8 @@ class RowDecoder:
 
     def _take_absent(self, stored: JsonValue) -> None:
         """Take what is absent from now on; quantities that the same rows lack share one object."""
-        reasons, changed, known = stored.get("reasons"), stored.get("absent"), len(self._reasons)
-        self._reasons += () if reasons is None else [reason_from(value) for value in reasons.items()]
+        changed, known = stored.get("absent"), len(self._reasons)
+        self._reasons += map(reason_from, stored.optional("reasons", JsonValue.items, ()))
         self._letters += sum(len(why.detail) + len(why.remedy) for why in self._reasons[known:])
         if len(self._reasons) > _MOST_REASONS or self._letters > _MOST_LETTERS:
             raise DamagedError(f"more than {_MOST_REASONS:,} reasons or {_MOST_LETTERS:,} letters since a key tick")

@@ -13,7 +13,7 @@ import sys
 from array import array
 from collections.abc import Callable, Sequence
 from functools import reduce
-from operator import le, or_, sub, truediv
+from operator import or_, truediv
 from typing import Final, TypeAlias, TypeVar, cast
 
 from turbotui.quantities.signals import STEP_BACK, Raw, Reduce
@@ -71,36 +71,27 @@ def seconds(older: Sequence[int | None], newer: Sequence[int]) -> Numbers:
     return [(b - a) * 1e-9 if a and b and b > a else None for a, b in zip(older, newer, strict=True)]
 
 
-def risen(older: Sequence[Raw], newer: Sequence[Raw]) -> bool:
-    """Whether every counter is known at both ends and none went back; texts are no counters."""
-    if len(older) != len(newer):
-        return False
-    before, after = cast("Sequence[int]", older), cast("Sequence[int]", newer)
-    try:
-        return all(map(le, before, after)) and (
-            max(after, default=0) < STEP_BACK or max(map(sub, after, before)) < STEP_BACK)
-    except TypeError:  # a value is missing: None cannot be compared; or texts, which can, but not with a number
-        return False
-
-
 def increases(older: Sequence[Raw], newer: Sequence[Raw], scale: float) -> Numbers:
     """Increases of 64-bit counters; None if a value is missing or went back."""
-    if (plain := rises(older, newer)) is not None:
-        return [rise * scale for rise in plain]
-    return [rise * scale if isinstance(a, int) and isinstance(b, int) and 0 <= (rise := b - a) < STEP_BACK else None
-        for a, b in zip(older, newer, strict=True)]
+    return [None if rise is None else rise * scale for rise in grown(older, newer) or _increases(older, newer)]
+
+
+def _increases(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int | None]:
+    pairs = zip(older, newer, strict=True)
+    return [b - a if isinstance(a, int) and isinstance(b, int) and 0 <= b - a < STEP_BACK else None for a, b in pairs]
 
 
 def rises(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:
-    """The raw increases of 64-bit counters that have all `risen`; None if one has not, or is unknown."""
+    """The raw increases of 64-bit counters; None if one is unknown or went back, or where columns differ in length."""
     plain = grown(older, newer)
-    if plain is None and risen(older, newer):
-        plain = list(map(sub, cast("Sequence[int]", newer), cast("Sequence[int]", older)))
-    return plain
+    if plain is not None or len(older) != len(newer):
+        return plain
+    rose = _increases(older, newer)
+    return None if None in rose else cast("list[int]", rose)
 
 
 def risen_rate(plain: Sequence[int], spans: Numbers, factor: float | None) -> float | None:
-    """Sum of the increases per second of counters that have all `risen`; None if a span is unknown."""
+    """Sum of the increases per second of counters whose `rises` are known; None if a span is unknown."""
     try:
         total = math.fsum(map(truediv, plain, cast("Sequence[float]", spans)))
     except (TypeError, ZeroDivisionError):

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from operator import sub
 from typing import Final, cast
 
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.arithmetic import Numbers
-from turbotui.sampling.differences import Differences, factor_of
+from turbotui.sampling.differences import Differences, factor_of, scaled
 
 CPU_TIMES: Final[tuple[SignalId, ...]] = tuple(
     f"stat.{name}" for name in ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"))
@@ -48,17 +47,16 @@ def booked(interval: Differences) -> Numbers:
 
 def whole(interval: Differences) -> Numbers:
     """`WHOLE` of each CPU in s; None if the times of its states are not believed."""
-    times, spans = interval.measured(BOOKED), interval.spans(BOOKED)
-    window = _window(interval)
-    try:
-        over = list(map(sub, cast("Sequence[float]", times), cast("Sequence[float]", spans)))
-        allowed = slack(interval.shortest(BOOKED), window)
-        if max(over, default=0.0) <= allowed and min(over, default=0.0) >= -allowed and all(times):
-            return times
-    except (TypeError, ValueError):  # an unknown one, or no CPU at all
-        pass
-    return [None if not time or not span or time > span + slack(span, window) else span
-        if time < span - slack(span, window) else time for time, span in zip(times, spans, strict=True)]
+    # the time that the two readings took together, as far as it excuses anything
+    window = min(_READING, sum(end.span_ns for end in (interval.older, interval.newer) if end is not None) * 1e-9)
+    wholes: list[float | None] = []
+    for time, span in zip(interval.measured(BOOKED), interval.spans(BOOKED), strict=True):
+        allowed = slack(span or 0.0, window)
+        if not time or not span or time > span + allowed:
+            wholes.append(None)
+        else:
+            wholes.append(span if time < span - allowed else time)
+    return wholes
 
 
 DERIVED: Final[Mapping[SignalId, Callable[[Differences], Numbers]]] = {BOOKED: booked, WHOLE: whole}
@@ -70,17 +68,11 @@ def slack(span: float, window: float) -> float:
     return _TICKS + window + _SAMPLED * math.sqrt(span)
 
 
-def _window(interval: Differences) -> float:
-    """Seconds that the two readings took together, as far as they excuse anything."""
-    return min(_READING, sum(end.span_ns for end in (interval.older, interval.newer) if end is not None) * 1e-9)
-
-
 def _summed(interval: Differences, names: Sequence[SignalId]) -> Numbers:
     """The increases of several counters of one scope and scale, added for each instance; None if one is unknown."""
     rises = [rose for name in names if (rose := interval.rose(name)) is not None]
-    if rises and len(rises) == len(names):
-        total, factor = list(map(sum, zip(*rises, strict=True))), factor_of(interval.capabilities.signals[names[0]])
-        return total if factor is None else [item * factor for item in total]
+    if rises and len(rises) == len(names):  # added up as they were read, without their conversion
+        return scaled(list(map(sum, zip(*rises, strict=True))), factor_of(interval.capabilities.signals[names[0]]))
     return [None if None in items else math.fsum(cast("Sequence[float]", items))
             for items in zip(*[interval.measured(name) for name in names], strict=True)]
 
@@ -130,8 +122,6 @@ def unbooked(interval: Differences) -> dict[SignalId, dict[int, str]]:
     if not interval.was_made(BOOKED):
         return {}
     times, wholes = interval.measured(BOOKED), interval.measured(WHOLE)
-    if wholes is times:
-        return {}
     lost = {
         at: f"cpu {interval.topology.cpus[at]}: /proc/stat booked {time:.2f} s of {whole:.3g} s; nobody knows what ran"
             " in the rest (a guest without steal accounting, nohz_full, a suspension), which is in no state's share"
@@ -148,10 +138,6 @@ def times_of_idle_states(interval: Differences) -> Mapping[SignalId, Mapping[int
              if interval.was_read(name) and signals[name].scope is Scope.CPU]
     if not names:
         return {}
-    rises, scale = [rose for name in names if (rose := interval.rose(name)) is not None], signals[names[0]].scale
-    if len(rises) == len(names) and max(map(sum, zip(*rises, strict=True))) * scale <= (
-            interval.shortest(names[0]) * _IDLE_SHARE + _IDLE_SECONDS):
-        return {}  # the usual case; kinds of core may have unequal states
     spans = interval.spans(names[0])
     columns = [interval.measured(name) for name in names]
     unavailables: dict[int, Unavailable] = {}

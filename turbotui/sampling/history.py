@@ -61,27 +61,10 @@ class HistoryRing:
 
     def push(self, value: float | None) -> None:
         """Append one interval's value; None is a gap."""
-        values = self._values
-        at = self._at
-        if value is None:
-            values[at] = _GAP
-        else:
-            values[at] = value
-            self.count += 1
-            self.total += value
-            if value < self.low:  # noqa: PLR1730 - 0.13 us a value; 0.28 with min and max
-                self.low = value
-            if value > self.high:  # noqa: PLR1730 - as above
-                self.high = value
-        at += 1
-        self._at = 0 if at == len(values) else at
-
-    def push_at(self, seq: int, value: float | None) -> None:
-        """Append the value of an interval once; intervals since the last value are left unread."""
-        if self.last < seq:
-            self.leave(seq)
-            self.last = seq
-            self.push(value)
+        self._values[self._at] = _GAP if value is None else value
+        self._at = (self._at + 1) % len(self._values)
+        if value is not None:
+            self._count(value)
 
     def leave(self, seq: int) -> None:
         """Leave the intervals since the newest one and before a number unread: gaps until `put`."""
@@ -127,7 +110,8 @@ class HistoryRing:
     def _count(self, value: float) -> None:
         self.count += 1
         self.total += value
-        self.low, self.high = min(self.low, value), max(self.high, value)
+        self.low = min(self.low, value)
+        self.high = max(self.high, value)
 
     def values(self, count: int | None = None) -> array[float]:
         """The last `count` values, all by default, oldest first; NaN is a gap."""
@@ -216,19 +200,18 @@ class History:
         for row, value in zip(rows, values, strict=True):
             if (ring := rings.get(row)) is None:
                 ring = rings[row] = HistoryRing(self.length)
-            last = ring.last
-            if last >= seq:
+            if ring.last >= seq:
                 continue
-            if last < seq - 1:
+            if ring.last < seq - 1:
                 ring.leave(seq)
             ring.last = seq
-            if value is None or isinstance(value, str):
-                ring.push(None)
-                continue
-            ring.push(value)
-            key = (column.id, row.scope)
-            if value > self._peaks.get(key, 0.0):
-                self._peaks[key] = value
+            known = None if isinstance(value, str) else value
+            ring.push(known)
+            if known is not None:
+                self._note_peak(column.id, row.scope, known)
+
+    def _note_peak(self, column: ColumnId, scope: Scope, value: float) -> None:
+        self._peaks[column, scope] = max(value, self._peaks.get((column, scope), 0.0))
 
     def ring(self, column: ColumnId, row: RowId) -> HistoryRing | None:
         """The history of one cell as far as it was kept or read; None if it never was."""
@@ -273,8 +256,7 @@ class History:
             for number in numbers:
                 if number in ring.unread:
                     ring.put(number, value, counts=number >= self._begun)
-            if value > self._peaks.get((column.id, row.scope), 0.0):
-                self._peaks[column.id, row.scope] = value
+            self._note_peak(column.id, row.scope, value)
 
     def filled(self, cells: Mapping[tuple[ColumnId, RowId], range]) -> None:
         """Note that the unread intervals of wanted cells were looked for; what is still unknown is a gap."""
@@ -305,10 +287,8 @@ class History:
         for column, rings in self._rings.items():
             for row, ring in rings.items():
                 ring.reset()
-                key = (column, row.scope)
-                kept = max((value for value in ring.values() if not math.isnan(value)), default=0.0)
-                if kept > self._peaks.get(key, 0.0):
-                    self._peaks[key] = kept
+                known = [value for value in ring.values() if not math.isnan(value)]
+                self._note_peak(column, row.scope, max(known, default=0.0))
 
     def _trim(self) -> None:
         """Forget cells that are no longer kept or asked for, if there are too many."""

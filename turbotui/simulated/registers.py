@@ -1,4 +1,4 @@
-"""Model-specific registers of the simulated machines, one row each.
+"""Model-specific registers of the simulated machines, by address.
 
 All readers have the same signature, whether or not a register needs all arguments.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-from turbotui.dataclass import dataclass
 from turbotui.simulated import basis as b
 from turbotui.simulated.events_common import APERF, MPERF_SECONDS
 from turbotui.simulated.layout import SimulatedCpu
@@ -30,15 +29,6 @@ _REASONS: Final = {"heat": 1, "current": 7, "other": 8, **_POWER_LIMITS}
 """Bits of that register: 1 thermal, 7 current of the regulators, 8 electrical or other (6th generation and later)."""
 _SMI_COUNT: Final = 3
 """System management interrupts of a boot; no others happen on a machine without a storm of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class SimulatedRegister:
-    """An address, and the reader of its value."""
-
-    address: int
-    name: str
-    read: Read
 
 
 def energy_unit(shape: MachineShape) -> float:
@@ -190,174 +180,158 @@ def _uncore_ratio(model: Model, place: SimulatedCpu, now: float) -> int:
     return int(model.package[place.package].rate[b.PKG_UNCORE_CYCLES] / 1e8) & 0x7F
 
 
-_EVERY_X86: Final = (
-    SimulatedRegister(0x10, "IA32_TIME_STAMP_COUNTER", lambda model, place, now: model.tsc(now)),
-    SimulatedRegister(
-        0xE7,
-        "IA32_MPERF",
-        lambda model, place, now: int(model.cpu[place.cpu].value(MPERF_SECONDS, now) * model.shape.reference_hz),
-    ),
-    SimulatedRegister(0xE8, "IA32_APERF", lambda model, place, now: int(model.cpu[place.cpu].value(APERF, now))),
-)
+_EVERY_X86: Final[Mapping[int, Read]] = {
+    0x10: lambda model, place, now: model.tsc(now),  # IA32_TIME_STAMP_COUNTER
+    # IA32_MPERF
+    0xE7: lambda model, place, now: int(model.cpu[place.cpu].value(MPERF_SECONDS, now) * model.shape.reference_hz),
+    0xE8: lambda model, place, now: int(model.cpu[place.cpu].value(APERF, now)),  # IA32_APERF
+}
 
-_INTEL: Final = (
-    SimulatedRegister(0x17, "IA32_PLATFORM_ID", _constant(0)),
-    SimulatedRegister(0x34, "MSR_SMI_COUNT", lambda model, place, now: smi_count(model, now)),
-    SimulatedRegister(0x3A, "IA32_FEATURE_CONTROL", _constant(0x5)),
-    SimulatedRegister(0x8B, "IA32_BIOS_SIGN_ID", lambda model, place, now: model.shape.microcode << 32),
-    SimulatedRegister(0xCE, "MSR_PLATFORM_INFO", _platform_info),
-    SimulatedRegister(
-        0xE2, "MSR_PKG_CST_CONFIG_CONTROL", lambda model, place, now: 0x8008 if model.shape.client else 0x8007
-    ),
-    SimulatedRegister(0x198, "IA32_PERF_STATUS", lambda model, place, now: int(model.mhz[place.core] // 100) << 8),
-    SimulatedRegister(0x19B, "IA32_THERM_INTERRUPT", _constant(0x3)),
-    SimulatedRegister(0x19C, "IA32_THERM_STATUS", _core_thermal),
-    SimulatedRegister(0x1A0, "IA32_MISC_ENABLE", _constant(0x0085_0089)),
-    SimulatedRegister(0x1A2, "MSR_TEMPERATURE_TARGET", lambda model, place, now: model.shape.power.tj_max << 16),
-    SimulatedRegister(0x1A4, "MSR_MISC_FEATURE_CONTROL", _constant(0)),
-    SimulatedRegister(0x1AA, "MSR_MISC_PWR_MGMT", _constant(0x0040_2000)),
-    SimulatedRegister(0x1AD, "MSR_TURBO_RATIO_LIMIT", _bins),
-    SimulatedRegister(0x1AE, "MSR_TURBO_RATIO_LIMIT1", _bin_counts),
-    SimulatedRegister(0x1B0, "IA32_ENERGY_PERF_BIAS", _constant(6)),
-    SimulatedRegister(0x1B1, "IA32_PACKAGE_THERM_STATUS", _package_thermal),
-    SimulatedRegister(0x1B2, "IA32_PACKAGE_THERM_INTERRUPT", _constant(0x3)),
-    SimulatedRegister(0x1FC, "MSR_POWER_CTL", _constant(0x2C_005D)),
-    SimulatedRegister(0x3F9, "MSR_PKG_C6_RESIDENCY", _package_ticks(b.PKG_C6)),
-    SimulatedRegister(0x3FD, "MSR_CORE_C6_RESIDENCY", _core_c6),
-    SimulatedRegister(0x601, "MSR_VR_CURRENT_CONFIG", _peak_limit),
-    SimulatedRegister(
-        0x606,
-        "MSR_RAPL_POWER_UNIT",
-        lambda model, place, now: _POWER_UNIT | model.shape.energy_unit << 8 | _TIME_UNIT << 16,
-    ),
-    SimulatedRegister(0x60A, "MSR_PKGC3_IRTL", _constant(0x884E)),
-    SimulatedRegister(0x60B, "MSR_PKGC6_IRTL", _constant(0x8876)),
-    SimulatedRegister(0x60C, "MSR_PKGC7_IRTL", _constant(0x8894)),
-    SimulatedRegister(0x60D, "MSR_PKG_C2_RESIDENCY", _package_ticks(b.PKG_C2)),
-    SimulatedRegister(0x610, "MSR_PKG_POWER_LIMIT", _power_limit),
-    SimulatedRegister(0x611, "MSR_PKG_ENERGY_STATUS", _energy(b.PKG_JOULES, energy_unit)),
-    SimulatedRegister(0x613, "MSR_PKG_PERF_STATUS", lambda model, place, now: (
-        int(model.package[place.package].at(b.PKG_LIMITED, now) * 2**_TIME_UNIT) & _WORD32)),
-    SimulatedRegister(0x614, "MSR_PKG_POWER_INFO", _power_info),
-    SimulatedRegister(0x618, "MSR_DRAM_POWER_LIMIT", _constant(0)),
-    SimulatedRegister(0x619, "MSR_DRAM_ENERGY_STATUS", _energy(b.PKG_RAM_JOULES, ram_unit)),
-    SimulatedRegister(0x61B, "MSR_DRAM_PERF_STATUS", _constant(0)),
-    SimulatedRegister(0x620, "MSR_UNCORE_RATIO_LIMIT", _constant(0x0816)),
-    SimulatedRegister(0x621, "MSR_UNCORE_PERF_STATUS", _uncore_ratio),
-    SimulatedRegister(
-        0x648, "MSR_CONFIG_TDP_NOMINAL", lambda model, place, now: model.shape.core_types[0].base_mhz // 100
-    ),
-    SimulatedRegister(0x649, "MSR_CONFIG_TDP_LEVEL_1", _constant(0)),
-    SimulatedRegister(0x64A, "MSR_CONFIG_TDP_LEVEL_2", _constant(0)),
-    SimulatedRegister(0x64B, "MSR_CONFIG_TDP_CONTROL", _constant(0)),
-    SimulatedRegister(0x64C, "MSR_TURBO_ACTIVATION_RATIO", _constant(0)),
-    SimulatedRegister(0x64D, "MSR_PLATFORM_ENERGY_STATUS", _psys),
-    SimulatedRegister(
-        0x660,
-        "MSR_CORE_C1_RES",
-        lambda model, place, now: int(model.cpu[place.cpu].at(b.CPU_C1, now) * model.shape.reference_hz),
-    ),
-    SimulatedRegister(0x770, "IA32_PM_ENABLE", _constant(1)),
-    SimulatedRegister(0x771, "IA32_HWP_CAPABILITIES", _capabilities),
-    SimulatedRegister(0x772, "IA32_HWP_REQUEST_PKG", _constant(0x8000_FF01)),
-    SimulatedRegister(0x773, "IA32_HWP_INTERRUPT", _constant(0)),
-    SimulatedRegister(0x774, "IA32_HWP_REQUEST", _request),
-    SimulatedRegister(0x777, "IA32_HWP_STATUS", _constant(0)),
-)
+_INTEL: Final[Mapping[int, Read]] = {
+    0x17: _constant(0),  # IA32_PLATFORM_ID
+    0x34: lambda model, place, now: smi_count(model, now),  # MSR_SMI_COUNT
+    0x3A: _constant(0x5),  # IA32_FEATURE_CONTROL
+    0x8B: lambda model, place, now: model.shape.microcode << 32,  # IA32_BIOS_SIGN_ID
+    0xCE: _platform_info,  # MSR_PLATFORM_INFO
+    0xE2: lambda model, place, now: 0x8008 if model.shape.client else 0x8007,  # MSR_PKG_CST_CONFIG_CONTROL
+    0x198: lambda model, place, now: int(model.mhz[place.core] // 100) << 8,  # IA32_PERF_STATUS
+    0x19B: _constant(0x3),  # IA32_THERM_INTERRUPT
+    0x19C: _core_thermal,  # IA32_THERM_STATUS
+    0x1A0: _constant(0x0085_0089),  # IA32_MISC_ENABLE
+    0x1A2: lambda model, place, now: model.shape.power.tj_max << 16,  # MSR_TEMPERATURE_TARGET
+    0x1A4: _constant(0),  # MSR_MISC_FEATURE_CONTROL
+    0x1AA: _constant(0x0040_2000),  # MSR_MISC_PWR_MGMT
+    0x1AD: _bins,  # MSR_TURBO_RATIO_LIMIT
+    0x1AE: _bin_counts,  # MSR_TURBO_RATIO_LIMIT1
+    0x1B0: _constant(6),  # IA32_ENERGY_PERF_BIAS
+    0x1B1: _package_thermal,  # IA32_PACKAGE_THERM_STATUS
+    0x1B2: _constant(0x3),  # IA32_PACKAGE_THERM_INTERRUPT
+    0x1FC: _constant(0x2C_005D),  # MSR_POWER_CTL
+    0x3F9: _package_ticks(b.PKG_C6),  # MSR_PKG_C6_RESIDENCY
+    0x3FD: _core_c6,  # MSR_CORE_C6_RESIDENCY
+    0x601: _peak_limit,  # MSR_VR_CURRENT_CONFIG
+    # MSR_RAPL_POWER_UNIT
+    0x606: lambda model, place, now: _POWER_UNIT | model.shape.energy_unit << 8 | _TIME_UNIT << 16,
+    0x60A: _constant(0x884E),  # MSR_PKGC3_IRTL
+    0x60B: _constant(0x8876),  # MSR_PKGC6_IRTL
+    0x60C: _constant(0x8894),  # MSR_PKGC7_IRTL
+    0x60D: _package_ticks(b.PKG_C2),  # MSR_PKG_C2_RESIDENCY
+    0x610: _power_limit,  # MSR_PKG_POWER_LIMIT
+    0x611: _energy(b.PKG_JOULES, energy_unit),  # MSR_PKG_ENERGY_STATUS
+    # MSR_PKG_PERF_STATUS
+    0x613: lambda model, place, now: int(model.package[place.package].at(b.PKG_LIMITED, now) * 2**_TIME_UNIT) & _WORD32,
+    0x614: _power_info,  # MSR_PKG_POWER_INFO
+    0x618: _constant(0),  # MSR_DRAM_POWER_LIMIT
+    0x619: _energy(b.PKG_RAM_JOULES, ram_unit),  # MSR_DRAM_ENERGY_STATUS
+    0x61B: _constant(0),  # MSR_DRAM_PERF_STATUS
+    0x620: _constant(0x0816),  # MSR_UNCORE_RATIO_LIMIT
+    0x621: _uncore_ratio,  # MSR_UNCORE_PERF_STATUS
+    0x648: lambda model, place, now: model.shape.core_types[0].base_mhz // 100,  # MSR_CONFIG_TDP_NOMINAL
+    0x649: _constant(0),  # MSR_CONFIG_TDP_LEVEL_1
+    0x64A: _constant(0),  # MSR_CONFIG_TDP_LEVEL_2
+    0x64B: _constant(0),  # MSR_CONFIG_TDP_CONTROL
+    0x64C: _constant(0),  # MSR_TURBO_ACTIVATION_RATIO
+    0x64D: _psys,  # MSR_PLATFORM_ENERGY_STATUS
+    # MSR_CORE_C1_RES
+    0x660: lambda model, place, now: int(model.cpu[place.cpu].at(b.CPU_C1, now) * model.shape.reference_hz),
+    0x770: _constant(1),  # IA32_PM_ENABLE
+    0x771: _capabilities,  # IA32_HWP_CAPABILITIES
+    0x772: _constant(0x8000_FF01),  # IA32_HWP_REQUEST_PKG
+    0x773: _constant(0),  # IA32_HWP_INTERRUPT
+    0x774: _request,  # IA32_HWP_REQUEST
+    0x777: _constant(0),  # IA32_HWP_STATUS
+}
 
-_INTEL_SERVER: Final = (SimulatedRegister(0x61C, "MSR_DRAM_POWER_INFO", _constant(0x0028_0000_0000_0190)),)
+_INTEL_SERVER: Final[Mapping[int, Read]] = {
+    0x61C: _constant(0x0028_0000_0000_0190),  # MSR_DRAM_POWER_INFO
+}
 
 _SANDY_BRIDGE_SERVERS: Final = (0x2D, 0x3E)
 _BEFORE_SKYLAKE: Final = (*_SANDY_BRIDGE_SERVERS, 0x3F, 0x4F, 0x56)
-_OLDER_SERVERS: Final = (
-    # (models, registers): Intel SDM vol. 4, tables of the Xeon E5 to v4 and Xeon D
-    (_BEFORE_SKYLAKE, SimulatedRegister(0x3F8, "MSR_PKG_C3_RESIDENCY", _package_ticks(b.PKG_C3))),
-    (_BEFORE_SKYLAKE, SimulatedRegister(0x3FA, "MSR_PKG_C7_RESIDENCY", _package_ticks(b.PKG_C7))),
-    (_BEFORE_SKYLAKE, SimulatedRegister(0x3FC, "MSR_CORE_C3_RESIDENCY", _core_ticks(b.CORE_C3))),
-    (_BEFORE_SKYLAKE, SimulatedRegister(0x3FE, "MSR_CORE_C7_RESIDENCY", _core_ticks(b.CORE_C7))),
-    (_SANDY_BRIDGE_SERVERS, SimulatedRegister(0x638, "MSR_PP0_POWER_LIMIT", _constant(0))),
-    (
-        _SANDY_BRIDGE_SERVERS,
-        SimulatedRegister(0x639, "MSR_PP0_ENERGY_STATUS", _energy(b.PKG_CORES_JOULES, energy_unit)),
-    ),
-    (_SANDY_BRIDGE_SERVERS, SimulatedRegister(0x63A, "MSR_PP0_POLICY", _constant(0))),
-    ((0x3F,), SimulatedRegister(0x1AF, "MSR_TURBO_RATIO_LIMIT2", _constant(0))),
-    ((0x3F,), SimulatedRegister(0x690, "MSR_CORE_PERF_LIMIT_REASONS", _constant(0))),
-    ((0x3F,), SimulatedRegister(0x6B1, "MSR_RING_PERF_LIMIT_REASONS", _constant(0))),
-)
+_OLDER_SERVERS: Final[Mapping[tuple[int, ...], Mapping[int, Read]]] = {
+    # models -> registers: Intel SDM vol. 4, tables of the Xeon E5 to v4 and Xeon D
+    _BEFORE_SKYLAKE: {
+        0x3F8: _package_ticks(b.PKG_C3),  # MSR_PKG_C3_RESIDENCY
+        0x3FA: _package_ticks(b.PKG_C7),  # MSR_PKG_C7_RESIDENCY
+        0x3FC: _core_ticks(b.CORE_C3),  # MSR_CORE_C3_RESIDENCY
+        0x3FE: _core_ticks(b.CORE_C7),  # MSR_CORE_C7_RESIDENCY
+    },
+    _SANDY_BRIDGE_SERVERS: {
+        0x638: _constant(0),  # MSR_PP0_POWER_LIMIT
+        0x639: _energy(b.PKG_CORES_JOULES, energy_unit),  # MSR_PP0_ENERGY_STATUS
+        0x63A: _constant(0),  # MSR_PP0_POLICY
+    },
+    (0x3F,): {
+        0x1AF: _constant(0),  # MSR_TURBO_RATIO_LIMIT2
+        0x690: _constant(0),  # MSR_CORE_PERF_LIMIT_REASONS
+        0x6B1: _constant(0),  # MSR_RING_PERF_LIMIT_REASONS
+    },
+}
 
-_INTEL_CLIENT: Final = (
-    SimulatedRegister(0x3F8, "MSR_PKG_C3_RESIDENCY", _package_ticks(b.PKG_C3)),
-    SimulatedRegister(0x3FA, "MSR_PKG_C7_RESIDENCY", _package_ticks(b.PKG_C7)),
-    SimulatedRegister(0x3FC, "MSR_CORE_C3_RESIDENCY", _core_ticks(b.CORE_C3)),
-    SimulatedRegister(0x3FE, "MSR_CORE_C7_RESIDENCY", _core_ticks(b.CORE_C7)),
-    SimulatedRegister(0x630, "MSR_PKG_C8_RESIDENCY", _package_ticks(b.PKG_C8)),
-    SimulatedRegister(0x631, "MSR_PKG_C9_RESIDENCY", _package_ticks(b.PKG_C9)),
-    SimulatedRegister(0x632, "MSR_PKG_C10_RESIDENCY", _package_ticks(b.PKG_C10)),
-    SimulatedRegister(0x633, "MSR_PKGC8_IRTL", _constant(0x88FA)),
-    SimulatedRegister(0x634, "MSR_PKGC9_IRTL", _constant(0x894C)),
-    SimulatedRegister(0x635, "MSR_PKGC10_IRTL", _constant(0x8BF2)),
-    SimulatedRegister(0x638, "MSR_PP0_POWER_LIMIT", _constant(0)),
-    SimulatedRegister(0x639, "MSR_PP0_ENERGY_STATUS", _energy(b.PKG_CORES_JOULES, energy_unit)),
-    SimulatedRegister(0x63A, "MSR_PP0_POLICY", _constant(0)),
-    SimulatedRegister(0x640, "MSR_PP1_POWER_LIMIT", _constant(0)),
-    SimulatedRegister(0x641, "MSR_PP1_ENERGY_STATUS", _energy(b.PKG_GPU_JOULES, energy_unit)),
-    SimulatedRegister(0x642, "MSR_PP1_POLICY", _constant(0x10)),
-    SimulatedRegister(0x658, "MSR_PKG_WEIGHTED_CORE_C0_RES", _package_ticks(b.PKG_WEIGHTED_C0)),
-    SimulatedRegister(0x659, "MSR_PKG_ANY_CORE_C0_RES", _package_ticks(b.PKG_ANY_C0)),
-    SimulatedRegister(0x65A, "MSR_PKG_ANY_GFXE_C0_RES", _package_ticks(b.PKG_GPU_BUSY)),
-    SimulatedRegister(0x65B, "MSR_PKG_BOTH_CORE_GFXE_C0_RES", _package_ticks(b.PKG_CORE_AND_GPU_C0)),
-    SimulatedRegister(0x64F, "MSR_CORE_PERF_LIMIT_REASONS", _limit_reasons),
-    SimulatedRegister(0x690, "MSR_CORE_PERF_LIMIT_REASONS", _limit_reasons),
-    SimulatedRegister(0x6B0, "MSR_GFX_PERF_LIMIT_REASONS", _constant(0)),
-    SimulatedRegister(0x6B1, "MSR_RING_PERF_LIMIT_REASONS", _constant(0)),
-)
+_INTEL_CLIENT: Final[Mapping[int, Read]] = {
+    0x3F8: _package_ticks(b.PKG_C3),  # MSR_PKG_C3_RESIDENCY
+    0x3FA: _package_ticks(b.PKG_C7),  # MSR_PKG_C7_RESIDENCY
+    0x3FC: _core_ticks(b.CORE_C3),  # MSR_CORE_C3_RESIDENCY
+    0x3FE: _core_ticks(b.CORE_C7),  # MSR_CORE_C7_RESIDENCY
+    0x630: _package_ticks(b.PKG_C8),  # MSR_PKG_C8_RESIDENCY
+    0x631: _package_ticks(b.PKG_C9),  # MSR_PKG_C9_RESIDENCY
+    0x632: _package_ticks(b.PKG_C10),  # MSR_PKG_C10_RESIDENCY
+    0x633: _constant(0x88FA),  # MSR_PKGC8_IRTL
+    0x634: _constant(0x894C),  # MSR_PKGC9_IRTL
+    0x635: _constant(0x8BF2),  # MSR_PKGC10_IRTL
+    0x638: _constant(0),  # MSR_PP0_POWER_LIMIT
+    0x639: _energy(b.PKG_CORES_JOULES, energy_unit),  # MSR_PP0_ENERGY_STATUS
+    0x63A: _constant(0),  # MSR_PP0_POLICY
+    0x640: _constant(0),  # MSR_PP1_POWER_LIMIT
+    0x641: _energy(b.PKG_GPU_JOULES, energy_unit),  # MSR_PP1_ENERGY_STATUS
+    0x642: _constant(0x10),  # MSR_PP1_POLICY
+    0x658: _package_ticks(b.PKG_WEIGHTED_C0),  # MSR_PKG_WEIGHTED_CORE_C0_RES
+    0x659: _package_ticks(b.PKG_ANY_C0),  # MSR_PKG_ANY_CORE_C0_RES
+    0x65A: _package_ticks(b.PKG_GPU_BUSY),  # MSR_PKG_ANY_GFXE_C0_RES
+    0x65B: _package_ticks(b.PKG_CORE_AND_GPU_C0),  # MSR_PKG_BOTH_CORE_GFXE_C0_RES
+    0x64F: _limit_reasons,  # MSR_CORE_PERF_LIMIT_REASONS
+    0x690: _limit_reasons,  # MSR_CORE_PERF_LIMIT_REASONS
+    0x6B0: _constant(0),  # MSR_GFX_PERF_LIMIT_REASONS
+    0x6B1: _constant(0),  # MSR_RING_PERF_LIMIT_REASONS
+}
 
-_HYBRID: Final = (SimulatedRegister(0x650, "MSR_SECONDARY_TURBO_RATIO_LIMIT", _second_bins),)
+_HYBRID: Final[Mapping[int, Read]] = {
+    0x650: _second_bins,  # MSR_SECONDARY_TURBO_RATIO_LIMIT
+}
 
-_MODULES: Final = (
-    SimulatedRegister(
-        0x664,
-        "MSR_MODULE_C6_RES_MS",
-        lambda model, place, now: int(model.module[place.module].at(0, now) * model.shape.reference_hz),
-    ),
-)
+_MODULES: Final[Mapping[int, Read]] = {
+    # MSR_MODULE_C6_RES_MS
+    0x664: lambda model, place, now: int(model.module[place.module].at(0, now) * model.shape.reference_hz),
+}
 
-_AMD: Final = (
-    SimulatedRegister(0x8B, "PATCH_LEVEL", lambda model, place, now: model.shape.microcode),
-    SimulatedRegister(
-        0xC001_0299,
-        "RAPL_PWR_UNIT",
-        lambda model, place, now: _POWER_UNIT | model.shape.energy_unit << 8 | _TIME_UNIT << 16,
-    ),
-    SimulatedRegister(
-        0xC001_029A,
-        "CORE_ENERGY_STAT",
-        lambda model, place, now: (
-            int(model.core[place.core].at(b.CORE_JOULES, now) / energy_unit(model.shape)) & _WORD32
-        ),
-    ),
-    SimulatedRegister(0xC001_029B, "PKG_ENERGY_STAT", _energy(b.PKG_JOULES, energy_unit)),
-    SimulatedRegister(
-        0xC001_0064,
-        "PSTATE_DEF0",
-        # Family 1Ah: frequency = 5 MHz * bits 11:0 (AMD PPR for family 1Ah, MSRC001_0064).
-        lambda model, place, now: 1 << 63 | model.shape.core_types[0].base_mhz // 5,
-    ),
-)
+_AMD: Final[Mapping[int, Read]] = {
+    0x8B: lambda model, place, now: model.shape.microcode,  # PATCH_LEVEL
+    # RAPL_PWR_UNIT
+    0xC001_0299: lambda model, place, now: _POWER_UNIT | model.shape.energy_unit << 8 | _TIME_UNIT << 16,
+    # CORE_ENERGY_STAT
+    0xC001_029A: lambda model, place, now: (
+        int(model.core[place.core].at(b.CORE_JOULES, now) / energy_unit(model.shape)) & _WORD32),
+    0xC001_029B: _energy(b.PKG_JOULES, energy_unit),  # PKG_ENERGY_STAT
+    # Family 1Ah: frequency = 5 MHz * bits 11:0 (AMD PPR for family 1Ah, MSRC001_0064).
+    0xC001_0064: lambda model, place, now: 1 << 63 | model.shape.core_types[0].base_mhz // 5,  # PSTATE_DEF0
+}
 
 
 def register_map(shape: MachineShape) -> Mapping[int, Read]:
     """The registers a machine has, by address; empty where there is no MSR device."""
     if shape.isa is Isa.ARM or shape.hypervisor:
         return {}
-    rows = _EVERY_X86 + (_AMD if shape.isa is Isa.AMD else _INTEL)
-    if shape.isa is Isa.INTEL:
-        older = tuple(register for models, register in _OLDER_SERVERS if shape.model in models)
-        rows += _INTEL_CLIENT if shape.client else _INTEL_SERVER + older
-        rows += _HYBRID if shape.hybrid else ()
-        rows += _MODULES if shape.module_register else ()
-    return {row.address: row.read for row in rows}
+    if shape.isa is Isa.AMD:
+        return {**_EVERY_X86, **_AMD}
+    registers = {**_EVERY_X86, **_INTEL, **(_INTEL_CLIENT if shape.client else _INTEL_SERVER)}
+    for models, older in _OLDER_SERVERS.items():
+        if shape.model in models and not shape.client:
+            registers |= older
+    if shape.hybrid:
+        registers |= _HYBRID
+    if shape.module_register:
+        registers |= _MODULES
+    return registers
 
 
 def encoded(value: int) -> bytes:

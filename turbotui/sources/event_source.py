@@ -133,8 +133,11 @@ class EventSource(PerCpuSource):
             usable.append(tried)
             for event in family.events:
                 whys = {**tried.absent, **tried.refused.get(event, {})}
-                signals |= (self._signals(tried, event, whys) if tried.rows.keys() - whys.keys() else
-                            {self.request.signal(event): _first(tried, event)})
+                if tried.rows.keys() - whys.keys():
+                    signals |= self._signals(tried, event, whys)
+                else:  # no row of the family has the event
+                    reasons = (*tried.refused.get(event, {}).values(), *tried.absent.values())
+                    signals[self.request.signal(event)] = reasons[0]
         self._found = _Found(machine.host, machine.topology, tuple(usable), groups)
         for event in self.request.events:
             if event not in self.traits:
@@ -280,8 +283,3 @@ def _whole(machine: Machine, bundles: Sequence[Bundle]) -> Topology | None:
 
 def _members(family: Family) -> list[tuple[str, EncodedEvent]]:
     return [member for bundle in family.bundles for member in bundle.members]
-
-
-def _first(family: Family, event: str) -> Unavailable:
-    """Return why no row of a family has an event."""
-    return next(iter((*family.refused.get(event, {}).values(), *family.absent.values())))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from turbotui.machine.core_metrics import CountedCoreType, core_types_of, metric_definition_of, vector_bits
+from turbotui.machine.core_metrics import core_types_of, metric_definition_of, vector_bits
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
@@ -55,7 +55,8 @@ class PerfRoofline(PerfSource):
             refused: dict[SignalId, Unavailable] = {}
             metric = core_type.definition
             for number, events in enumerate((*plan_sets(metric), *plan_level_sets(metric))):
-                offers = [Offer(_counter(core_type, event), core_type.cpus) for event in events]
+                offers = [Offer(perf_group.GroupEvent(signal_of(metric, event.key), core_type.attr(event),
+                                                      core_type.title(event)), core_type.cpus) for event in events]
                 usable, missing = try_offers(machine, offers, facts)
                 refused |= missing
                 if usable:
@@ -107,11 +108,6 @@ def _no_pmu(machine: Machine, definition: MetricDefinition) -> Unavailable:
 
 def _no_events(definition: MetricDefinition) -> Unavailable:
     return Unavailable(Reason.NO_HARDWARE, f"{definition.name}: {definition.note}", _INSTEAD)
-
-
-def _counter(core_type: CountedCoreType, event: MetricEvent) -> perf_group.GroupEvent:
-    return perf_group.GroupEvent(signal_of(core_type.definition, event.key), core_type.attr(event),
-        core_type.title(event))
 
 
 def _signal(definition: MetricDefinition, event: perf_group.GroupEvent, facts: MetricEvent, times: Times) -> Signal:

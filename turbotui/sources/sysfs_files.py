@@ -165,7 +165,10 @@ class FileReader:
                 if value is None or (isinstance(value, int) and isinstance(got, int) and got > value):
                     value = got
             values.append(value)
-        if failed and failed == self._count and self._is_gone(certain=gone == failed):
+        # files outside the CPU's own directory may go with their driver, and some errors do not say "gone" (cpufreq
+        # gives EBUSY for an offline policy): then the kernel is asked
+        if failed and failed == self._count and (
+                (self._inside_cpu and gone == failed) or is_offline(self._host, self._cpu)):
             raise CpuGone(f"CPU {self._cpu} went offline")
         return values
 
@@ -175,14 +178,6 @@ class FileReader:
             for descriptor in entry.descriptors:
                 self._host.close(descriptor)
         self._entries = []
-
-    def _is_gone(self, *, certain: bool) -> bool:
-        """Tell whether the CPU is gone, when no file can be read any more.
-
-        Files outside the CPU's own directory may go with their driver, and some errors do not say "gone" (cpufreq
-        gives EBUSY for an offline policy): then the kernel is asked.
-        """
-        return (self._inside_cpu and certain) or is_offline(self._host, self._cpu)
 
     def _open(self, entry: _Entry) -> bool:
         """Open the missing files of a signal; tells whether one cannot be opened.

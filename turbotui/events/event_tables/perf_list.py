@@ -169,7 +169,8 @@ def parse_list(answer: bytes, source: str, lacks_metrics: str = "") -> VendorTab
             if of not in groups:
                 metrics.setdefault(key, []).append(row)
             groups.setdefault(of, []).extend(row.get("MetricGroup", "").split(";"))
-        elif _is_vendors(row):
+        elif row.get("Topic") and "/" in row.get("Encoding", "") and "EventName" in row and (
+                row.get("Unit", "") not in _NOT_VENDORS):  # events of sysfs alone have no topic
             same = events.setdefault(_bare(row["EventName"]).lower(), [])
             if all(same_row["Encoding"] != row["Encoding"] for same_row in same):
                 same.append(row)
@@ -180,12 +181,6 @@ def parse_list(answer: bytes, source: str, lacks_metrics: str = "") -> VendorTab
 
     return VendorTables(source, VendorRows(events, _event), VendorRows(metrics, metric), lacks_events=_HIDDEN,
                         lacks_metrics=lacks_metrics)
-
-
-def _is_vendors(row: _Object) -> bool:
-    """Tell whether an event is from a table: events of sysfs alone have no topic."""
-    return (bool(row.get("Topic")) and "/" in row.get("Encoding", "") and "EventName" in row
-            and row.get("Unit", "") not in _NOT_VENDORS)
 
 
 def _bare(name: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from types import MappingProxyType
 from typing import Final, Protocol
 
@@ -17,7 +18,7 @@ from turbotui.dataclass import dataclass
 from turbotui.events.metrics.errors import MetricError
 from turbotui.events.metrics.syntax import LEAVES, LITERAL, NAMES, MetricExpression
 from turbotui.quantities.expressions import result_of
-from turbotui.quantities.grammar import RATIO, Step
+from turbotui.quantities.grammar import RATIO, Step, run_steps
 
 
 class MetricConstants(Protocol):
@@ -79,25 +80,15 @@ def fold(expression: MetricExpression, machine: MetricConstants) -> Folded:
     Raises:
         MetricError: a constant is unknown, or the expression divides by it where no remainder can be.
     """
-    stack: list[_Operand] = []
-    literals: dict[str, None] = {}
-    for step in expression.steps:
-        if step.kind not in LEAVES:
-            operands = stack[-step.count :]
-            del stack[-step.count :]
-            stack.append(_joined(expression, step.kind, operands))
-            continue
-        if step.kind == LITERAL:
-            literals[step.name.lower()] = None
-        stack.append(_leaf(step, machine))
-    operand = stack[0]
+    operand = run_steps(expression.steps, partial(_leaf, machine), partial(_joined, expression), leaves=LEAVES)
+    literals = dict.fromkeys(step.name.lower() for step in expression.steps if step.kind == LITERAL)
     written = dict.fromkeys(step.name for step in expression.steps if step.kind in NAMES or (
         step.kind == "has_event" and not machine.has_event(step.name)))
     dropped = tuple(name for name in written if name not in operand.names)
     return Folded(tuple(operand.steps), tuple(operand.names), tuple(literals), dropped)
 
 
-def _leaf(step: Step, machine: MetricConstants) -> _Operand:
+def _leaf(machine: MetricConstants, step: Step) -> _Operand:
     if step.kind == "number":
         return _constant(step.number)
     if step.kind == "unknown":

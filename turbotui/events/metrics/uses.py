@@ -34,7 +34,9 @@ def metrics_with(tables: VendorTables, event: str) -> tuple[MetricUse, ...]:
             uses[id(metric)] = MetricUse(metric)
         elif wanted in _events(metric.threshold):
             uses[id(metric)] = MetricUse(metric, threshold=True)
-    users = _users(tables)
+    users = lists_by_key((name, metric) for metric in tables.metrics()
+                         for name in dict.fromkeys(_names(metric.expression))
+                         if any(user.name == name for user in tables.metric(name)))
     waiting = list(uses.values())
     while waiting:
         use = waiting.pop(0)
@@ -67,9 +69,3 @@ def _events(text: str) -> frozenset[str]:
         inner = terms.rpartition("@")[0] if at else name.partition(":")[0]
         events |= {term.lower() for term in inner.split(",") if "=" not in term}
     return frozenset(events)
-
-
-def _users(tables: VendorTables) -> dict[str, list[VendorMetric]]:
-    return lists_by_key((name, metric) for metric in tables.metrics()
-                        for name in dict.fromkeys(_names(metric.expression))
-                        if any(user.name == name for user in tables.metric(name)))

@@ -117,11 +117,7 @@ def _named(kind: str, match: re.Match[str], path: str) -> GroupName:
     if job is not None:
         name = f"{job}.{parts['step']}" if parts.get("step") else job
     if kind in ("machine", "nspawn"):
-        name = _unescaped(name)
+        # \x2d is a hyphen: systemd's escapes (systemd.unit(5), "String Escaping for Inclusion in Unit Names")
+        name = one_line(re.sub(r"\\x([0-9a-f]{2})", lambda escape: chr(int(escape[1], 16)), name))
     pod = (parts.get("pod") or "").replace("_", "-")
     return GroupName(parts.get("kind") or kind, name, parts.get("container") or "", pod, path[: match.end()])
-
-
-def _unescaped(name: str) -> str:
-    r"""A part of a unit's name without systemd's escapes: \x2d is a hyphen (systemd.unit(5), string escaping)."""
-    return one_line(re.sub(r"\\x([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), name))

@@ -10,6 +10,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import Enum
+from functools import partial
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -99,10 +100,6 @@ class _State:
         self.held = held
 
 
-def _latest() -> deque[tuple[int, int]]:
-    return deque(maxlen=_SLICES)
-
-
 class RunQueue:
     """Tracks all threads of a machine by records in order of time.
 
@@ -114,7 +111,7 @@ class RunQueue:
         self._off: dict[int, _State] = {}
         self._waited: defaultdict[int, WaitSums] = defaultdict(WaitSums)
         self._by_cpu: defaultdict[int, WaitSums] = defaultdict(WaitSums)
-        self._slices: defaultdict[int, deque[tuple[int, int]]] = defaultdict(_latest)
+        self._slices: defaultdict[int, deque[tuple[int, int]]] = defaultdict(partial(deque, maxlen=_SLICES))
 
     def switched(self, time: int, before: int, after: int, left: LeaveReason, cpu: int = 0) -> None:
         """Handle a switch of a CPU from one thread to another."""
@@ -147,13 +144,11 @@ class RunQueue:
         since, end = state.since, time
         length = time - since
         bucket = bucket_of(length)
-        waited.times += 1
-        waited.ended += length
-        on_cpu.ended += length
-        waited.lengths[bucket] = waited.lengths.get(bucket, 0) + 1
-        on_cpu.times += 1
+        for sums in (waited, on_cpu):
+            sums.times += 1
+            sums.ended += length
+            sums.lengths[bucket] = sums.lengths.get(bucket, 0) + 1
         on_cpu.queued += length
-        on_cpu.lengths[bucket] = on_cpu.lengths.get(bucket, 0) + 1
         on_cpu.longest = max(on_cpu.longest, length)
         if length < _EXPLAINED_NS:
             return

@@ -125,7 +125,8 @@ def _counted(column: CounterColumn, definitions: Sequence[MetricDefinition], com
     wants: dict[SignalId, None] = {}
     for number, definition in enumerate(definitions):
         required = (*_flop_signals(definition), *(_byte_signals(definition, signals) if with_bytes else ()))
-        used = dict.fromkeys((*required, *(_all_signals(definition) if with_bytes else _all_flop_signals(definition))))
+        keys = (event.key for event in definition.events) if with_bytes else (term.event for term in definition.flops)
+        used = dict.fromkeys((*required, *(signal_of(definition, key) for key in keys)))
         (needs if not number else wants).update(dict.fromkeys(required))
         # if the user has to give the width of an access, accesses are counted beside the operations
         given = () if with_bytes or definition.widths else tuple(
@@ -153,10 +154,6 @@ def _flop_signals(definition: MetricDefinition) -> tuple[SignalId, ...]:
                                if term.event not in definition.optional))
 
 
-def _all_flop_signals(definition: MetricDefinition) -> tuple[SignalId, ...]:
-    return tuple(dict.fromkeys(signal_of(definition, term.event) for term in definition.flops))
-
-
 def _byte_signals(definition: MetricDefinition, signals: Mapping[SignalId, Signal]) -> tuple[SignalId, ...]:
     """The signals without which bytes cannot be counted: the core's own byte counters, or else accesses and widths."""
     exact = tuple(signal_of(definition, term.event) for term in definition.exact_bytes)
@@ -166,10 +163,6 @@ def _byte_signals(definition: MetricDefinition, signals: Mapping[SignalId, Signa
         return (NO_BYTES,)
     keys = (*(term.event for term in definition.accesses), *(width.event for width in definition.widths))
     return tuple(dict.fromkeys(signal_of(definition, key) for key in keys if key not in definition.optional))
-
-
-def _all_signals(definition: MetricDefinition) -> tuple[SignalId, ...]:
-    return tuple(signal_of(definition, event.key) for event in definition.events)
 
 
 def _all(names: Sequence[SignalId], signals: Mapping[SignalId, Signal]) -> bool:

@@ -84,7 +84,7 @@ def metric_of(pmu: str, what: str, unit: str, formula: str, *, document: str, cl
     named = {name: events[name] for name in parsed.names if name in events}
     counted = _NAME.sub(lambda match: f"'{named[match[1]]}'" if match[1] in named else match[0], formula)
     expression = parse_expression(counted) if named else parsed
-    is_load = _is_load(what, unit)
+    is_load = unit == "%" and what.rsplit(maxsplit=1)[-1] in ("used", "peak")  # high values deserve attention
     return Metric(
         id=f"{what} {unit}", unit=unit, decimals=_DECIMALS.get(unit, _USUAL_DECIMALS), width=_NARROWEST,
         needs=tuple(name for name in expression.names if name not in _NO_EVENTS), compute=expression.evaluate,
@@ -92,8 +92,3 @@ def metric_of(pmu: str, what: str, unit: str, formula: str, *, document: str, cl
         of_peak=is_load, pmu=pmu, what=what, expression=expression, clocks=clocks, chosen=chosen, tier=tier,
         vendor={terms: name for name, terms in named.items()},
     )
-
-
-def _is_load(what: str, unit: str) -> bool:
-    """Whether a value is a share of its PMU's maximum, whose high values deserve attention."""
-    return unit == "%" and what.rsplit(maxsplit=1)[-1] in ("used", "peak")
