@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit status (README, "Exit status").
     """
-    # imported objects stay: searching them again and again costs a start 7 ms
+    # imported objects stay: searching them again and again takes 6 % of `stat -n1` (November 2026)
     gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
     words = [visible(word) for word in (sys.argv[1:] if argv is None else argv)]
     with terminal_texts(), ended_by_signals():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limits import COLUMNS, STAND_INS, WORKING, Facts
@@ -14,7 +14,6 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 
-_NUMBERS: Final = frozenset((int, float, type(None)))
 _INSTEAD_OF: Final = {name: of for of, name in STAND_INS.items()}
 _LOADED: Final = 90.0  # percent busy from which a CPU would run as fast as permitted
 
@@ -114,12 +113,8 @@ class _Levels:
         if column is None or name in self.known.why:
             return None
         cells = self.frame.cells(column, self.frame.rows(Scope.CPU))
-        if set(map(type, cells)) <= _NUMBERS:  # nearly always
-            return cast("Sequence[float | None]", cells)
         return [value if isinstance(value, (int, float)) else None for value in cells]
 
 
 def _greatest(numbers: Sequence[float | None]) -> float | None:
-    if None not in numbers:
-        return max(cast("Sequence[float]", numbers), default=None)
     return max((number for number in numbers if number is not None), default=None)

@@ -17,7 +17,7 @@ from turbotui.diagnosis.core_clocks import LoweredClock
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.machine.tasks.process_stats import TICKS
 from turbotui.quantities.catalog import Catalog
-from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.marks import sign_above_peak
 from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
@@ -286,24 +286,23 @@ class JudgedFrame:
                 return numbers
         return {}
 
-    def _read(self, name: ColumnId) -> Mapping[RowId, float]:
+    def _cells(self, name: ColumnId) -> tuple[Sequence[RowId], Sequence[Value]]:
+        """The CPUs and a column's cells of them; nothing where the machine has no such column."""
         column = self.catalog.get(name)
         if column is None or not self.frame.can(column):
-            return {}
+            return (), ()
         rows = self.frame.rows(Scope.CPU)
-        cells = self.frame.cells(column, rows)
+        return rows, self.frame.cells(column, rows)
+
+    def _read(self, name: ColumnId) -> Mapping[RowId, float]:
+        rows, cells = self._cells(name)
         if set(map(type, cells)) <= _NUMBERS:  # the usual case: a thousand rows are not checked one by one
             return dict(zip(rows, cast("Sequence[float]", cells), strict=True))
         return {row: cell for row, cell in zip(rows, cells, strict=True) if isinstance(cell, (int, float))}
 
     def texts(self, name: ColumnId) -> Mapping[RowId, str]:
         """The words of a column by CPU, as far as known."""
-        column = self.catalog.get(name)
-        if column is None or not self.frame.can(column):
-            return {}
-        rows = self.frame.rows(Scope.CPU)
-        cells = self.frame.cells(column, rows)
-        return {row: cell for row, cell in zip(rows, cells, strict=True) if isinstance(cell, str)}
+        return {row: cell for row, cell in zip(*self._cells(name), strict=True) if isinstance(cell, str)}
 
     @cached_property
     def busy(self) -> Mapping[RowId, float]:

@@ -1,7 +1,7 @@
 """Arithmetic on thousands of 64-bit readings at once, as lanes of one long integer.
 
-The top bit of every lane is treated separately, so no borrow or carry passes from a lane to the next. A difference of
-11,000 readings takes 0.2 ms in this way, and 0.7 ms one by one.
+The top bit of every lane is treated separately, so no borrow or carry passes from a lane to the next. One by one, a
+tick of 224 CPUs with 44 columns takes four times as long to encode, 3.2 for 0.8 ms (November 2026).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, fields
 from typing import Protocol
 
 from turbotui.dataclass import dataclass
@@ -59,13 +59,8 @@ class Readings:
 
     def extend(self, other: Readings) -> None:
         """Append the readings of another worker."""
-        self.cpus.extend(other.cpus)
-        self.sources.extend(other.sources)
-        self.signals.extend(other.signals)
-        self.started_ns.extend(other.started_ns)
-        self.ended_ns.extend(other.ended_ns)
-        self.middles_ns.extend(other.middles_ns)
-        self.raws.extend(other.raws)
+        for item in fields(self):
+            getattr(self, item.name).extend(getattr(other, item.name))
 
     def each(self) -> Iterator[tuple[tuple[int, str], tuple[SignalId, ...], int, int, Sequence[Raw]]]:
         """Iterate over the successful reads, in the form of `add`'s arguments."""

@@ -1,7 +1,8 @@
 """Layouts: where the values of a tick's readings go, computed once for as long as the same is read.
 
 A thousand CPUs give some ten thousand readings a tick, each with a few values. Readings of the same signals from the
-same source are transposed together, from one tuple per CPU to one column per signal.
+same source are transposed together, from one tuple per CPU to one column per signal: value by value, assembling a tick
+of 224 CPUs takes ten times as long, 2.7 for 0.26 ms (November 2026).
 """
 
 from __future__ import annotations

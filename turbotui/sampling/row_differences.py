@@ -15,7 +15,7 @@ from turbotui.quantities.row_kinds import ClockId, Form, Quantity, QuantityId
 from turbotui.quantities.signals import Behavior, Raw
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.arithmetic import Numbers, increases, quotients, rises, seconds
-from turbotui.sampling.differences import once
+from turbotui.sampling.differences import once, scaled
 from turbotui.sampling.rows import Row, RowSlot, RowTick
 
 _UNREAD = Unavailable(Reason.NOT_READ, "not read in this interval: its next difference is longer")
@@ -205,13 +205,8 @@ class RowDifferences:
         if (columns := self._columns(quantity.id)) is None:
             return self._nothing
         rose, scale = self.rose(quantity.id), quantity.scale
-        deltas: list[float | None]
-        if rose is None:
-            deltas = list(increases(*columns, scale))
-        elif scale == 1.0:
-            deltas = list(rose)
-        else:
-            deltas = [item * scale for item in rose]
+        deltas: list[float | None] = list(
+            increases(*columns, scale) if rose is None else scaled(rose, None if scale == 1.0 else scale))
         for slot in (*self.unread(quantity.clock), *self.absent(quantity.id)):
             deltas[slot] = None
         if quantity.running:

@@ -231,8 +231,6 @@ class RowInputs:
             return None
         if positions is None:
             return whole(name)
-        if len(positions) == 1:  # nothing to reduce: by far the most frequent case
-            return at(name, positions)[0]
         return reduced(at(name, positions), signal.reduce)
 
 

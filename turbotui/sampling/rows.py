@@ -228,7 +228,7 @@ class Columns:
             if absent.get(slot) != value:
                 absent[slot] = value
                 self._reasons.pop(quantity, None)
-            value = "" if isinstance(column, list) else 0
+            value = _blank(column)
         elif absent.pop(slot, None) is not None:
             self._reasons.pop(quantity, None)
         if column[slot] != value:
@@ -294,28 +294,23 @@ class Columns:
         before = self._capacity
         self._capacity = min(max(_FIRST_CAPACITY, before * 2), self.kind.most)
         more = self._capacity - before
-        for column in self._values.values():
-            if isinstance(column, list):
-                column.extend([""] * more)
-            else:
-                column.frombytes(bytes(more * column.itemsize))
-        for stamps in self._stamps.values():
-            stamps.frombytes(bytes(more * stamps.itemsize))
+        for column in (*self._values.values(), *self._stamps.values()):
+            column.extend([_blank(column)] * more)
         self._texts.clear()
         self._free.extend(range(self._capacity - 1, before - 1, -1))
 
     def _clear(self, slot: RowSlot) -> None:
-        for column in self._values.values():
-            if isinstance(column, list):
-                column[slot] = ""
-            else:
-                column[slot] = 0
+        for column in (*self._values.values(), *self._stamps.values()):
+            column[slot] = _blank(column)
         for absent in self._absent.values():
             absent.pop(slot, None)
         self._reasons.clear()
-        for stamps in self._stamps.values():
-            stamps[slot] = 0
         self._texts.clear()
+
+
+def _blank(column: object) -> Any:
+    """The item of a free slot."""
+    return "" if isinstance(column, list) else 0
 
 
 RowTicks: TypeAlias = Mapping[KindId, RowTick]

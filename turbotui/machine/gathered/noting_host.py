@@ -8,6 +8,7 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable
+from typing import TypeVar
 
 from turbotui import __version__
 from turbotui.dataclass import dataclass
@@ -16,6 +17,7 @@ from turbotui.machine.gathered.model import Answer, Gathered, OpenAttempt
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.untrusted import original
 
+T = TypeVar("T")
 _DEVICE = re.compile(r"/dev/")
 
 
@@ -80,21 +82,13 @@ class NotingHost(DelegatingHost):
             )
 
     def read_text(self, path: str) -> str:
-        try:
-            text = self._host.read_text(path)
-        except HostError as error:
-            self._refused(path, error)
-            raise
+        text = self._noted(path, lambda: self._host.read_text(path))
         with self._lock:
             self._texts[path] = text
         return text
 
     def list_dir(self, path: str) -> tuple[str, ...]:
-        try:
-            names = self._host.list_dir(path)
-        except HostError as error:
-            self._refused(path, error)
-            raise
+        names = self._noted(path, lambda: self._host.list_dir(path))
         with self._lock:
             self._folders[path] = names
         return names
@@ -150,19 +144,20 @@ class NotingHost(DelegatingHost):
         self._host.close(descriptor)
 
     def _opened(self, path: str, opening: Callable[[], int]) -> int:
-        try:
-            descriptor = opening()
-        except HostError as error:
-            self._refused(path, error)
-            raise
+        descriptor = self._noted(path, opening)
         with self._lock:
             self._paths[descriptor] = path
             self._words[path]  # opened, whether or not it is read
         return descriptor
 
-    def _refused(self, path: str, error: HostError) -> None:
-        with self._lock:
-            self._errors.setdefault(path, error.errno or errno.EIO)
+    def _noted(self, path: str, ask: Callable[[], T]) -> T:
+        """The answer of the host; a refusal is kept with its errno."""
+        try:
+            return ask()
+        except HostError as error:
+            with self._lock:
+                self._errors.setdefault(path, error.errno or errno.EIO)
+            raise
 
 
 def _whole(words: dict[int, Answer]) -> bytes | None:
