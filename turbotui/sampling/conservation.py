@@ -142,7 +142,7 @@ def times_of_idle_states(interval: Differences) -> Mapping[SignalId, Mapping[int
     columns = [interval.measured(name) for name in names]
     unavailables: dict[int, Unavailable] = {}
     for at, (span, items) in enumerate(zip(spans, zip(*columns, strict=True), strict=True)):
-        total = math.fsum(item for item in items if item is not None)
+        total = math.fsum(filter(None, items))
         if span is not None and total > span * _IDLE_SHARE + _IDLE_SECONDS:
             unavailables[at] = Unavailable(
                 Reason.CONTRADICTED,
