@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Final
 
 from turbotui.errors import SignalledError, signal_status
+from turbotui.threads import NamedThread
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2, signal.SIGALRM,
                  signal.SIGXCPU)
@@ -115,7 +116,7 @@ def noticed_signals() -> Iterator[None]:
                 while not looked.acquire(timeout=_AGAIN_SOON):
                     signal.pthread_kill(first, _LOOK)
 
-    thread = threading.Thread(target=interrupt, name="signals", daemon=True)
+    thread = NamedThread(target=interrupt, name="signals", daemon=True)
     with guarded_signals({_LOOK: look}):
         before = signal.set_wakeup_fd(coming, warn_on_full_buffer=False)
         thread.start()
