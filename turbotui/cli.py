@@ -11,7 +11,14 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from turbotui.errors import InternalError, SignalledError, TurbotuiError, UsageError, signal_status
+from turbotui.errors import (
+    InternalError,
+    SignalledError,
+    TurbotuiError,
+    UsageError,
+    ending_behind,
+    signal_status,
+)
 from turbotui.feature import Command
 from turbotui.feature_list import COMMANDS
 from turbotui.installed_features import FAILED, foreign_failure
@@ -58,9 +65,10 @@ def _status(words: list[str]) -> int:
         _drop_output()  # what is still buffered has no reader
         return signal_status(signal.SIGPIPE)  # exit as if SIGPIPE had ended the program
     except (KeyboardInterrupt, SignalledError) as ended:
-        _drop_output()  # a reader that takes nothing would keep the program from its end
-        return signal_status(signal.SIGINT) if isinstance(ended, KeyboardInterrupt) else ended.exit_status
+        return _ended(ended)
     except Exception as error:
+        if (ended_by := ending_behind(error)) is not None:
+            return _ended(ended_by)
         if isinstance(error, OSError) and _is_full(error):
             _drop_output()  # the interpreter's exit would fail again on what is still buffered
             print(f"turbotui: cannot write to stdout: {error.strerror}", file=sys.stderr)
@@ -76,6 +84,11 @@ def _status(words: list[str]) -> int:
             file=sys.stderr,
         )
         return InternalError.exit_status
+
+
+def _ended(by: KeyboardInterrupt | SignalledError) -> int:
+    _drop_output()  # a reader that takes nothing would keep the program from its end
+    return signal_status(signal.SIGINT) if isinstance(by, KeyboardInterrupt) else by.exit_status
 
 
 def _drop_output() -> None:

@@ -73,6 +73,12 @@ class SignalledError(SystemExit):
         super().__init__(self.exit_status)
 
 
+def ending_behind(error: BaseException) -> KeyboardInterrupt | SignalledError | None:
+    """The exception of a signal, of which Python 3.11 made an error: a RuntimeError if it came in a __set_name__."""
+    cause = error.__cause__
+    return cause if isinstance(cause, (KeyboardInterrupt, SignalledError)) else None
+
+
 class InternalError(TurbotuiError):
     """A fault of turbotui itself; the terminal is restored and the place is named."""
 

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Final, ParamSpec, TypeVar
 
 from turbotui.dataclass import dataclass
+from turbotui.errors import ending_behind
 from turbotui.feature import Feature, part
 from turbotui.untrusted import one_line
 
@@ -47,7 +48,12 @@ def foreign_failure(error: BaseException, module: str = "") -> str:
     Args:
         error: as it was caught; the innermost call of another package in its traceback is named.
         module: what is wrong if the traceback has no call of another package.
+
+    Raises:
+        BaseException: a signal ended the program there.
     """
+    if (ended := ending_behind(error)) is not None:
+        raise ended
     package, place = _raiser(error) or (package_of(module), module)
     if not package:
         return ""

@@ -18,7 +18,9 @@ from typing import Final
 import pytest
 from patience import PATIENCE
 
+from turbotui import cli
 from turbotui.feature_list import COMMANDS
+from turbotui.installed_features import FAILED, contained
 
 GUEST: Final = ("--machine", "guest")
 WATCHING: Final[dict[str, Sequence[str]]] = {
@@ -148,3 +150,30 @@ def test_what_nobody_reads_ends_by_the_signal_alone(verb: str, number: signal.Si
     finally:
         os.close(ours)
         os.close(theirs)
+
+
+class _Interrupted:
+    """A class's attribute at whose naming a signal comes: Python 3.11 makes a RuntimeError of what is raised there."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        signal.raise_signal(self._number)
+
+
+def _imports(number: int) -> object:
+    return type("Imported", (), {"attribute": _Interrupted(number)})
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, *_NUMBERS])
+def test_a_signal_while_a_class_is_made_ends_with_its_status(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "_drop_output", lambda: None)  # pytest's own
+    monkeypatch.setattr(cli, "_run", lambda _words: _imports(number))
+    assert cli.main([]) == 128 + number
+
+
+def test_a_signal_while_another_package_makes_a_class_is_no_failure_of_the_package() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        contained(_imports, signal.SIGINT)
+    assert not FAILED
