@@ -208,8 +208,9 @@ def test_a_tick_has_no_more_values_than_its_cells_need(records: Records, tmp_pat
 
 def test_events_and_headers_have_few_values(records: Records, tmp_path: Path) -> None:
     numbers = random.Random(4)
-    for kind, most in ((RecordKind.EVENT, "64"), (RecordKind.GAP, "64"), (RecordKind.HEADER, "16,384")):
-        odd = pack(json.dumps([numbers.randrange(1 << 30) for _at in range(20_000)]).encode())
+    for kind, count, most in ((RecordKind.EVENT, 1_000, "64"), (RecordKind.GAP, 1_000, "64"),
+                              (RecordKind.HEADER, 20_000, "16,384")):
+        odd = pack(json.dumps([numbers.randrange(1 << 30) for _at in range(count)]).encode())
         found = missing(tmp_path / "b.ttj", [*records, Record(kind, 0, 0, odd)])
         assert any(f"it holds more than {most} values" in sentence for sentence in found)
 
@@ -328,11 +329,15 @@ def test_layouts_of_many_reasons_together(records: Records, tmp_path: Path) -> N
 
 def test_long_texts_of_events_are_cut(records: Records, tmp_path: Path) -> None:
     """A hundred bytes are 100,000 letters, and all events of a recording are kept."""
-    event = pack(json.dumps({"wall_ns": NOON, "started_ns": 0, "kind": "mark", "text": "x" * 60_000}).encode())
+    def mark(text: str) -> bytes:
+        return pack(json.dumps({"wall_ns": NOON, "started_ns": 0, "kind": "mark", "text": text}).encode())
+
+    event, endless = mark("\N{GRINNING FACE}" * 1_300), mark("x" * 60_000)
     path = tmp_path / "b.ttj"
     assert missing(path, [*records, Record(RecordKind.EVENT, 0, 0, event)]) == []
     with recording.read(str(path)) as journal:
         assert [len(one.text) for one in journal.events()] == [1_000]
+    assert len(missing(path, [*records, Record(RecordKind.EVENT, 0, 0, endless)])) == 1
 
 
 def test_an_index_that_names_a_record_again_and_again(records: Records, tmp_path: Path) -> None:

@@ -108,9 +108,9 @@ def pack(data: bytes) -> bytes:
     return zstd.pack(data) if _ZSTD else zlib.compress(data)
 
 
-def unpack(data: bytes) -> bytes:
-    """Undo `pack`. Raises DamagedError if it is nothing that was packed, or longer than such a record may be."""
-    most = most_unpacked(data)
+def unpack(data: bytes, most: int = MOST_PAYLOAD) -> bytes:
+    """Undo `pack`. Raises DamagedError if it is nothing that was packed, or more than `most` or a record may be."""
+    most = min(most, most_unpacked(data))
     with _damage():
         unpacked = _stream_of(data).decompress(data, most + 1)
     if len(unpacked) > most:

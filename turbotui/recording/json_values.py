@@ -18,6 +18,8 @@ _MOST_VALUES: Final = 1_000_000
 _VALUES_A_BYTE: Final = 8
 """Values and keys for each packed byte: documents of 1,024 CPUs at rest have 1.9."""
 _FREE_VALUES: Final = 512  # of any record
+_BYTES_A_VALUE: Final = 256
+"""Bytes for each value that a document may have: an event has 64, and up to 1,000 characters of at most 12 bytes."""
 _EARNED_A_BYTE: Final = 2
 """Values for each packed byte of all layouts together: those of 22 to 224 CPUs have 0.7 to 0.8, of 1,024 CPUs 1.8."""
 _CELLS_A_BYTE: Final = 8
@@ -211,9 +213,9 @@ def _document(payload: bytes, where: str, most: int) -> tuple[JsonValue, int]:
     """Return a document and the number of its values."""
     from turbotui.recording.compression import unpack  # noqa: PLC0415 - as above
 
-    most = min(most, _FREE_VALUES + _VALUES_A_BYTE * len(payload))
     try:
-        text = unpack(payload)
+        text = unpack(payload, _BYTES_A_VALUE * most)
+        most = min(most, _FREE_VALUES + _VALUES_A_BYTE * len(payload))
         return JsonValue(parse_json(text, most), where, size=len(text)), values_in(text)
     except DocumentError as error:
         raise DamagedError(f"{where} of the recording is damaged: {error}") from error
