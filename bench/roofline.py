@@ -61,7 +61,7 @@ async def _measured(size: tuple[int, int], shown: Sequence[Picture]) -> list[flo
         await pilot.pause()
         for picture in shown:
             began = time.thread_time()
-            app.plot.show(picture)
+            app.plot.show_picture(picture)
             for y in range(app.plot.size.height):
                 app.plot.render_line(y)
             times.append(time.thread_time() - began)

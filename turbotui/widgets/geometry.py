@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.widgets.cells import Slot
+
+P = TypeVar("P")
 
 RULE = " │"
 """Separates two groups of columns; its blank holds the sort mark of the column before it."""
@@ -125,3 +128,21 @@ def offset_showing(slots: Sequence[Slot], edge: int, width: int, offset: int, wa
         if wanted in arrange(slots, edge, width, trial).indices:
             return trial
     return at + 1
+
+
+def nearest_place(here: tuple[int, int], places: Mapping[P, tuple[int, int]], across: int, down: int) -> P | None:
+    """The nearest place in a direction, on the same line or on the nearest line with one; None if there is none.
+
+    Args:
+        here: column and line of the cursor, as those of the places.
+        across: -1 for left, 1 for right, 0 for neither.
+        down: -1 for up, 1 for down, 0 for neither.
+    """
+    distances: dict[P, float] = {}
+    for name, (x, y) in places.items():
+        dx, dy = x - here[0], y - here[1]
+        if across and dx * across > 0 and not dy:
+            distances[name] = abs(dx)
+        elif down and dy * down > 0:
+            distances[name] = abs(dy) * 1000.0 + abs(dx)
+    return min(distances, key=lambda name: distances[name], default=None)

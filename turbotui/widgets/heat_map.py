@@ -6,32 +6,28 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from textual import events
-from textual.geometry import Region
 from textual.message import Message
-from textual.strip import Strip
-from textual.widget import Widget
 
 from turbotui.quantities.columns import CounterColumn, ShownAs
 from turbotui.quantities.scope import Scope, cpu_row
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole, alarm, cell_text, number
+from turbotui.widgets.geometry import nearest_place
 from turbotui.widgets.levels import LEVELS, MARKS, FrameLevels, step_of
 from turbotui.widgets.map_plan import CELLS, MapPlan, plan_map
 from turbotui.widgets.painter import TextSegment, merged
-from turbotui.widgets.role_styles import Palette, role_css
 from turbotui.widgets.row_charts import DrawBelow
+from turbotui.widgets.segment_lines import SegmentLines
 
 UNKNOWN_MARK = "?"
 CURSOR_MARK = "●"
 LIT_MARK = "◆"
 
 
-class HeatMap(Widget):
+class HeatMap(SegmentLines):
     """All CPUs at once, each as a mark for its value of one column; `below` draws in the room that a map leaves."""
 
-    DEFAULT_CSS = role_css("HeatMap") + " HeatMap { height: 1fr; }"
-
-    can_focus = False
+    DEFAULT_CSS = "HeatMap { height: 1fr; }"
 
     class Moved(Message):
         """The cursor moved to another CPU."""
@@ -48,16 +44,9 @@ class HeatMap(Widget):
         self._levels: FrameLevels | None = None
         self._top = 1.0
         self._cells: dict[int, tuple[int, TextSegment]] = {}  # the step, -1 for none, and its drawing
-        self._plan = MapPlan(1, {}, (), (), (), 0, 0)
+        self.plan = MapPlan(1, {}, (), (), (), 0, 0)  # positions of the marks and of the boxes of packages
         self._by_line: dict[int, list[tuple[int, list[int], bool]]] = {}  # the last: whether the number stands there
         self._drawing: dict[int, list[tuple[int, str, StyleRole]]] = {}
-        self._strips: dict[int, tuple[list[TextSegment], Strip]] = {}
-        self._palette = Palette(self)
-
-    @property
-    def plan(self) -> MapPlan:
-        """Positions of the CPUs' marks and of the packages' boxes."""
-        return self._plan
 
     def show_frame(self, frame: Frame, column: CounterColumn, levels: FrameLevels, top: float) -> None:
         """Show a column of a frame.
@@ -82,7 +71,7 @@ class HeatMap(Widget):
     def _arrange(self) -> None:
         if self.frame is None or not self.size.width:
             return
-        plan = self._plan = plan_map(self.frame.topology, self.size.width, self.size.height - 2)
+        plan = self.plan = plan_map(self.frame.topology, self.size.width, self.size.height - 2)
         self._ends_at = max((box.y + box.height for box in plan.boxes), default=self.size.height)
         together: dict[tuple[int, int], list[int]] = {}
         for cpu, place in plan.places.items():
@@ -92,7 +81,6 @@ class HeatMap(Widget):
             for line in range(plan.tall):
                 self._by_line.setdefault(y + line, []).append((x, cpus, not line))
         self._drawing = drawing(plan)
-        self._strips.clear()
 
     def _ends(self, cpu: int) -> tuple[float, float]:
         if self.frame is None or self.column is None or self._levels is None:
@@ -101,14 +89,14 @@ class HeatMap(Widget):
 
     @property
     def _mark_size(self) -> int:
-        return max(1, min(self._plan.cell - 1, 3))
+        return max(1, min(self.plan.cell - 1, 3))
 
     def _judge(self) -> None:
         """Compute the mark of every CPU; the CPU under the cursor is marked during drawing."""
         frame, column = self.frame, self.column
         if frame is None or column is None:
             return
-        rows, cell, size = frame.rows(Scope.CPU), self._plan.cell, self._mark_size
+        rows, cell, size = frame.rows(Scope.CPU), self.plan.cell, self._mark_size
         for row, value in zip(rows, frame.cells(column, rows), strict=True):
             cpu = row.key[0]
             step, mark, role = -1, UNKNOWN_MARK, StyleRole.DIM
@@ -126,25 +114,10 @@ class HeatMap(Widget):
     def _redraw(self) -> None:
         self._below = () if self._draw_below is None else self._draw_below(self.size.width,
                                                                            self.size.height - 2 - self._ends_at)
-        dirty = []
-        for y in range(self.size.height):
-            segments = self._segments(y)
-            if (known := self._strips.get(y)) is None or known[0] != segments:
-                self._strips[y] = (segments, self._palette.strip(segments, self.size.width))
-                dirty.append(y)
-        if dirty:
-            self.refresh(*(Region(0, y, self.size.width, 1) for y in dirty))
+        self.show([self._line(y) for y in range(self.size.height)])
         self.post_message(self.Moved())
 
-    def render_line(self, y: int) -> Strip:
-        """One line of the widget."""
-        known = self._strips.get(y)
-        if known is None:
-            segments = self._segments(y)
-            known = self._strips[y] = (segments, self._palette.strip(segments, self.size.width))
-        return known[1]
-
-    def _segments(self, y: int) -> list[TextSegment]:
+    def _line(self, y: int) -> list[TextSegment]:
         if y == self.size.height - 1:
             return self._legend()
         if self._ends_at <= y < self._ends_at + len(self._below):
@@ -185,7 +158,7 @@ class HeatMap(Widget):
         ends = [number(end * shown.factor + shown.offset, 0 if high >= 10 else 2, 7) for end in (low, high)]
         segments: list[TextSegment] = [(f" {column.id}  ", StyleRole.SORTED), (f"{ends[0]} ", StyleRole.DIM)]
         segments += [(mark * 2, role) for mark, role in zip(MARKS, LEVELS, strict=True)]
-        folded = "   a mark is a core" if self._plan.folded else ""
+        folded = "   a mark is a core" if self.plan.folded else ""
         segments.append((f" {ends[1]} {shown.unit}   {UNKNOWN_MARK} unknown{folded}", StyleRole.DIM))
         return segments
 
@@ -193,19 +166,10 @@ class HeatMap(Widget):
 
     def move(self, across: int, down: int) -> None:
         """Move to the nearest CPU in a direction."""
-        here = None if self.cpu is None else self._plan.places.get(self.cpu)
-        if here is None:
-            return
-        best: tuple[float, int] | None = None
-        for cpu, (x, y) in self._plan.places.items():
-            dx, dy = x - here[0], y - here[1]
-            if (across and (dx * across <= 0 or dy)) or (down and dy * down <= 0):
-                continue
-            distance = abs(dx) if across else abs(dy) * 1000.0 + abs(dx)
-            if best is None or distance < best[0]:
-                best = (distance, cpu)
-        if best is not None:
-            self.select(best[1])
+        here = None if self.cpu is None else self.plan.places.get(self.cpu)
+        cpu = None if here is None else nearest_place(here, self.plan.places, across, down)
+        if cpu is not None:
+            self.select(cpu)
 
     def step(self, by: int) -> None:
         """Move by a number of CPUs in the table's order."""
@@ -221,22 +185,17 @@ class HeatMap(Widget):
 
     def on_resize(self) -> None:
         """Lay the map out for the new size."""
+        super().on_resize()  # Textual runs the base's handler after this one, which needs no strips of the old width
         self._arrange()
         self._judge()
-        self._strips.clear()
         self._redraw()
 
-    def on_click(self, event: events.Click) -> None:
+    async def on_click(self, event: events.Click) -> None:
         """Put the cursor there."""
+        event.prevent_default()  # no words of the map name keys, as in other lines
         for x, cpus, _ in self._by_line.get(event.y, []):
-            if x <= event.x < x + self._plan.cell:
+            if x <= event.x < x + self.plan.cell:
                 self.select(cpus[0])
-
-    def notify_style_update(self) -> None:
-        """Forget colours after a change of theme."""
-        super().notify_style_update()
-        self._palette.clear()
-        self._strips.clear()
 
 
 def drawing(plan: MapPlan) -> dict[int, list[tuple[int, str, StyleRole]]]:

@@ -16,7 +16,7 @@ from turbotui.features.overview.charts import Chart, ChartLimit, chosen
 from turbotui.features.overview.core_map import _look, first_cpu, map_lines, mark_scope, plan_map
 from turbotui.features.overview.cpu_numbers import CpuSource, cpu_numbers
 from turbotui.features.overview.kept_lines import KeptLines
-from turbotui.features.overview.lines import CellPlace, nearest, note_line
+from turbotui.features.overview.lines import note_line
 from turbotui.features.overview.meters import meter_lines, plan_meters
 from turbotui.features.overview.painter import framed, parts, picture
 from turbotui.features.overview.standouts import _slow, settled
@@ -29,6 +29,7 @@ from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.sampling.history import History
 from turbotui.simulated import ManualClock, simulated_host
 from turbotui.widgets.cells import StyleRole
+from turbotui.widgets.geometry import nearest_place
 from turbotui.widgets.levels import FrameLevels, role_of
 from turbotui.widgets.spark import area, begun, stretched
 
@@ -276,13 +277,11 @@ class TestPlaces:
         assert max(known.values()) <= max(known[row] for row in found) * 1.02 + 1e-9
 
     def test_the_cursor_goes_to_the_nearest_cell_in_a_direction(self) -> None:
-        one, right, below = (CellPlace(x, y, 4, (BUSY, cpu_row(cpu))) for cpu, (x, y) in
-                             enumerate([(0, 0), (20, 0), (3, 1)]))
-        places = [one, right, below]
-        assert nearest(places, one, 1, 0) is right
-        assert nearest(places, one, 0, 1) is below
-        assert nearest(places, below, 0, -1) is one
-        assert nearest(places, one, -1, 0) is None
+        places = {"here": (0, 0), "right": (20, 0), "far right": (30, 0), "below": (3, 1), "lower": (0, 2)}
+        assert nearest_place(places["here"], places, 1, 0) == "right"
+        assert nearest_place(places["here"], places, 0, 1) == "below"
+        assert nearest_place(places["below"], places, 0, -1) == "here"
+        assert nearest_place(places["here"], places, -1, 0) is None
 
 
 class TestTasks:

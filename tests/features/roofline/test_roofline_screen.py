@@ -153,7 +153,7 @@ async def test_the_cursor_moves_to_points_and_a_click_takes_the_nearest() -> Non
         await pilot.pause()
         assert screen.view.cursor != first
         placed = screen.view.placed
-        places = [screen.roof_plot.where_is(at) for at in range(len(placed))]
+        places = screen.roof_plot.places
         inside = [(at, place) for at, place in enumerate(places) if place is not None]
         assert len(inside) > 10
         _at, place = min(inside, key=lambda one: one[1][0])
@@ -162,11 +162,11 @@ async def test_the_cursor_moves_to_points_and_a_click_takes_the_nearest() -> Non
         chosen = screen.view.under_cursor
         assert chosen is not None
         here = next(number for number, point in enumerate(placed) if point.row == chosen.row)
-        assert screen.roof_plot.where_is(here) == place
+        assert screen.roof_plot.places[here] == place
         await pilot.press("right")
         await pilot.pause()
         moved = next(number for number, point in enumerate(placed) if point.row == screen.view.cursor)
-        column = screen.roof_plot.where_is(moved)
+        column = screen.roof_plot.places[moved]
         assert column is not None
         assert column[0] > place[0]
         for _ in range(len(placed)):
@@ -456,7 +456,7 @@ async def test_points_without_floating_point_work_are_counted_not_hidden() -> No
         note = f"{len(view.points) - len(view.placed)} without floating-point work"
         assert (note in _text(app, "side")) == (len(view.placed) < len(view.points))
         assert len(view.placed) - screen.roof_plot.outside == sum(
-            screen.roof_plot.where_is(at) is not None for at in range(len(view.placed)))
+            place is not None for place in screen.roof_plot.places)
 
 
 # The canvas

@@ -18,8 +18,8 @@ from turbotui.quantities.sentences import several
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.levels import level_bar
-from turbotui.widgets.painter import TextSegment
-from turbotui.widgets.panel import Line, Span, Target
+from turbotui.widgets.painter import merged
+from turbotui.widgets.panel import Line, Target
 from turbotui.widgets.segment_lines import SegmentLines
 
 
@@ -76,9 +76,8 @@ class TextPlace:
         """The key by which a lit span is found again."""
         return self.text
 
-    def name(self, topology: Topology) -> str:
+    def name(self, _topology: Topology) -> str:
         """The name by which a search finds this span."""
-        del topology
         return self.text
 
 
@@ -96,40 +95,6 @@ def texts_of(lines: Sequence[Line]) -> list[TextPlace]:
 
 def _letters(text: str) -> str:
     return "".join(char if char.isalpha() else " " for char in text)
-
-
-def nearest(places: Sequence[CellPlace], here: CellPlace, across: int, down: int) -> CellPlace | None:
-    """Return the next position in a direction: on the same line, or on the nearest line with one.
-
-    Args:
-        across: -1 for left, 1 for right, 0 for neither.
-        down: -1 for up, 1 for down, 0 for neither.
-    """
-    best: tuple[float, CellPlace] | None = None
-    for place in places:
-        dx, dy = place.x - here.x, place.y - here.y
-        if (across and (dx * across <= 0 or dy)) or (down and dy * down <= 0) or place.target == here.target:
-            continue
-        distance = abs(dx) if across else abs(dy) * 1000.0 + abs(dx)
-        if best is None or distance < best[0]:
-            best = distance, place
-    return None if best is None else best[1]
-
-
-def _segments(line: Sequence[Span]) -> list[TextSegment]:
-    """Join adjacent spans of one role, as `merged` does."""
-    segments: list[TextSegment] = []
-    text, role = "", StyleRole.PLAIN
-    for span in line:
-        if span.role is role:
-            text += span.text
-        else:
-            if text:
-                segments.append((text, role))
-            text, role = span.text, span.role
-    if text:
-        segments.append((text, role))
-    return segments
 
 
 class OverviewLines(SegmentLines):
@@ -159,7 +124,8 @@ class OverviewLines(SegmentLines):
                            for span in line) for line in lines]
         known = self.segments if len(self.segments) == len(before) == len(lines) and not self._was_lit else []
         self._was_lit = bool(lit)
-        self.show([known[y] if known and line is before[y] else _segments(line) for y, line in enumerate(lines)])
+        self.show([known[y] if known and line is before[y] else merged([(span.text, span.role) for span in line])
+                   for y, line in enumerate(lines)])
 
     def on_resize(self) -> None:
         """Request lines for the new size."""

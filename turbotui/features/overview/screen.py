@@ -25,7 +25,6 @@ from turbotui.features.overview.lines import (
     CellPlace,
     OverviewLines,
     TextPlace,
-    nearest,
     note_line,
     places_of,
     texts_of,
@@ -39,6 +38,7 @@ from turbotui.quantities.signals import Signal
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import MARK_AMBER, StyleRole
+from turbotui.widgets.geometry import nearest_place
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Target
 from turbotui.widgets.segment_lines import ClickableSegment
@@ -238,7 +238,9 @@ class OverviewScreen(CellCursorScreen):
         if here is None:
             self._select(self._first(places).target)
             return
-        if (cell := nearest(places, here, across, down)) is not None:
+        others = {place: (place.x, place.y) for place in places if place.target != here.target}
+        cell = nearest_place((here.x, here.y), others, across, down)
+        if cell is not None:
             self._select(cell.target)
 
     @staticmethod

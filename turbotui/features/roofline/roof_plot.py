@@ -6,10 +6,7 @@ from typing import Final
 
 from rich.cells import cell_len
 from textual import events
-from textual.geometry import Region
 from textual.message import Message
-from textual.strip import Strip
-from textual.widget import Widget
 
 from turbotui.cell_widths import cut, flush_right
 from turbotui.dataclass import dataclass
@@ -17,7 +14,7 @@ from turbotui.features.roofline.plot import LineKind, LogAxis, Plot
 from turbotui.widgets.canvas import Canvas, Place, clip
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
-from turbotui.widgets.role_styles import Palette, role_css
+from turbotui.widgets.segment_lines import SegmentLines
 
 MARKS: Final = {"scalar": "o", "SSE": "□", "NEON": "□", "AVX": "◇", "AVX-512": "△", "SVE": "△", "": "•"}
 """Marks of points by the width of most of their floating-point instructions, distinct without colour."""
@@ -53,12 +50,10 @@ class Picture:
     levels: tuple[tuple[float, float, str], ...] = ()
 
 
-class RoofPlot(Widget):
+class RoofPlot(SegmentLines):
     """A picture of roofs and points, in which the mouse selects points and zooms."""
 
-    DEFAULT_CSS = role_css("RoofPlot") + " RoofPlot { height: 1fr; width: 1fr; }"
-
-    can_focus = False
+    DEFAULT_CSS = "RoofPlot { height: 1fr; width: 1fr; }"
 
     @dataclass()
     class Selected(Message):
@@ -76,54 +71,34 @@ class RoofPlot(Widget):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
-        self._picture: Picture | None = None
+        self.picture: Picture | None = None
+        self.places: list[tuple[int, int] | None] = []  # column and line of each point in the widget; None if outside
         self._ground: tuple[tuple[object, ...], Canvas] | None = None
-        self._strips: list[tuple[list[TextSegment], Strip]] = []
-        self._places: list[tuple[int, int] | None] = []
-        self._palette = Palette(self)
-
-    @property
-    def picture(self) -> Picture | None:
-        """Roofs, points, cursor and trail of one picture."""
-        return self._picture
-
-    @property
-    def text(self) -> str:
-        """The drawn text, without colours."""
-        return "\n".join("".join(text for text, _ in segments) for segments, _ in self._strips)
 
     @property
     def outside(self) -> int:
         """The number of present points outside the axes."""
-        return sum(place is None for place in self._places)
+        return sum(place is None for place in self.places)
 
-    def show(self, picture: Picture) -> None:
+    def show_picture(self, picture: Picture) -> None:
         """Draw a picture, painting only changed lines."""
-        self._picture = picture
+        self.picture = picture
         self._redraw()
-
-    def where_is(self, index: int) -> tuple[int, int] | None:
-        """Return column and line of a point in the widget; None if outside."""
-        place = self._places[index] if 0 <= index < len(self._places) else None
-        return None if place is None else (place[0] + self._margin(), place[1])
 
     def nearest(self, index: int, across: int, up: int) -> int | None:
         """Return the nearest point to another one in a direction; None if there is none."""
-        here = self._places[index] if 0 <= index < len(self._places) else None
+        here = self.places[index] if 0 <= index < len(self.places) else None
         if here is None:
-            return next((at for at, place in enumerate(self._places) if place is not None), None)
-        best: tuple[float, int] | None = None
-        for at, place in enumerate(self._places):
+            return next((at for at, place in enumerate(self.places) if place is not None), None)
+        distances: dict[int, float] = {}
+        for at, place in enumerate(self.places):
             if place is None or at == index:
                 continue
             dx, dy = (place[0] - here[0]) / 2, here[1] - place[1]  # characters are half as wide as they are high
             along = dx * across + dy * up
-            if along <= 0:
-                continue
-            distance = along + 3 * abs(dx * up + dy * across)
-            if best is None or distance < best[0]:
-                best = (distance, at)
-        return None if best is None else best[1]
+            if along > 0:
+                distances[at] = along + 3 * abs(dx * up + dy * across)
+        return min(distances, key=lambda at: distances[at], default=None)
 
     # Drawing
 
@@ -132,28 +107,15 @@ class RoofPlot(Widget):
 
     def _redraw(self) -> None:
         width, height = self.size
-        if self._picture is None or width < 20 or height < 6:
-            return
-        lines = self._lines(self._picture, width, height)
-        dirty: list[int] = []
-        strips: list[tuple[list[TextSegment], Strip]] = []
-        for y, segments in enumerate(lines):
-            known = self._strips[y] if y < len(self._strips) else None
-            if known is not None and known[0] == segments and known[1].cell_length == width:
-                strips.append(known)
-            else:
-                strips.append((segments, self._palette.strip(segments, width)))
-                dirty.append(y)
-        self._strips = strips
-        if dirty:
-            self.refresh(*(Region(0, y, width, 1) for y in dirty))
+        if self.picture is not None and width >= 20 and height >= 6:
+            self.show(self._lines(self.picture, width, height))
 
     def _lines(self, picture: Picture, width: int, height: int) -> list[list[TextSegment]]:
         margin, rows = self._margin(), height - _BELOW
         plot = picture.plot
         canvas = self._drawn_ground(plot, width - margin, rows).copy()
         self._draw_trail(canvas, picture)
-        self._draw_dots(canvas, picture)
+        self._draw_dots(canvas, picture, margin)
         for intensity, gflops, letter in picture.levels:
             place = canvas.cell(picture.plot.x.place(intensity), picture.plot.y.place(gflops))
             if place is not None:
@@ -188,55 +150,37 @@ class RoofPlot(Widget):
                 char, role = TRAIL[at * len(TRAIL) // number]
                 canvas.draw_char(*place, char, role)
 
-    def _draw_dots(self, canvas: Canvas, picture: Picture) -> None:
+    def _draw_dots(self, canvas: Canvas, picture: Picture, margin: int) -> None:
         x, y = picture.plot.x, picture.plot.y
-        self._places = []
-        for dot in picture.dots:
-            place = canvas.cell(x.place(dot.intensity), y.place(dot.gflops))
-            self._places.append(place)
+        places = [canvas.cell(x.place(dot.intensity), y.place(dot.gflops)) for dot in picture.dots]
+        for dot, place in zip(picture.dots, places, strict=True):
             if place is not None:
                 canvas.draw_char(*place, MARKS.get(dot.dominant, MARKS[""]), StyleRole.SUMMARY)
-        for dot, place in zip(picture.dots, self._places, strict=True):
+        for dot, place in zip(picture.dots, places, strict=True):
             if dot.name and place is not None:
                 name = cut("".join(letter if cell_len(letter) == 1 else "?" for letter in dot.name), _LABEL)
                 any(canvas.text(place[0] + step, place[1] + down, name, StyleRole.KEY)
                     for down, step in ((0, 2), (0, -1 - len(name)), (-1, 1), (1, 1), (-1, -len(name)), (1, -len(name))))
-        if picture.cursor is not None and 0 <= picture.cursor < len(self._places):
-            place = self._places[picture.cursor]
-            if place is not None:
-                canvas.mark(*place, CURSOR, StyleRole.CELL)
-
-    def render_line(self, y: int) -> Strip:
-        """Return one line of the widget."""
-        return self._strips[y][1] if y < len(self._strips) else self._palette.strip((), self.size.width)
-
-    def notify_style_update(self) -> None:
-        """Drop cached colours when the theme changes."""
-        super().notify_style_update()
-        self._palette.clear()
-        self._strips = []
-        self._redraw()
+        cursor = None if picture.cursor is None else places[picture.cursor]
+        if cursor is not None:
+            canvas.mark(*cursor, CURSOR, StyleRole.CELL)
+        self.places = [None if place is None else (place[0] + margin, place[1]) for place in places]
 
     def on_resize(self) -> None:
         """Draw at the new size."""
-        self._strips = []
+        super().on_resize()  # Textual runs the base's handler after this one, which needs no strips of the old width
         self._ground = None
         self._redraw()
 
     # Mouse
 
-    def on_click(self, event: events.Click) -> None:
+    async def on_click(self, event: events.Click) -> None:
         """Select the nearest point."""
-        margin = self._margin()
-        best: tuple[float, int] | None = None
-        for at, place in enumerate(self._places):
-            if place is None:
-                continue
-            distance = abs(place[0] + margin - event.x) / 2 + abs(place[1] - event.y)
-            if best is None or distance < best[0]:
-                best = (distance, at)
-        if best is not None:
-            self.post_message(self.Selected(best[1]))
+        event.prevent_default()  # no words of the picture name keys, as in other lines
+        distances = {at: abs(place[0] - event.x) / 2 + abs(place[1] - event.y)
+                     for at, place in enumerate(self.places) if place is not None}
+        if distances:
+            self.post_message(self.Selected(min(distances, key=lambda at: distances[at])))
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Zoom in at the mouse."""
@@ -248,12 +192,12 @@ class RoofPlot(Widget):
 
     def _wheel(self, event: events.MouseEvent, factor: float) -> None:
         event.stop()
-        if self._picture is None:
+        if self.picture is None:
             return
         margin, rows = self._margin(), self.size.height - _BELOW
         x = (event.x - margin) / max(1, self.size.width - margin)
         y = 1 - event.y / max(1, rows)
-        plot = self._picture.plot
+        plot = self.picture.plot
         self.post_message(self.Zoomed(factor, plot.x.value(min(1.0, max(0.0, x))),
                                       plot.y.value(min(1.0, max(0.0, y)))))
 
