@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -119,9 +120,9 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         self._banner: SegmentLines | None = None
         self._keys_fit = -1  # the width for which the footer was drawn
 
+    @abstractmethod
     def body(self) -> Iterable[Widget]:
         """The widgets between summary and status line."""
-        raise NotImplementedError
 
     def compose(self) -> ComposeResult:
         """Lay out banner (unless the machine is real and read here), summary, body, status line and keys."""
@@ -187,9 +188,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         """Read what this screen needs beside columns; by default nothing."""
         self.watch_state.read_also(self, (), frozenset())
 
-    def point_at(self, row: RowId) -> None:
+    def point_at(self, _row: RowId) -> None:
         """Put the cursor on a row as soon as the row is drawn; does nothing on screens without rows."""
-        del row
 
     def open_chosen(self) -> bool:
         """Open the item under the cursor; returns false if there is nothing to open, as on most screens."""
@@ -499,9 +499,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         frame = self.watch_state.frame
         return gauge_line(gauges_of(self.watch_state), width, 0 if frame is None else frame.seq)
 
-    def clicks_of(self, second: list[TextSegment]) -> Sequence[ClickableSegment]:
+    def clicks_of(self, _second: list[TextSegment]) -> Sequence[ClickableSegment]:
         """What clicks on the second line do; nothing, unless it has a key."""
-        del second
         return ()
 
     def show_trouble(self) -> None:

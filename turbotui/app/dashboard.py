@@ -440,8 +440,7 @@ class TurbotuiApp(FramesApp):
     def action_reset(self) -> None:
         """Reset least, greatest and mean values."""
         self.watched.history.reset()
-        if self.base is not None:
-            self.base.notice("Least, greatest and mean were reset")
+        self.say("Least, greatest and mean were reset")
 
     def action_tcc(self) -> None:
         """Ask for the temperature from which readouts count down."""

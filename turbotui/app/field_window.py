@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -40,9 +41,9 @@ class FieldWindow(ListWindow):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "take", "take over", priority=True),
         Binding("delete", "remove", "remove", priority=True)]
 
+    @abstractmethod
     def action_take(self) -> None:
         """Put the current line of the list into the field."""
-        raise NotImplementedError
 
     def put(self, text: str) -> None:
         """Put a text into the field and continue typing after it."""

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -181,9 +182,9 @@ class FramesApp(App[int]):
         screen = self.screen_stack[0] if self.screen_stack else None
         return screen if isinstance(screen, WatchScreen) else None
 
+    @abstractmethod
     def read_wanted(self) -> None:
         """Read what the current screen and explained cells need from the next tick on."""
-        raise NotImplementedError
 
     def action_pause(self) -> None:
         """Hold the picture while measuring and histories continue; for a recording, play or stop."""
@@ -209,6 +210,7 @@ class FramesApp(App[int]):
         return cursor
 
     def say(self, sentence: str) -> None:
+        """Show a sentence in the status line."""
         if self.base is not None:
             self.base.notice(sentence)
 
@@ -511,8 +513,7 @@ class FramesApp(App[int]):
         try:
             self._use_profile(name, Profiles(os.environ).load(name))
         except TurbotuiError as error:
-            if self.base is not None:
-                self.base.notice(str(error))
+            self.say(str(error))
 
     def _use_profile(self, name: str, profile: Profile) -> None:
         self.watched.take(profile)
@@ -530,8 +531,7 @@ class FramesApp(App[int]):
         names = [theme.name for theme in THEMES]
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
-        if self.base is not None:
-            self.base.notice(f"Theme {self.theme}")
+        self.say(f"Theme {self.theme}")
 
     def action_close(self) -> None:
         """Undo the newest state of the view; Esc never quits."""
@@ -569,9 +569,9 @@ class FramesApp(App[int]):
 
     # The command beside it
 
+    @abstractmethod
     def request(self, what: str) -> None:
         """Request something from another thread or a signal handler."""
-        raise NotImplementedError
 
     def set_beside(self, command: BesideCommand | None) -> None:
         """Run beside a command; called before the application runs."""

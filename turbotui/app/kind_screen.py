@@ -195,7 +195,6 @@ class KindScreen(RowTableScreen[KindRow]):
 
     # The past
 
-    def moment(self, frame: Frame, name: str) -> KindMoment | None:
-        del name
+    def moment(self, frame: Frame, _name: str) -> KindMoment | None:
         differences = frame.kind(self.definition.source.kind.id)
         return KindMoment(self.definition, differences) if isinstance(differences, RowDifferences) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -86,9 +87,9 @@ class ListWindow(ListingWindow[None]):
     # selector of the widget with the window's sentences
     answer: str = "#answer"
 
+    @abstractmethod
     def fill(self) -> None:
         """Fill the list for the text in the field."""
-        raise NotImplementedError
 
     def on_mount(self) -> None:
         """Give the field the focus, and fill the list."""

@@ -102,14 +102,12 @@ class OneCell(ABC):
         """Columns of further cells of the row."""
         return (self.column,)
 
-    def why_absent(self, column: Column[Any]) -> Unavailable | None:
+    def why_absent(self, _column: Column[Any]) -> Unavailable | None:
         """Why the row has no cell of a column; None if it has one."""
-        del column
         return None
 
-    def section(self, column: Column[Any]) -> str:
+    def section(self, _column: Column[Any]) -> str:
         """The picker's heading above a column; "" for none."""
-        del column
         return ""
 
     def beside(self, column: Column[Any]) -> OneCell:

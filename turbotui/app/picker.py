@@ -112,9 +112,8 @@ class Picker(ListWindow):
         if arranges is not None:
             self.hint = "Space show · Tab only · < > move · [ ] width · Esc close"
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+    def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool:
         """Leave the keys for order and width to the field if the list is not of a table's columns."""
-        del parameters
         return self._arranges is not None or action not in {"move_column", "size_column", "only"}
 
     def parts(self) -> Iterable[Widget]:
@@ -165,9 +164,8 @@ class Picker(ListWindow):
         self.first = next((column.id for column in self._choosing.known_columns
                            if column.id.lower() == text.lower()), self.first)
 
-    def further(self, wanted: str) -> Sequence[Item]:
+    def further(self, _wanted: str) -> Sequence[Item]:
         """Lines after those of the columns."""
-        del wanted
         return ()
 
     def matches(self, column: Column[Any], wanted: str) -> bool:
@@ -312,8 +310,7 @@ class CounterPicker(Picker):
         self._changed = changed
         self._outcome = ""
 
-    def hide_others(self, there: Sequence[Column[Any]], chosen: Sequence[Column[Any]]) -> None:
-        del there
+    def hide_others(self, _there: Sequence[Column[Any]], chosen: Sequence[Column[Any]]) -> None:
         self._watch.show_only({column.id for column in chosen})
         self._changed()
 

@@ -50,11 +50,11 @@ class RecordedSession(FixedColumns):
     def present(self, how: Callable[[CounterColumn], CounterColumn]) -> None:
         self.catalog = self.catalog.mapped(how)
 
-    def want(self, columns: Iterable[ColumnId]) -> None:
-        del columns
+    def want(self, _columns: Iterable[ColumnId]) -> None:
+        """Nothing: a recording has the columns that were recorded."""
 
-    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        del sources, signals
+    def read_also(self, _sources: Sequence[Source], _signals: frozenset[SignalId]) -> None:
+        """Nothing: a recording has the columns that were recorded."""
 
     def rows(self, stream: int, start_ns: int, end_ns: int) -> Iterator[RecordedRows]:
         return self._journal.rows(stream, start_ns, end_ns)
@@ -66,8 +66,8 @@ class RecordedSession(FixedColumns):
     def end_interval(self) -> None:
         """Recorded intervals end where they ended."""
 
-    def set_interval(self, seconds: float) -> None:
-        del seconds
+    def set_interval(self, _seconds: float) -> None:
+        """Nothing: a recording has the columns that were recorded."""
 
     def set_tcc(self, degrees: int | None) -> None:
         """Always fail with a UsageError, because recorded values already depend on the recorded target."""

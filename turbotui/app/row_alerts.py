@@ -56,8 +56,7 @@ class ContentMoment:
     begin_ns: int
     end_ns: int
 
-    def rows(self, rule: AlertRule) -> Sequence[Hashable]:
-        del rule
+    def rows(self, _rule: AlertRule) -> Sequence[Hashable]:
         return self.content.rows
 
     def cells(self, column: Column[Any], rows: Sequence[Hashable], *, at_least: bool = False) -> Sequence[Value]:
@@ -84,8 +83,8 @@ class KindTable:
         self._publish: Publish | None = None
         self._why = ""
 
-    def begin(self, columns: Sequence[Column[Any]], publish: Publish) -> None:
-        del columns  # the words of a condition may be in any text
+    def begin(self, _columns: Sequence[Column[Any]], publish: Publish) -> None:
+        # the words of a condition may be in any text
         self._publish = publish
         if isinstance(self._session, RowReadingSession):
             self._session.read_rows(self, (self._definition.source,))

@@ -63,9 +63,8 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         """The object that filters and sorts rows into lines."""
         return TreeRows()
 
-    def painter(self, view: RowView[R], seconds: float, width: int) -> RowPainter[R]:
+    def painter(self, view: RowView[R], _seconds: float, width: int) -> RowPainter[R]:
         """A painter of the lines."""
-        del seconds
         return self.painter_kind(view, *row_slots(view, width), width)
 
     @property
@@ -133,9 +132,8 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     # The past
 
-    def moment(self, frame: Frame, name: str) -> RowMoment[R] | None:
+    def moment(self, _frame: Frame, _name: str) -> RowMoment[R] | None:
         """The rows of a table at any kept frame; None if none are known of it."""
-        del frame, name
         return None
 
     @property
@@ -233,12 +231,11 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
             self._marked = self._marked._replace(seconds=seconds)
         return rows
 
-    def over_minute(self, content: RowContent[R]) -> tuple[RowContent[R], float] | None:
+    def over_minute(self, _content: RowContent[R]) -> tuple[RowContent[R], float] | None:
         """The rows of a content's table over the minute up to the shown moment, and the seconds of it that are kept.
 
         Rates are means over that time, and amounts those of a mean interval. None where only the shown rows are known.
         """
-        del content
         return None
 
     def mean_rows(self, rows_of: Callable[[Frame], RowContent[R] | None]) -> tuple[RowContent[R], float] | None:
@@ -292,14 +289,12 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         """Every possible column."""
         return () if self._table.content is None else self._table.content.whole.columns
 
-    def why_absent(self, column: Column[R]) -> Unavailable | None:
+    def why_absent(self, _column: Column[R]) -> Unavailable | None:
         """Why a column cannot be shown; None if it can."""
-        del column
         return None
 
-    def section(self, column: Column[R]) -> str:
+    def section(self, _column: Column[R]) -> str:
         """The picker's heading above a column; "" for none."""
-        del column
         return ""
 
     def is_shown(self, column: Column[R]) -> bool:

@@ -409,9 +409,9 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
 
     # Search and filter
 
+    @abstractmethod
     def action_columns(self) -> None:
         """Open the list of columns."""
-        raise NotImplementedError
 
     def list_columns(self, text: str) -> None:
         self.action_columns()

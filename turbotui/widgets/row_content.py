@@ -128,8 +128,7 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         held = self._by_key.get(row)
         return "" if held is None else self._naming.words(held).lower()
 
-    def name(self, column: Column[R], row: Hashable) -> str:
-        del column
+    def name(self, _column: Column[R], row: Hashable) -> str:
         held = self._by_key.get(row)
         return "gone" if held is None else self._naming.title(held)
 
@@ -167,9 +166,8 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
             segments += [("•" if tagged and not at else " ", StyleRole.TAGGED), (text, role)]
         return merged(segments)
 
-    def name_role(self, row: R, line: Line[Hashable]) -> StyleRole:
+    def name_role(self, _row: R, line: Line[Hashable]) -> StyleRole:
         """The role of a row's name: that of a sum where others are inside it."""
-        del row
         return StyleRole.PLAIN if line.open is None else StyleRole.SUMMARY
 
     def column(self, content: RowContent[R], rows: Sequence[Hashable], slot: Slot) -> list[TextSegment]:

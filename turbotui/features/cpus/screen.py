@@ -79,8 +79,7 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
         return TableView(columns=self.watch_state.columns, top=(SYSTEM_ROW,), sums=(TAGS_ROW,),
                          targets={follow: column for follow, column in columns.items() if column is not None})
 
-    def name_of(self, table: CounterTable) -> str:
-        del table
+    def name_of(self, _table: CounterTable) -> str:
         return self.mode
 
     def find_column(self, name: str) -> CounterColumn | None:

@@ -142,9 +142,8 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         self.show_content(RowContent(RowTable("sources", "source", columns, rows), self._naming))
         self.watch_state.want(self.wanted)
 
-    def on_table_widget_moved(self, message: TableWidget.Moved) -> None:
+    def on_table_widget_moved(self, _message: TableWidget.Moved) -> None:
         """Report on the source under the cursor."""
-        del message
         row, key = self.row_at_cursor, self._table.current
         if row is None or (key, self.size.width) == self._reported:
             return

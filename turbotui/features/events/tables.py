@@ -170,6 +170,5 @@ def listing_table(offers: Sequence[OfferedEvent]) -> RowTable[OfferedEvent]:
     return RowTable("events", "event", LISTING_COLUMNS, offers, _judged)
 
 
-def _judged(column: Column[OfferedEvent], offer: OfferedEvent, value: Value) -> Cell:
-    del column, offer
+def _judged(_column: Column[OfferedEvent], _offer: OfferedEvent, value: Value) -> Cell:
     return Cell(value, _NOT_TRIED if value is None else None)

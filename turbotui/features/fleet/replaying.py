@@ -52,9 +52,8 @@ class ReplayedFleet(RecordedSession):
             self._read = frame.newer.wall_ns, reading
         return self._read[1]
 
-    def ask_past(self, request: PastRequest) -> None:
+    def ask_past(self, _request: PastRequest) -> None:
         """Do nothing, because a recording has no server."""
-        del request
 
 
 def replayed_fleet(journal: Journal, question: FleetQuestion) -> tuple[ReplayedFleet, Player]:

@@ -93,8 +93,7 @@ class FleetScreen(RowTableScreen[FleetNode]):
             self._want_trends()  # pictures are of the column that is sorted by
             self._show()
 
-    def moment(self, frame: Frame, name: str) -> RowContent[FleetNode] | None:
-        del name
+    def moment(self, frame: Frame, _name: str) -> RowContent[FleetNode] | None:
         reading = self._session.reading(frame)
         return None if reading is None else fleet_content(reading, frame.seq, self._label, SCREEN_COLUMNS)
 

@@ -252,11 +252,11 @@ class FleetSession(FixedColumns):
 
     # What a fleet cannot
 
-    def want(self, columns: Iterable[ColumnId]) -> None:
-        del columns
+    def want(self, _columns: Iterable[ColumnId]) -> None:
+        """Nothing: the columns of a fleet are fixed."""
 
-    def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:
-        del sources, signals
+    def read_also(self, _sources: Sequence[Source], _signals: frozenset[SignalId]) -> None:
+        """Nothing: the columns of a fleet are fixed."""
 
     def end_interval(self) -> None:
         """End the interval by a query now."""

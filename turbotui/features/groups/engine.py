@@ -39,8 +39,7 @@ def _used(sample: GroupSample) -> float:
     return value if isinstance(value, (int, float)) else 0.0
 
 
-def _all(group: Group) -> bool:
-    del group
+def _all(_group: Group) -> bool:
     return True
 
 

@@ -127,9 +127,8 @@ class ResctrlTable(RowTable[GroupRow]):
         """Identify a row: domains, MON groups and CTRL_MON groups are different kinds of rows."""
         return replace(super().identify(row), kind=row.group.kind)
 
-    def own_rows(self, column: Column[GroupRow]) -> Sequence[GroupRow]:
+    def own_rows(self, _column: Column[GroupRow]) -> Sequence[GroupRow]:
         """Rows that hold each value once: the domains, whose sums the groups are."""
-        del column
         return [row for row in self.rows if row.group.kind == DOMAIN]
 
 

@@ -100,8 +100,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         columns = tuple(column for column in COLUMNS if column.default)
         return TableView(columns, sort=next(column for column in columns if column.id == "CPU%"), reverse=True)
 
-    def painter(self, view: RowView[GroupRow], seconds: float, width: int) -> GroupPainter:
-        del seconds
+    def painter(self, view: RowView[GroupRow], _seconds: float, width: int) -> GroupPainter:
         fixed, moving = row_slots(view, width)
         return GroupPainter(view, name_slots(fixed, width), moving, width)
 

@@ -46,9 +46,8 @@ def _seconds(row: RunRow) -> float | None:
     return None if row.facts.why else (row.facts.last_ns - row.facts.first_ns) / NS
 
 
-def _judged(column: Column[RunRow], row: RunRow, value: Value) -> Cell:
+def _judged(_column: Column[RunRow], row: RunRow, value: Value) -> Cell:
     """The cell of a run, with the reason why its recording cannot be read."""
-    del column
     return Cell(value, None if value is not None else Unavailable(Reason.FAILED, row.facts.why))
 
 

@@ -162,8 +162,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             self._asked = frame.newer.wall_ns
             self._threads.ask()
 
-    def moment(self, frame: Frame, name: str) -> RowContent[JudgedPoint] | None:
-        del name
+    def moment(self, frame: Frame, _name: str) -> RowContent[JudgedPoint] | None:
         report = self._report_of(frame) if self.view.tasks else None
         return points_content(self.view, self.view.points_of(frame, report), {}, frame.seq)
 
@@ -298,15 +297,14 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         if self._definitions and self.composed:
             self._draw()
 
-    def on_table_widget_moved(self, message: TableWidget.Moved) -> None:
+    def on_table_widget_moved(self, _message: TableWidget.Moved) -> None:
         """Mark the point of the row under the cursor."""
-        del message
         self._point_out()
 
     def _draw(self) -> None:
         picture = self.view.picture()
         if picture is not None:
-            self.roof_plot.show(picture)
+            self.roof_plot.show_picture(picture)
         side, notes = self.query_one("#side", SegmentLines), self._notes()
         ridges = () if picture is None else tuple(mark.label for mark in picture.plot.ridges)
         side.show(side_lines(self.view, notes, self._machine_lines(SIDE - 24), ridges, side.size.height))

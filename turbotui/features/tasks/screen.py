@@ -146,9 +146,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
     def row_list(self) -> TaskRows:
         return TaskRows()
 
-    def painter(self, view: RowView[TaskInputs], seconds: float, width: int) -> RowPainter[TaskInputs]:
+    def painter(self, view: RowView[TaskInputs], _seconds: float, width: int) -> RowPainter[TaskInputs]:
         """The painter of numbers, or that of lanes."""
-        del seconds
         if self._tree_shown and not self._lanes_shown:
             fixed, moving = tree_slots(view, width)
             return TreePainter(view, fixed, with_room(fixed, moving, width, view.arrangement.widths), width)
@@ -334,8 +333,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             self.notice(str(error))
             return None
 
-    def moment(self, frame: Frame, name: str) -> TaskContent | None:
-        del name
+    def moment(self, frame: Frame, _name: str) -> TaskContent | None:
         kept = self._of_moment(frame)
         return None if kept is None else self._content(kept)
 

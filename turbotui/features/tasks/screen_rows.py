@@ -27,7 +27,7 @@ from turbotui.widgets.cells import UNKNOWN, Slot, StyleRole
 from turbotui.widgets.content import Line
 from turbotui.widgets.geometry import RULE, Geometry, arrange
 from turbotui.widgets.headings import Heading
-from turbotui.widgets.painter import FOLDED, OPEN, TextSegment
+from turbotui.widgets.painter import FOLDED, OPEN, TextSegment, merged
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.slots import row_slots
 from turbotui.widgets.table_view import RowList
@@ -59,7 +59,7 @@ def lane_cell(cpus: Iterable[int]) -> int:
     return place_width(max(cpus, default=0))
 
 
-def lane_segments(lane: Lane, cell: int) -> tuple[TextSegment, ...]:
+def lane_segments(lane: Lane, cell: int) -> list[TextSegment]:
     """A thread's timeline: the number of the CPU it ran on, filled if it ran at least half of the time.
 
     A point where it did not run, blank where nobody watched yet.
@@ -68,15 +68,12 @@ def lane_segments(lane: Lane, cell: int) -> tuple[TextSegment, ...]:
     tid = UNKNOWN if row.tid is None else str(row.tid)
     head = f" {flush_right(tid, 7)} {fitted(row.name, _NAME)} {100 * lane.busy:4.0f}  "
     segments: list[TextSegment] = [(head, StyleRole.DIM if row.ended else StyleRole.PLAIN)]
-    text, role = "", StyleRole.PLAIN
     for at, (stretch, word) in enumerate(zip(lane.stretches, place_texts(lane.stretches, cell), strict=True)):
-        segment = (" " * cell if at < lane.unwatched else word, StyleRole.DIM) if stretch is None else (
-            word, (FULL if stretch.share >= FILLED else THIN)[stretch.cpu % len(THIN)])
-        if segment[1] is not role and text:
-            segments.append((text, role))
-            text = ""
-        text, role = text + segment[0], segment[1]
-    return (*segments, (text, role))
+        if stretch is None:
+            segments.append((" " * cell if at < lane.unwatched else word, StyleRole.DIM))
+        else:
+            segments.append((word, (FULL if stretch.share >= FILLED else THIN)[stretch.cpu % len(THIN)]))
+    return merged(segments)
 
 
 NAME: Final = "Command"
@@ -240,23 +237,20 @@ class LanePainter(RowPainter[TaskInputs]):
     places: int  # characters of a lane, by `cell`
     cell: int  # characters of one place
 
-    def header(self, geometry: Geometry) -> list[TextSegment]:
+    def header(self, _geometry: Geometry) -> list[TextSegment]:
         """The heading above lanes: the time scale."""
-        del geometry
         return lane_head(self.window, self.places, self.cell)
 
-    def headings(self, geometry: Geometry) -> list[Heading]:
+    def headings(self, _geometry: Geometry) -> list[Heading]:
         """The headings of columns; the time scale has none."""
-        del geometry
         return []
 
-    def lines(self, content: RowContent[TaskInputs], lines: Sequence[Line[Hashable]], geometry: Geometry,
-              chosen: tuple[Hashable, int] | None) -> list[list[TextSegment]]:
-        del geometry, chosen
+    def lines(self, content: RowContent[TaskInputs], lines: Sequence[Line[Hashable]], _geometry: Geometry,
+              _chosen: tuple[Hashable, int] | None) -> list[list[TextSegment]]:
         lanes = content.lanes if isinstance(content, TaskContent) and content.lanes is not None else {}
         line_lanes = [lanes.get(str(line.row)) for line in lines]
         return [[(" did not run in this window", StyleRole.DIM)] if lane is None
-            else list(lane_segments(lane, self.cell)) for lane in line_lanes]
+            else lane_segments(lane, self.cell) for lane in line_lanes]
 
 
 def with_room(fixed: Sequence[Slot], moving: Sequence[Slot], width: int,

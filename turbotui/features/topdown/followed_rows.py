@@ -91,7 +91,7 @@ class FollowedRows(ABC, Generic[I]):
             self.past.keep(message.clocks[0], len(self._rows(interval)), interval)
         return True
 
-    def joined(self, frames: Iterable[Frame]) -> tuple[I, float, float] | None:
+    def joined(self, _frames: Iterable[Frame]) -> tuple[I, float, float] | None:
         """Join the kept intervals of some frames, oldest first; None where counts are of all time.
 
         Returns:
@@ -100,12 +100,10 @@ class FollowedRows(ABC, Generic[I]):
         Raises:
             DamagedError: recorded rows are invalid.
         """
-        del frames
         return None
 
-    def has_ended(self, opened: CpuSet) -> bool:
+    def has_ended(self, _opened: CpuSet) -> bool:
         """Tell whether the opened thread is known to have ended."""
-        del opened
         return False
 
     def interval_at(self, frame: Frame | None) -> I | HostError | None:

@@ -144,8 +144,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         if self.moving is not None:
             self.moving.end_interval(frame)
 
-    def moment(self, frame: Frame, name: str) -> RowContent[TopdownRow] | None:
-        del name
+    def moment(self, frame: Frame, _name: str) -> RowContent[TopdownRow] | None:
         if (moving := self.moving) is None:
             return RowContent(self._table_now(frame), _NAMING)
         try:
@@ -154,8 +153,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
             return None
         return None if kept is None else RowContent(moving.table(moving.rows(kept, None)), _NAMING)
 
-    def over_minute(self, content: RowContent[TopdownRow]) -> tuple[RowContent[TopdownRow], float] | None:
-        del content
+    def over_minute(self, _content: RowContent[TopdownRow]) -> tuple[RowContent[TopdownRow], float] | None:
         if (moving := self.moving) is None:
             return self.mean_rows(lambda mean: RowContent(self._table_now(mean), _NAMING))
         try:

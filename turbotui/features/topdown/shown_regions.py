@@ -116,8 +116,8 @@ class ShownRegions(FollowedRows[RegionInterval]):
     def notes(self, interval: RegionInterval) -> tuple[str, ...]:
         return region_interval_notes(interval)
 
-    def nothing(self, interval: RegionInterval | HostError | None) -> str:
-        del interval  # with an interval there is at least the programs' row
+    def nothing(self, _interval: RegionInterval | HostError | None) -> str:
+        # with an interval there is at least the programs' row
         if self.played is not None:
             return as_sentence(NO_REGIONS_RECORDED.sentence())
         if self._is_over:

@@ -28,8 +28,7 @@ _NO_FOLDS = "The map has no sums to fold: t shows the tables"
 NO_FILTERS = "Filters are set for units: t shows their tables"
 
 
-def _painter(view: RowView[Any], seconds: float, width: int) -> RowPainter[Any]:
-    del seconds
+def _painter(view: RowView[Any], _seconds: float, width: int) -> RowPainter[Any]:
     return RowPainter(view, *row_slots(view, width), width)
 
 

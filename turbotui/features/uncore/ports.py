@@ -119,8 +119,7 @@ def ports_table(host: Host) -> RowTable[RootPortRow]:
     return RowTable("root_ports", "port", PORT_COLUMNS, rows, _judged_port)
 
 
-def _judged_port(column: Column[RootPortRow], row: RootPortRow, value: Value) -> Cell:
-    del column
+def _judged_port(_column: Column[RootPortRow], row: RootPortRow, value: Value) -> Cell:
     return Cell(value, None if value is not None else row.port.why or _NO_PMU)
 
 

@@ -114,8 +114,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
             self._tables[units.kind.id] = table
         return next(iter(self._tables.values()), None) or super().new_table()
 
-    def painter(self, view: RowView[UnitRow], seconds: float, width: int) -> UnitPainter:
-        del seconds
+    def painter(self, view: RowView[UnitRow], _seconds: float, width: int) -> UnitPainter:
         return unit_painter(view, width)
 
     def body(self) -> Iterable[Widget]:

@@ -28,8 +28,7 @@ _NARROWEST: Final = 8
 """The least characters of a text that is cut."""
 
 
-def _says_no_events(row: UnitRow) -> str:
-    del row
+def _says_no_events(_row: UnitRow) -> str:
     return f"{UNNAMED}: C types one, such as event=0x1,umask=0x2"
 
 
@@ -122,9 +121,8 @@ class UnitPainter(RowPainter[UnitRow]):
 
     _greatest: dict[str, float | None] = field(default_factory=dict)
 
-    def begin(self, content: RowContent[UnitRow]) -> None:
+    def begin(self, _content: RowContent[UnitRow]) -> None:
         """Begin a content, forgetting what was computed for the one before."""
-        del content
         self._greatest.clear()
 
     def _most(self, content: RowContent[UnitRow], column: Column[UnitRow]) -> float | None:

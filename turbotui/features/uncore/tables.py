@@ -86,9 +86,8 @@ class UncoreTable(RowTable[UnitRow]):
             return CellEvidence()
         return evidence_of(self.counters, self.units, row, column, self.reading(row, column), ports=self.ports)
 
-    def own_rows(self, column: Column[Any]) -> Sequence[UnitRow]:
+    def own_rows(self, _column: Column[Any]) -> Sequence[UnitRow]:
         """Rows that hold each value once: the units, whose sums the other rows are."""
-        del column
         return [row for row in self.rows if not row.is_sum]
 
     @property
