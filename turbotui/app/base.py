@@ -26,6 +26,7 @@ from turbotui.app.time_line import TimeLine
 from turbotui.app.view_states import ViewChoice, ViewState
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import cell_count, centred, cut, flush_left
+from turbotui.dataclass import dataclass
 from turbotui.feature import EVERYWHERE, part
 from turbotui.machine.host import HostKind
 from turbotui.machine.view import CONTAINER_NUMBERS
@@ -100,12 +101,12 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
     WatchScreen.-tiny #time, WatchScreen.-tiny #beside { display: none; }
     """
 
+    @dataclass()
     class Sought(Message):
         """A text is looked for on another screen, which is named by its mode."""
 
-        def __init__(self, mode: str, text: str) -> None:
-            super().__init__()
-            self.mode, self.text = mode, text
+        mode: str
+        text: str
 
     def __init__(self, watch: Watch) -> None:
         super().__init__()

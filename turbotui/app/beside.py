@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Protocol
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from turbotui.app.list_window import MenuWindow
@@ -101,8 +101,7 @@ class LeaveWindow(MenuWindow[str]):
 
     def show_frame(self) -> None:
         """Update how long the command has run."""
-        title = f"{self._command.title} · {self._command.state}"
-        self.query_one(".window", Vertical).border_title = title.replace("[", "\\[")
+        self.entitle(f"{self._command.title} · {self._command.state}")
 
     def action_choose(self) -> None:
         """Return the choice under the cursor."""
@@ -141,7 +140,7 @@ class OutputWindow(Window[None]):
     def show_frame(self) -> None:
         """Show the lines since the last frame."""
         window = self.query_one(".window", VerticalScroll)
-        window.border_title = f"{self._command.title} · {self._command.state}".replace("[", "\\[")
+        self.entitle(f"{self._command.title} · {self._command.state}")
         lines = self._command.lines(_MOST)
         if lines == self._shown:
             return

@@ -43,6 +43,7 @@ from turbotui.app.tour import Tour
 from turbotui.app.user_keys import key_word
 from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
+from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError, TerminalError, TurbotuiError, UsageError
 from turbotui.feature import EVERYWHERE
 from turbotui.quantities.columns import CounterColumn
@@ -66,10 +67,9 @@ _TROUBLE_SECONDS = 0.5  # seconds between two looks at a connection
 _ANY_TERMINAL = Abilities()
 
 
+@dataclass()
 class _Asked(Message, bubble=False):
-    def __init__(self, what: str) -> None:
-        super().__init__()
-        self.what = what
+    what: str
 
 
 class TurbotuiApp(FramesApp):

@@ -9,6 +9,8 @@ from turbotui.app import scales
 from turbotui.app.watch import Watch
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.widgets.absence import absence_lines
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.frame_rows import FrameContent
 from turbotui.widgets.painter import TextSegment
@@ -40,6 +42,11 @@ class FrameCharts:
         columns = tuple(column for column in kernel if column is not None and self._watch.why_absent(column) is None)
         drawn = self.lines((columns[0], SYSTEM_ROW), columns, width, height - 2) if columns else ()
         return [[], [("  Meanwhile, of the whole machine, by the kernel", StyleRole.DIM)], *drawn] if drawn else ()
+
+    def absence(self, title: str, why: Unavailable, width: int, height: int) -> list[list[TextSegment]]:
+        """What is missing and why, with charts of the machine below it where there is room."""
+        lines = absence_lines(title, why, width)
+        return [*lines, *self.machine_lines(width, height - len(lines))]
 
     def lines(self, chosen: tuple[CounterColumn, RowId], columns: tuple[CounterColumn, ...], width: int,
               height: int) -> Sequence[list[TextSegment]]:

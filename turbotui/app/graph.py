@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
 from typing import ClassVar, Final
@@ -17,16 +16,16 @@ from turbotui.app.frames import FramesApp
 from turbotui.app.graph_cells import GraphCells
 from turbotui.app.modal import Window
 from turbotui.app.one_cell import OneCell
+from turbotui.app.past import Portions
 from turbotui.app.picker import Picker
 from turbotui.app.text_window import TextWindow
+from turbotui.dataclass import dataclass
 from turbotui.quantities.moments import NS
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.graph_cursor import GraphCursor
 from turbotui.widgets.graph_picture import GraphEvent, GraphPainter, GraphPicture
 from turbotui.widgets.segment_lines import SegmentLines
 
-_PART: Final = 0.004
-"""Seconds of reading the past between two checks for keys, which may take as long."""
 _REDRAW: Final = 0.2
 """Minimum seconds between two pictures of what has been read; at least five times what a picture takes."""
 _SMALLEST: Final = (30, 8)
@@ -36,12 +35,11 @@ _SMALLEST: Final = (30, 8)
 class GraphLines(SegmentLines):
     """The picture, which reports where it was clicked."""
 
+    @dataclass()
     class Clicked(Message):
         """A place was clicked, in characters from the left end of the lines."""
 
-        def __init__(self, place: int) -> None:
-            super().__init__()
-            self.place = place
+        place: int
 
     async def on_click(self, event: events.Click) -> None:
         """Tell the window."""
@@ -127,7 +125,7 @@ class Graph(Window[None]):
         width, height = curve.size
         if cells is None or width < _SMALLEST[0] or height < _SMALLEST[1]:
             return
-        self.query_one(".window", Vertical).border_title = self._title(cells).replace("[", "\\[")
+        self.entitle(self._title(cells))
         if cells.first.column.decimals < 0:
             curve.show([[(" a text has no curve", StyleRole.DIM)]])
             return
@@ -184,20 +182,16 @@ class Graph(Window[None]):
         cells, cursor = self._cells, self._cursor
         if cells is None or cursor is None:
             return
-        missing = cells.missing(cursor.span)
-        began = drawn = time.monotonic()
-        wait = _REDRAW
+        missing, portions = cells.missing(cursor.span), Portions()
+        drawn, wait = time.monotonic(), _REDRAW
         for read, time_ns in enumerate(missing, start=1):
             cells.read(time_ns)
-            now = time.monotonic()
-            if now - began > _PART:
-                self._loading = f"read {read:,} of {len(missing):,} intervals "
-                if now - drawn > wait:
-                    self._paint()
-                    drawn = time.monotonic()
-                    wait = max(_REDRAW, 5 * (drawn - now))
-                await asyncio.sleep(_PART)
+            self._loading = f"read {read:,} of {len(missing):,} intervals "
+            if await portions.rest() and time.monotonic() - drawn > wait:
                 began = time.monotonic()
+                self._paint()
+                drawn = time.monotonic()
+                wait = max(_REDRAW, 5 * (drawn - began))
         self._loading = ""
         self._paint()
 

@@ -147,11 +147,7 @@ class GraphCells:
 
     def read(self, time_ns: int) -> None:
         """Read the frame that ended at that time, which may take some milliseconds."""
-        watch = self._watch
-        if (latest := watch.session.latest) is not None and latest.newer.wall_ns == time_ns:
-            frame: Frame | None = latest
-        else:
-            frame = None if watch.cursor is None else watch.cursor.timeline.frame(time_ns)
+        frame = self._watch.frame_at(time_ns)
         for curve in self.curves:
             if not curve.has(time_ns):
                 curve.read(time_ns, frame)

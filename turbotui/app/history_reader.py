@@ -54,7 +54,7 @@ class HistoryReader:
             cells = {cell: ring.unread for cell, ring in history.wanted.items()}
             columns = _columns(history, cells)
             for time_ns in self._moments(history, cells.values()):
-                frame = None if self._watch.cursor is None else self._watch.cursor.timeline.frame(time_ns)
+                frame = self._watch.frame_at(time_ns)
                 if frame is not None:
                     for column, rows in columns:
                         history.fill(frame, column, rows)

@@ -18,7 +18,6 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_differences import RowDifferences
 from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn, kind_notes, row_table
-from turbotui.widgets.absence import absence_lines
 from turbotui.widgets.kind_rows import NAMING, KindMoment
 from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.segment_lines import NoteLines, SegmentLines
@@ -123,11 +122,9 @@ class KindScreen(RowTableScreen[KindRow]):
             self._nothing.styles.height, self._table.styles.height = 0, "1fr"
             return
         self._nothing.styles.height, self._table.styles.height = "1fr", 1
-        width, height = self.size.width, self._nothing.size.height
         title = self.definition.source.kind.title
         words = as_sentence(f"{title}: unknown in this interval") if why.reason in _PASSING else f"No {title} here"
-        lines = absence_lines(words, why, width)
-        self._nothing.show([*lines, *self.charts.machine_lines(width, height - len(lines))])
+        self._nothing.show(self.charts.absence(words, why, self.size.width, self._nothing.size.height))
 
     @staticmethod
     def _outer(rows: RowDifferences) -> frozenset[Hashable]:

@@ -127,6 +127,10 @@ class Window(ModalScreen[Result]):
         """Text that `y` copies, its first line a title; "" for none."""
         return ""
 
+    def entitle(self, title: str) -> None:
+        """Write a title on the window's frame; brackets in it are no markup."""
+        self.query_one(".window").border_title = title.replace("[", "\\[")
+
     def show_frame(self) -> None:
         """Show a newer frame."""
 

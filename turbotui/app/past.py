@@ -34,11 +34,13 @@ class Portions:
     def __init__(self) -> None:
         self._began = time.monotonic()
 
-    async def rest(self) -> None:
-        """Rest, if there was work enough."""
-        if time.monotonic() - self._began > _PART:
-            await asyncio.sleep(_PART)
-            self._began = time.monotonic()
+    async def rest(self) -> bool:
+        """Rest, if there was work enough; return whether there was."""
+        if time.monotonic() - self._began <= _PART:
+            return False
+        await asyncio.sleep(_PART)
+        self._began = time.monotonic()
+        return True
 
 
 @dataclass(frozen=True, slots=True)

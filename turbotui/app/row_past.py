@@ -169,9 +169,7 @@ class RowPast(Generic[R]):
         self._read()
 
     def _read_moment(self, end_ns: int, wanted: dict[_CellKey, Column[R]]) -> None:
-        cursor, latest = self._watch.cursor, self._watch.session.latest
-        frame = latest if latest is not None and latest.newer.wall_ns == end_ns else (
-            None if cursor is None else cursor.timeline.frame(end_ns))
+        frame = self._watch.frame_at(end_ns)
         rows = None if frame is None or frame.older is None else self._moment(frame)
         slot = self._slot(end_ns - round((frame.seconds or 0.0) * NS) if frame is not None else end_ns, end_ns)
         for cell, column in wanted.items():

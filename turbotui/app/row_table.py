@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
 
 from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.graph import Graph
@@ -18,6 +18,7 @@ from turbotui.app.watch import Watch
 from turbotui.quantities.columns import Column, CounterColumn, R
 from turbotui.quantities.moments import NS
 from turbotui.quantities.unavailable import Unavailable
+from turbotui.recording.framing import DamagedError
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import HistoryRing
 from turbotui.widgets.arrangement import USUAL, ColumnArrangement
@@ -33,6 +34,7 @@ from turbotui.widgets.table_widget import TableWidget
 if TYPE_CHECKING:
     from turbotui.quantities.presentation import Limits
 
+M = TypeVar("M")
 RowWidget: TypeAlias = TableWidget[RowContent[R], Column[R], Hashable]
 """The widget of such a table."""
 
@@ -178,8 +180,20 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         """Draw what has been read of the past."""
         if self.composed:
             self.redraw_charts()
-            if isinstance(self.app.screen, TextWindow | Graph):
-                self.app.screen.show_frame()
+            self.renew_window()
+
+    def renew_window(self) -> None:
+        """Draw the explanation or graph above the screen again, whose numbers may have come between two frames."""
+        if isinstance(self.app.screen, TextWindow | Graph):
+            self.app.screen.show_frame()
+
+    def undamaged(self, read: Callable[[], M | None]) -> M | None:
+        """Return what `read` reads of a recording; None, and a notice, if it is damaged there."""
+        try:
+            return read()
+        except DamagedError as error:
+            self.notice(str(error))
+            return None
 
     def redraw_charts(self) -> None:
         """Draw the charts anew, whose past has changed."""

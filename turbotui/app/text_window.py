@@ -54,7 +54,7 @@ class TextWindow(Window[None]):
             return
         width = min(100, self.app.size.width * 9 // 10) - 6  # of the window, without frame, padding and scrollbar
         title, lines = self.tell(max(20, width))
-        self.query_one(".window", VerticalScroll).border_title = title.replace("[", "\\[")
+        self.entitle(title)
         at = lines.index("") if "" in lines else len(lines)
         self.query_one("#text", Static).update(guarded("\n".join(lines[:at])))
         self.query_one("#readings", Static).update(guarded("\n".join(lines[at:])))

@@ -6,6 +6,7 @@ from textual import events
 from textual.message import Message
 
 from turbotui.app.past import TimeCursor
+from turbotui.dataclass import dataclass
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.segment_lines import SegmentLines
 from turbotui.widgets.time_bar import Moments, TimeBar, time_at, time_bar
@@ -14,12 +15,11 @@ from turbotui.widgets.time_bar import Moments, TimeBar, time_at, time_bar
 class TimeLine(SegmentLines):
     """One line, from the first moment that can be shown to now, or to the end of a recording."""
 
+    @dataclass()
     class Pointed(Message):
         """A moment was pointed at, in nanoseconds since 1970."""
 
-        def __init__(self, time_ns: int) -> None:
-            super().__init__()
-            self.time_ns = time_ns
+        time_ns: int
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)

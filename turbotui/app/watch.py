@@ -210,6 +210,13 @@ class Watch:
         """Whether a moment of the past is shown."""
         return self.cursor is not None and self.cursor.at is not None
 
+    def frame_at(self, time_ns: int) -> Frame | None:
+        """The kept frame of the interval that ended at a time, in ns since 1970; None if there is none."""
+        latest = self.session.latest
+        if latest is not None and latest.newer.wall_ns == time_ns:
+            return latest
+        return None if self.cursor is None else self.cursor.timeline.frame(time_ns)
+
     @property
     def play_state(self) -> str:
         """Words of the time bar for a recording; "" for a watched machine."""

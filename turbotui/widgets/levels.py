@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from functools import lru_cache
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
@@ -56,7 +55,6 @@ LevelSegment: TypeAlias = tuple[str, StyleRole]
 
 _FILLED: Final = "■"
 _TRACK: Final = "·"
-_BARS: Final = 1024
 
 
 def level_bar(share: float | None, width: int) -> tuple[LevelSegment, ...]:
@@ -69,11 +67,7 @@ def level_bar(share: float | None, width: int) -> tuple[LevelSegment, ...]:
     """
     if width < 1:
         return ()
-    return _level_bar(0 if share is None or not share > 0 else max(1, min(width, round(share * width))), width)
-
-
-@lru_cache(_BARS)
-def _level_bar(filled: int, width: int) -> tuple[LevelSegment, ...]:
+    filled = max(1, min(width, round(share * width))) if share is not None and share > 0 else 0
     roles = [role_of((at + 0.5) / width) for at in range(filled)]
     counts = [(role, roles.count(role)) for role in LEVELS]
     rest = ((_TRACK * (width - filled), StyleRole.RULE),) if width > filled else ()
@@ -98,8 +92,6 @@ def whole_role_of(share: float | None) -> StyleRole:
 
 Ends: TypeAlias = tuple[float, float]
 """The lower and the upper end of a scale."""
-_KEPT: Final = 10  # number of frames after which known ends are computed again, because limits seldom change
-
 
 
 @dataclass()
@@ -111,7 +103,7 @@ class FrameLevels:
 
     find: Callable[[ColumnId], CounterColumn | None]
     _topology: Topology | None = None
-    _tens: int = -1
+    _seq: int = -1  # of the frame that the ends are of
     _likes: dict[RowId, RowId] = field(default_factory=dict)
     _firsts: dict[tuple[RowId, str | None], RowId] = field(default_factory=dict)
     _inside: dict[RowId, Sequence[RowId]] = field(default_factory=dict)
@@ -175,8 +167,8 @@ class FrameLevels:
             self._firsts.clear()
             self._inside.clear()
             self._ends.clear()
-        if frame.seq // _KEPT != self._tens:
-            self._tens = frame.seq // _KEPT
+        if frame.seq != self._seq:
+            self._seq = frame.seq
             self._ends.clear()
 
     def _like(self, row: RowId) -> RowId:

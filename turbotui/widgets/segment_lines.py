@@ -40,12 +40,11 @@ class SegmentLines(Widget):
 
     DEFAULT_CSS = role_css("SegmentLines") + " SegmentLines { height: 1; }"
 
+    @dataclass()
     class KeyClicked(Message):
         """Words that name a key were clicked."""
 
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
+        key: str
 
     can_focus = False
 

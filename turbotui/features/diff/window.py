@@ -73,7 +73,7 @@ class ChanceWindow(TextWindow):
         both = tuple(GatheredSeries(columns, Scope.SYSTEM, usual) for _ in self._times)
         for gathered, times in zip(both, self._times, strict=True):
             for time_ns in times:
-                frame = None if watch.cursor is None else watch.cursor.timeline.frame(time_ns)
+                frame = watch.frame_at(time_ns)
                 if frame is not None:
                     gathered.take(frame)
                 self._read += 1

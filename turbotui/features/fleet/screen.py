@@ -17,6 +17,7 @@ from turbotui.app.row_table import RowCell, RowTableScreen
 from turbotui.app.view_states import ViewChoice
 from turbotui.app.watch import Watch
 from turbotui.cell_widths import centred, cut, flush_right
+from turbotui.dataclass import dataclass
 from turbotui.features.fleet.columns import COLUMNS, HOUR, MEASURED, SCREEN_COLUMNS
 from turbotui.features.fleet.model import FleetNode, FleetReading
 from turbotui.features.fleet.screen_rows import FleetPainter, fitted, fleet_content
@@ -38,12 +39,11 @@ from turbotui.widgets.table_view import TableView
 from turbotui.widgets.table_widget import TableWidget
 
 
+@dataclass()
 class NodeChosen(Message):
     """The user wants to open a node."""
 
-    def __init__(self, node: FleetNode) -> None:
-        super().__init__()
-        self.node = node
+    node: FleetNode
 
 
 class TrendsReady(Message, bubble=False):

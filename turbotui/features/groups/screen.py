@@ -11,11 +11,9 @@ from textual.message import Message
 from textual.widget import Widget
 
 from turbotui.app.actions import bindings_for
-from turbotui.app.graph import Graph
 from turbotui.app.past_rows import PastRows
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
-from turbotui.app.text_window import TextWindow
 from turbotui.app.view_states import ViewChoice
 from turbotui.app.watch import Watch
 from turbotui.dataclass import dataclass
@@ -36,7 +34,6 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.recording.framing import DamagedError
 from turbotui.sampling.energy import EnergyMeter, energy_signals
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.row_content import RowContent, RowView
@@ -188,8 +185,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         if self.watch_state.held:
             return
         self._show(self._newest)
-        if isinstance(self.app.screen, TextWindow | Graph):
-            self.app.screen.show_frame()
+        self.renew_window()
 
     # Drawing
 
@@ -204,11 +200,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
 
     def _of_moment(self, frame: Frame) -> GroupInterval | None:
         """Return the kept or recorded groups of a past interval; None if there are none."""
-        try:
-            return self._past_groups.of(frame)
-        except DamagedError as error:
-            self.notice(str(error))
-            return None
+        return self.undamaged(lambda: self._past_groups.of(frame))
 
     def moment(self, frame: Frame, name: str) -> RowContent[GroupRow] | None:
         groups = self._of_moment(frame)

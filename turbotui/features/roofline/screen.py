@@ -12,11 +12,9 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from turbotui.app.actions import bindings_for
-from turbotui.app.graph import Graph
 from turbotui.app.past import AFTER, Portions
 from turbotui.app.row_table import RowTableScreen
 from turbotui.app.sessions import PlayedSession
-from turbotui.app.text_window import TextWindow
 from turbotui.app.view_states import ViewChoice
 from turbotui.app.watch import Watch
 from turbotui.features.roofline.export import svg_text
@@ -41,7 +39,6 @@ from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.roofline import NO_FLOPS
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
-from turbotui.recording.framing import DamagedError
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.kept_intervals import KeptIntervals
 from turbotui.tables.csv_lines import csv_text
@@ -149,8 +146,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         if not self.watch_state.held:
             self.view.take_tasks(message.report)
             self._fill()
-            if isinstance(self.app.screen, TextWindow | Graph):
-                self.app.screen.show_frame()
+            self.renew_window()
 
     # Frames
 
@@ -201,10 +197,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     def show_frame(self) -> None:
         """Show every point of this frame."""
         frame = self.watch_state.frame
-        try:
-            self.view.take_regions(self._regions.of(frame))
-        except DamagedError as error:
-            self.notice(str(error))
+        self.view.take_regions(self.undamaged(lambda: self._regions.of(frame)))
         self.set_class(not self._definitions, "-missing")
         flops = self.watch_state.session.catalog.get("GFLOP/s")
         if not self._definitions:
@@ -237,10 +230,10 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
     async def _read_lacking(self, flops: CounterColumn) -> None:
         """Read kept frames a few ms at a time, the newest last."""
         await asyncio.sleep(AFTER)
-        portions, cursor = Portions(), self.watch_state.cursor
+        portions = Portions()
         for end in self.view.lacking(self._times):
             self.view.known.add(end)
-            frame = None if cursor is None else cursor.timeline.frame(end)
+            frame = self.watch_state.frame_at(end)
             if frame is not None:
                 self.view.fill(frame, self._report_of(frame) if self.view.tasks else None,
                                estimated=_is_estimated(frame, flops))

@@ -40,8 +40,9 @@ def loads_from(stored: JsonValue, count: int) -> list[SampledLoads | None]:
     columns = [stored["served"][served.name].values_or_none(int) for served in Served]
     columns += [stored[name].values_or_none(int) for name in _SUMS]
     stored.expect_columns(count, *columns)
-    if (why := stored.get("why")) is not None:
-        return [SampledLoads(why=reason_from(why))] * count
+    why = stored.optional("why", reason_from, None)
+    if why is not None:
+        return [SampledLoads(why=why)] * count
     return [_sampled_loads([column[at] for column in columns]) for at in range(count)]
 
 
@@ -133,15 +134,16 @@ def waits_from(stored: JsonValue, count: int) -> list[Waits | None]:
     delays, slices = (stored[name].values_or_none(int) for name in ("delay", "slices"))
     pushers, sleeping = stored["pusher"].lines(), stored["sleeping"].values_or_none(str)
     stored.expect_columns(count, *times, delays, slices, pushers, sleeping)
-    records, wakeups, delay = (None if (why := stored.get(name)) is None else reason_from(why) for name in _WHYS)
+    records, wakeups, delay = (stored.optional(name, reason_from, None) for name in _WHYS)
     known = Waits(why_no_records=records, why_no_wakeups=wakeups)
     if delay is not None:
         known = replace(known, why_no_delay=delay)
-    lengths, behind, lost = (stored.get(name) for name in ("lengths", "behind", "lost"))  # later versions
-    histograms = [None] * count if lengths is None else lengths.values_or_none(list)
-    ran = [()] * count if behind is None else [_behind(value) for value in behind.items()]
-    missing = [0] * count if lost is None else [number or 0 for number in lost.values_or_none(int)]
-    stored.expect_columns(count, histograms, ran, missing)
+    # later versions have these three
+    histograms = stored.optional("lengths", lambda lengths: lengths.values_or_none(list), [None] * count)
+    ran = stored.optional("behind", lambda rows: [_behind(row) for row in rows.items()],
+                          [tuple[tuple[str, int], ...]()] * count)
+    lost = stored.optional("lost", lambda numbers: numbers.values_or_none(int), [None] * count)
+    stored.expect_columns(count, histograms, ran, lost)
     waits: list[Waits | None] = []
     for at, asleep in enumerate(sleeping):
         waited, histogram = _waited([column[at] for column in times]), histograms[at]
@@ -149,7 +151,7 @@ def waits_from(stored: JsonValue, count: int) -> list[Waits | None]:
             waited.lengths = _lengths(histogram)
         waits.append(None if asleep is None else replace(
             known, waited=waited, delay=delays[at], slices=slices[at], pusher=pushers[at], sleeping=asleep,
-            behind=ran[at], lost=missing[at], why_no_lengths=_NO_LENGTHS if histogram is None else None))
+            behind=ran[at], lost=lost[at] or 0, why_no_lengths=_NO_LENGTHS if histogram is None else None))
     return waits
 
 
@@ -195,14 +197,13 @@ def rows_from(stored: JsonValue, names: Sequence[str], application: str) -> tupl
     threads, last, migrations, run, flags = (
         stored[name].values(int) for name in ("threads", "last_cpu", "migrations", "whole_run", "flags"))
     loads, counts = stored["loads"].values(dict), {name: stored["counts"][name].values_or_none(int) for name in names}
-    estimated, waits, sampled, parallel = (stored.get(name) for name in ("estimated", "waits", "sampled", "parallel"))
     many = len(pids)
     if many > MOST_ROWS:
         raise DamagedError(f"{stored.where} of the recording has {many:,} rows, and none has more than {MOST_ROWS:,}")
-    marked = [frozenset[str]()] * many if estimated is None else _texts(estimated)
-    waited = [None] * many if waits is None else waits_from(waits, many)
-    served = [None] * many if sampled is None else loads_from(sampled, many)
-    weighed = [None] * many if parallel is None else parallel_from(parallel, many)
+    marked = stored.optional("estimated", _texts, [frozenset[str]()] * many)
+    waited = stored.optional("waits", lambda waits: waits_from(waits, many), [None] * many)
+    served = stored.optional("sampled", lambda loads: loads_from(loads, many), [None] * many)
+    weighed = stored.optional("parallel", lambda times: parallel_from(times, many), [None] * many)
     stored.expect_columns(many, tids, texts, lists, threads, last, migrations, run, flags, loads, marked,
                         *counts.values())
     return tuple(

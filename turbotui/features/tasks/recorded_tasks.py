@@ -197,10 +197,9 @@ def task_record(stored: JsonValue, wall_ns: int, model: CpuModel,
     for by in wanted:
         reports[by] = tuple(_report_from(application, by, model) for application in applications)
         left_out[by] = tuple(application["rows"][by.value]["left_out"].integer() for application in applications)
-    facts, ancestry, places = (stored.get(name) for name in ("facts", "ancestry", "places"))
-    return TaskRecord(wall_ns, 0, reports, left_out, None if facts is None else facts_from(facts),
-                      Ancestry() if ancestry is None else ancestry_from(ancestry),
-                      None if places is None else places_from(places))
+    return TaskRecord(wall_ns, 0, reports, left_out, stored.optional("facts", facts_from, None),
+                      stored.optional("ancestry", ancestry_from, Ancestry()),
+                      stored.optional("places", places_from, None))
 
 
 def tasks_of(rows: FindRows, frame: Frame, model: CpuModel, by: Grouping) -> TaskRecord | None:
@@ -272,20 +271,16 @@ def _window_from(stored: JsonValue) -> ParallelWindow:
     span, ran, covered, alone = (stored[name].number() for name in _WINDOW)
     if min(span, ran, covered, alone) < 0:
         raise DamagedError(f"{stored.where} of the recording has a time below zero")
-    why = stored.get("why")
-    return ParallelWindow(span, ran, covered, alone, None if why is None else reason_from(why))
+    return ParallelWindow(span, ran, covered, alone, stored.optional("why", reason_from, None))
 
 
 def _report_from(stored: JsonValue, by: Grouping, model: CpuModel) -> Report:
-    cgroup, mode, when, used, waits_lost, sampling, window, unseen = (
-        stored.get(name) for name in ("cgroup", "mode", "when", "used_ns", "waits_lost", "sampling", "parallel",
-                                    "unseen"))
     application = Application(
-        stored["name"].text(), stored["pids"].integers(), None if cgroup is None else cgroup.text(),
+        stored["name"].text(), stored["pids"].integers(), stored.optional("cgroup", JsonValue.text, None),
         stored["everything"].flag(), stored["command"].texts(), stored["events"].text())
-    choice = None
-    if mode is not None and when is not None:
-        choice = TaskSampling(_member(Mode, mode), _member(SamplingMoment, when), 0, ())
+    mode = stored.optional("mode", lambda word: _member(Mode, word), None)
+    when = stored.optional("when", lambda word: _member(SamplingMoment, word), None)
+    choice = None if mode is None or when is None else TaskSampling(mode, when, 0, ())
     names = stored["names"].texts()
     rows = rows_from(stored["rows"][by.value], names, application.name)
     if names and any(RUN not in row.counts for row in rows):
@@ -293,12 +288,11 @@ def _report_from(stored: JsonValue, by: Grouping, model: CpuModel) -> Report:
     return Report(
         application, choice, _numerics_from(stored["numerics"], model), rows, stored["seconds"].number(),
         stored["lost"].integer(), stored["throttled"].integer(), stored["damaged"].integer(),
-        stored["missed"].integer(),
-        stored["ended"].flag(), stored["error"].text(), names, stored["sets"].integer(), stored["early"].number(), (),
-        _apart_from(stored["apart"], stored.get("apart_loads")),
-        None if used is None else used.integer(), None if waits_lost is None else waits_lost.integer(),
-        "" if sampling is None else sampling.text(), {}, None if window is None else _window_from(window),
-        None if unseen is None else reason_from(unseen))
+        stored["missed"].integer(), stored["ended"].flag(), stored["error"].text(), names, stored["sets"].integer(),
+        stored["early"].number(), (), _apart_from(stored["apart"], stored.get("apart_loads")),
+        stored.optional("used_ns", JsonValue.integer, None), stored.optional("waits_lost", JsonValue.integer, None),
+        stored.optional("sampling", JsonValue.text, ""), {}, stored.optional("parallel", _window_from, None),
+        stored.optional("unseen", reason_from, None))
 
 
 def _apart_from(counts: JsonValue, loads: JsonValue | None) -> dict[str, Apart]:
@@ -317,9 +311,8 @@ def _member(kind: type[E], stored: JsonValue) -> E:
 
 def _numerics_from(stored: JsonValue, model: CpuModel) -> Numerics:
     """This version's metric definition of the machine, limited to the counted events."""
-    counted, why = frozenset(stored["counted"].texts()), stored.get("why")
-    double = stored["double"].flag()
-    reason, refused = (None if item is None else reason_from(item) for item in (why, stored.get("refused")))
+    counted, double = frozenset(stored["counted"].texts()), stored["double"].flag()
+    reason, refused = stored.optional("why", reason_from, None), stored.optional("refused", reason_from, None)
     if refused is not None:
         return Numerics(why=reason, refused=refused)
     if (definition := task_metric_definition_of(model)) is None:
@@ -330,8 +323,7 @@ def _numerics_from(stored: JsonValue, model: CpuModel) -> Numerics:
     widths = tuple(width for width in definition.widths if width.event in counted)
     return Numerics(replace(definition, flops=flops, widths=widths, exact_bytes=exact),
                     stored["flops"].flag() and bool(flops), stored["bytes"].flag(), double, stored["note"].text(),
-                    reason,
-                    counted)
+                    reason, counted)
 
 
 def joined_reports(later: Iterable[Report], earlier: Iterable[Report]) -> Iterable[Report]:

@@ -122,11 +122,9 @@ def region_totals(data: JsonValue) -> RegionTotals:
         item["name"].text(), _whole(item["entries"]), _positive(item["seconds"]), _positive(item["apportioned"]),
         _positive(item["run"]), item["estimated"].flag(), tuple(map(_kind, item["kinds"].items())))
         for item in data["regions"].items())
-    why = data.get("why")
-    run, strangers = data.get("run"), data.get("strangers")  # older recordings have no strangers
-    return RegionTotals(_positive(data["seconds"]), None if run is None else _positive(run), regions, lost, unmatched,
-                        still_open, unread, data["user_only"].flag(), None if why is None else reason_from(why),
-                        0 if strangers is None else _whole(strangers))
+    return RegionTotals(_positive(data["seconds"]), data.optional("run", _positive, None), regions, lost, unmatched,
+                        still_open, unread, data["user_only"].flag(), data.optional("why", reason_from, None),
+                        data.optional("strangers", _whole, 0))  # older recordings have no strangers
 
 
 def _kind(data: JsonValue) -> KindCounts:

@@ -13,7 +13,6 @@ from textual.message import Message
 from textual.widget import Widget
 
 from turbotui.app.actions import bindings_for
-from turbotui.app.graph import Graph
 from turbotui.app.past_rows import PastRows
 from turbotui.app.prompt import Prompt
 from turbotui.app.row_table import RowTableScreen
@@ -64,7 +63,6 @@ from turbotui.machine.tasks.proc_facts import ProcFacts, TaskLooks
 from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.recording.framing import DamagedError
 from turbotui.recording.rows import FindRows
 from turbotui.sampling.energy import EnergyMeter, energy_of, energy_signals
 from turbotui.sampling.frame import Frame
@@ -327,11 +325,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def _of_moment(self, frame: Frame) -> PastTasks | None:
         """The tasks of a past interval, kept or recorded; None if there are none."""
-        try:
-            return self._past.of(frame, (self.view.by, self.view.tree))
-        except DamagedError as error:
-            self.notice(str(error))
-            return None
+        return self.undamaged(lambda: self._past.of(frame, (self.view.by, self.view.tree)))
 
     def moment(self, frame: Frame, _name: str) -> TaskContent | None:
         kept = self._of_moment(frame)
@@ -484,8 +478,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         if self.watch_state.held:
             return
         self._show_kept(self._newest)
-        if isinstance(self.app.screen, TextWindow | Graph):
-            self.app.screen.show_frame()
+        self.renew_window()
 
     def _content(self, kept: PastTasks) -> TaskContent:
         watch = self.watch_state

@@ -11,6 +11,7 @@ from textual.message import Message
 from turbotui.app.past_rows import PastRows
 from turbotui.app.sessions import PlayedSession
 from turbotui.app.watch import Watch
+from turbotui.dataclass import dataclass
 from turbotui.features.topdown.engine import TopdownCounters
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import CpuSet, RowLevel
@@ -24,19 +25,13 @@ from turbotui.sampling.frame import Frame
 I = TypeVar("I")  # noqa: E741 - an interval
 
 
+@dataclass()
 class FollowedRowsReady(Message):
-    """Posted when an interval of such rows has been counted, from the thread that counts.
+    """Posted when an interval of such rows has been counted, from the thread that counts."""
 
-    Args:
-        interval: the counts, or the error that ended counting.
-        clocks: wall and monotonic clock of the tick that ended the interval; None if no tick did.
-    """
-
-    def __init__(self, interval: object, clocks: tuple[int, int] | None, source: object) -> None:
-        super().__init__()
-        self.interval = interval
-        self.clocks = clocks
-        self.source = source
+    interval: object  # the counts, or the error that ended counting
+    clocks: tuple[int, int] | None  # wall and monotonic clock of the tick that ended the interval; None if no tick did
+    source: object
 
 
 class FollowedRows(ABC, Generic[I]):

@@ -48,10 +48,9 @@ def region_slots(data: JsonValue) -> RegionInterval:
     Raises:
         DamagedError: it is none.
     """
-    deeper, opened = data.get("deeper"), data.get("opened")
     return RegionInterval(
-        data["family"].flag(), _span(data["first"]), None if deeper is None else _span(deeper),
-        None if opened is None else (opened.text(), 0),
+        data["family"].flag(), _span(data["first"]), data.optional("deeper", _span, None),
+        data.optional("opened", lambda name: (name.text(), 0), None),
         {item["why"].text(): item["programs"].integer() for item in data["refused"].items()},
         data["user_only"].flag(), data["lost"].integer(), data["ended"].flag())
 

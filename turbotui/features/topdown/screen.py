@@ -28,9 +28,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.sentences import as_sentence
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.recording.framing import DamagedError
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.absence import absence_lines
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Item, Listing
 from turbotui.widgets.row_content import Naming, RowContent
@@ -147,19 +145,13 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
     def moment(self, frame: Frame, _name: str) -> RowContent[TopdownRow] | None:
         if (moving := self.moving) is None:
             return RowContent(self._table_now(frame), _NAMING)
-        try:
-            kept = moving.past.of(frame)
-        except DamagedError:
-            return None
+        kept = self.undamaged(lambda: moving.past.of(frame))
         return None if kept is None else RowContent(moving.table(moving.rows(kept, None)), _NAMING)
 
     def over_minute(self, _content: RowContent[TopdownRow]) -> tuple[RowContent[TopdownRow], float] | None:
         if (moving := self.moving) is None:
             return self.mean_rows(lambda mean: RowContent(self._table_now(mean), _NAMING))
-        try:
-            joined = moving.joined(self.minute())
-        except DamagedError:
-            return None
+        joined = self.undamaged(lambda: moving.joined(self.minute()))
         if joined is None:
             return None
         interval, seconds, part = joined
@@ -199,11 +191,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
 
     def _interval_at(self, moving: FollowedRows[Any], frame: Frame | None) -> object:
         """Return the counts of threads or regions in the shown moment."""
-        try:
-            return moving.interval_at(frame)
-        except DamagedError as error:
-            self.notice(str(error))
-            return None
+        return self.undamaged(lambda: moving.interval_at(frame))
 
     def _table_now(self, frame: Frame | None) -> RowTable[TopdownRow]:
         if (moving := self.moving) is not None:
@@ -234,8 +222,7 @@ class TopdownScreen(RowTableScreen[TopdownRow]):
         if not self.composed:
             return
         if (why := self._why) is not None:
-            lines = absence_lines("No top-down analysis here", why, self.size.width)
-            lines += self.charts.machine_lines(self.size.width, self._absent.size.height - len(lines))
+            lines = self.charts.absence("No top-down analysis here", why, self.size.width, self._absent.size.height)
             self._absent.show([Item(tuple(line)) for line in lines])
             return
         self.show_content(self._content(self.watch_state.frame))

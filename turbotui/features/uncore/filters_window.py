@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -84,14 +83,9 @@ class FilterForm(ListWindow):
             known = {port.number: port.name for port in ports}
             numbers = sorted(known) if "_rp_" in field.name else range(field.width)
             without = {name: old for name, old in self._draft.items() if name not in _DEVICE}
-            return [
-                _Choice(
-                    f"{field.name}#{bit}", bool(value >> bit & 1),
-                    f"{field.meaning.bits} {bit}  {known.get(bit, '')}",
-                    {**without, field.name: value ^ 1 << bit},
-                )
-                for bit in numbers
-            ]
+            return [_Choice(f"{field.name}#{bit}", bool(value >> bit & 1),
+                            f"{field.meaning.bits} {bit}  {known.get(bit, '')}",
+                            {**without, field.name: value ^ 1 << bit}) for bit in numbers]
         if field.name != "src_bdf":
             return []
         without = {name: old for name, old in self._draft.items() if name not in {"src_rp_mask", *_DEVICE}}
@@ -107,7 +101,7 @@ class FilterForm(ListWindow):
         """Show the filters with their values, and the devices and bits that fields offer."""
         count = len(self._pmus)
         name = self._pmus[0] if count == 1 else f"all {count} {self._units.kind.title} units"
-        self.query_one(".window", Vertical).border_title = f"filters of {name}".replace("[", "\\[")
+        self.entitle(f"filters of {name}")
         part = ""
         items: list[Item] = []
         for field in self._fields.values():
@@ -121,24 +115,14 @@ class FilterForm(ListWindow):
             mark = ("[x]" if value else "[ ]") if field.is_switch else "   "
             shown = "" if field.is_switch else f"{flush_left(field.words_of(value), 18)} "
             bits = "" if field.is_switch else f" ({field.width} bits)"
-            segments = (
-                (f" {mark} ", StyleRole.KEY if value else StyleRole.DIM),
-                (f"{flush_left(field.name, 17)}", StyleRole.PLAIN),
-                (shown, StyleRole.SORTED if value else StyleRole.DIM),
-                (f"{meaning.what}{bits}", StyleRole.DIM),
-            )
+            segments = ((f" {mark} ", StyleRole.KEY if value else StyleRole.DIM),
+                        (flush_left(field.name, 17), StyleRole.PLAIN),
+                        (shown, StyleRole.SORTED if value else StyleRole.DIM),
+                        (f"{meaning.what}{bits}", StyleRole.DIM))
             items.append(Item(segments, field.name))
             for choice in self._choices(field):
-                box = "[x]" if choice.set else "[ ]"
-                items.append(
-                    Item(
-                        (
-                            (f"     {box} ", StyleRole.KEY if choice.set else StyleRole.DIM),
-                            (choice.text, StyleRole.PLAIN),
-                        ),
-                        choice.key,
-                    )
-                )
+                box = ("     [x] ", StyleRole.KEY) if choice.set else ("     [ ] ", StyleRole.DIM)
+                items.append(Item((box, (choice.text, StyleRole.PLAIN)), choice.key))
         if self._ports.lacks_positions and "src_bdf" in self._fields:
             items.append(Item(((PORTS_UNKNOWN, StyleRole.DIM),)))
         self.query_one(Listing).show(items)

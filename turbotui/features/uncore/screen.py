@@ -32,7 +32,6 @@ from turbotui.features.uncore.traffic import find_edges, metrics_by_kind, traffi
 from turbotui.quantities.columns import Column, ColumnId
 from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
-from turbotui.widgets.absence import absence_lines
 from turbotui.widgets.listing import Item, Listing
 from turbotui.widgets.row_charts import LEAST
 from turbotui.widgets.row_content import RowContent, RowView
@@ -198,8 +197,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         if not self._tables:
             why = NOT_RECORDED if self._played else why_none(self.watch_state.session.machine)
             title = "No uncore counters" if self._played else "No uncore PMU here"
-            lines = absence_lines(title, why, self.size.width)
-            lines += self.charts.machine_lines(self.size.width, self._absent.size.height - len(lines))
+            lines = self.charts.absence(title, why, self.size.width, self._absent.size.height)
             self._absent.show([Item(tuple(line)) for line in lines])
             return
         if self._mapped:
