@@ -1,8 +1,8 @@
 """Send changed lines of a screen to the terminal immediately if nothing covers them.
 
 Textual's own way handles any layout: a widget notifies its screen, a timer of the screen finds overlaps, and every line
-between the first and the last changed one is requested and cut where a widget ends. That took a third of a frame's cost
-at 1 Hz, and 16 ms of the cost of a key.
+between the first and the last changed one is requested and cut where a widget ends. That way a tick of the table of
+CPUs takes 30 to 38 % more CPU time, and one of the overview 12 to 20 % (laptop, 200x50, in turn in one process).
 """
 
 from __future__ import annotations

@@ -70,8 +70,8 @@ class StyledStrip(Strip):
     """A strip without reference cycles, which is freed as soon as its line changes.
 
     Textual's own strip, asked for the whole of itself, caches itself in itself: a screenful of cells would wait for the
-    garbage collector every second. Most strips are written to the terminal and never asked for anything, so segments
-    and the seven caches of a strip are made on demand.
+    garbage collector every second, and a tick of the table of CPUs would take 2 to 9 % more. Most strips are written to
+    the terminal and never asked for anything, so segments and the seven caches of a strip are made on demand.
 
     Args:
         cell_length: cells of the whole strip.

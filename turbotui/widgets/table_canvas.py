@@ -133,7 +133,7 @@ class TableCanvas(Generic[F, C, K]):
         return self._blank
 
     def charts(self, lines: Sequence[list[TextSegment]], width: int) -> list[Strip]:
-        """Strips of lines below or beside the rows; those that say the same as before are the same."""
+        """Strips of lines below or beside the rows; the same for the same lines, or each drawing would be an update."""
         before = self._charts
         self._charts = [before[at] if at < len(before) and before[at][0] == line and before[at][1].cell_length == width
                         else (line, self._palette.strip(line, width)) for at, line in enumerate(lines)]

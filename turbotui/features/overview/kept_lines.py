@@ -10,7 +10,7 @@ from turbotui.widgets.panel import Line
 
 
 class KeptLines:
-    """Caches the drawn lines of a frame by their other dependencies."""
+    """Caches the drawn lines of a frame by their other dependencies; a key takes 40 % more if all are drawn again."""
 
     def __init__(self) -> None:
         self._frame: Callable[[], Frame | None] = lambda: None
