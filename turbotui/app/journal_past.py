@@ -38,9 +38,9 @@ class JournalPast:
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
-        self._times: Sequence[int] = ()
+        self.times: Sequence[int] = ()
         self._size = -1
-        self._events: Sequence[PastEvent] = ()
+        self.events: Sequence[PastEvent] = ()
         self._frames: dict[int, Frame] = {}
         self._stretch: _Stretch | None = None
         self._at = 0
@@ -58,20 +58,12 @@ class JournalPast:
     def _find(self) -> None:
         with self._reading:
             size = self.journal.size
-            self._times = self.journal.clocks()[1:]  # the first tick ends no interval
-            self._events = past_events((*self.journal.events(), *self.journal.gaps()))
+            self.times = self.journal.clocks()[1:]  # the first tick ends no interval
+            self.events = past_events((*self.journal.events(), *self.journal.gaps()))
             self._size = size
 
-    @property
-    def times(self) -> Sequence[int]:
-        return self._times
-
-    @property
-    def events(self) -> Sequence[PastEvent]:
-        return self._events
-
     def frame(self, time_ns: int) -> Frame | None:
-        at = max(0, bisect_right(self._times, time_ns) - 1)
+        at = max(0, bisect_right(self.times, time_ns) - 1)
         if at != self._at:  # after a jump the user may step back
             self._by = 1 if at == self._at + 1 else -1
             self._at = at
@@ -97,8 +89,8 @@ class JournalPast:
     def _decode_ahead(self) -> None:
         if self._stretch is None:
             beside = range(self._at, self._at + self._by * (self._longest + 1), self._by)
-            missing = next((at for at in beside if 0 <= at < len(self._times)
-                            and self._times[at] not in self._frames), None)
+            missing = next((at for at in beside if 0 <= at < len(self.times)
+                            and self.times[at] not in self._frames), None)
             self._stretch = None if missing is None else self._stretch_from(missing)
         for _ in range(_AHEAD):
             if not self._decode_one():
@@ -117,7 +109,7 @@ class JournalPast:
 
     def _stretch_from(self, at: int) -> _Stretch:
         """Return the stretch that begins at a position, or, for steps back, ends there."""
-        times = self._times
+        times = self.times
         other = max(0, min(len(times) - 1, at + self._by * (self._longest - 1)))
         first, last = min(at, other), max(at, other)
         return _Stretch(first, last, self.journal.decoding(times[first], times[last]))
@@ -135,5 +127,5 @@ class JournalPast:
 
     def _distance(self, time_ns: int) -> tuple[bool, int]:
         """Return a moment's distance in the direction of steps; moments behind are farther than all ahead."""
-        apart = time_ns - self._times[self._at]
+        apart = time_ns - self.times[self._at]
         return apart * self._by < 0, abs(apart)

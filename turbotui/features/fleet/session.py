@@ -108,7 +108,7 @@ class FleetSession(FixedColumns):
         self.find_sets: Callable[[], Mapping[str, EventSet]] = dict
         self.failure: BaseException | None = None
         self.view: TableView[FleetColumn, Hashable] | None = None
-        self._reader, self._interval = reader, interval
+        self._reader, self.interval = reader, interval
         self._meter = Meter(LinuxHost())
         self._kept = KeptIntervals[FleetReading](_MOST_ROWS)
         self._seq = 0
@@ -160,10 +160,6 @@ class FleetSession(FixedColumns):
 
     # The thread
 
-    @property
-    def interval(self) -> float:
-        return self._interval
-
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,
               on_end: Callable[[], None] | None = None) -> None:
         del intervals, on_end
@@ -194,7 +190,7 @@ class FleetSession(FixedColumns):
             while self._turn is turn:
                 began = time.monotonic()
                 self._ask()
-                self._wait(began + self._interval, turn)
+                self._wait(began + self.interval, turn)
         except Exception as error:  # noqa: BLE001 - a thread's own traceback would go to the screen it draws on
             self.failure = error
             self._trouble = f"internal error, asking has ended: {type(error).__name__}: {error}"
@@ -265,7 +261,7 @@ class FleetSession(FixedColumns):
             self._changed.notify()
 
     def set_interval(self, seconds: float) -> None:
-        self._interval = seconds
+        self.interval = seconds
         self.end_interval()
 
     def set_tcc(self, degrees: int | None) -> None:

@@ -36,13 +36,13 @@ class Trends:
         self._column = ""
         self._asked: float | None = None
         self._known: Mapping[str, tuple[float, Points]] = {}
-        self._pictures: Mapping[str, str] = {}
+        self.pictures: Mapping[str, str] = {}
 
     def want(self, column: FleetColumn, names: Sequence[str]) -> None:
         """Request pictures of a column for these nodes; pictures of other nodes stay while they are new."""
         now = self._clock()
         if column.id != self._column:
-            self._column, self._known, self._pictures, self._asked = column.id, {}, {}, None
+            self._column, self._known, self.pictures, self._asked = column.id, {}, {}, None
         missing = [name for name in names if name not in self._known or now - self._known[name][0] >= _RENEWED]
         if not missing or (self._asked is not None and now - self._asked < _PATIENCE):
             return
@@ -58,14 +58,9 @@ class Trends:
         end = max((points[-1][0] for _at, points in known.values() if points), default=0.0)
         top = max((value for _at, points in known.values() for _time, value in points), default=0.0)
         self._known = known
-        self._pictures = {name: picture(points, end, top) for name, (_at, points) in known.items()}
+        self.pictures = {name: picture(points, end, top) for name, (_at, points) in known.items()}
         self._asked = None
         self._changed()
-
-    @property
-    def pictures(self) -> Mapping[str, str]:
-        """Return the pictures by the nodes' names."""
-        return self._pictures
 
 
 def picture(points: Points, end: float, top: float) -> str:

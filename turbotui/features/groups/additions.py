@@ -41,48 +41,43 @@ class GroupAdditions:
     def __init__(self, session: WatchedSession) -> None:
         self._session = session
         self.host: Host = session.machine.host
-        self._plans: tuple[EventPlan, ...] = ()
+        self.plans: tuple[EventPlan, ...] = ()
         for text in session.typed():
             with suppress(UsageError):  # a register, or a formula over signals that only CPUs have
-                self._plans += self._made(text)
-
-    @property
-    def plans(self) -> tuple[EventPlan, ...]:
-        """The plans of the added events."""
-        return self._plans
+                self.plans += self._made(text)
 
     @property
     def counted(self) -> tuple[CountedEvents, ...]:
         """The requests of the added events."""
-        return tuple(plan.counted for plan in self._plans)
+        return tuple(plan.counted for plan in self.plans)
 
     def sets(self) -> Mapping[str, EventSet]:
         return self._session.find_sets()
 
     def there(self) -> Sequence[tuple[str, str, Unavailable | None]]:
         return [(column.name, column.source_text, _why(plan))
-                for plan in self._plans for column in plan.counted.request.columns]
+                for plan in self.plans for column in plan.counted.request.columns]
 
     @property
     def chosen(self) -> ChosenEvents:
         """What is added now, to which `show` returns."""
-        return ChosenEvents(tuple((name, source) for name, source, _ in self.there()), self._plans)
+        return ChosenEvents(tuple((name, source) for name, source, _ in self.there()), self.plans)
 
     def show(self, chosen: ChosenEvents) -> None:
         """Have the events again that were chosen before."""
-        self._plans = chosen.plans
+        self.plans = chosen.plans
 
     def add(self, text: str) -> Sequence[tuple[str, Unavailable | None]]:
         made = self._made(text)
-        self._plans += made
+        self.plans += made
         return [(column.name, _why(plan)) for plan in made for column in plan.counted.request.columns]
 
     def remove(self, name: str) -> None:
         """Remove a column with all columns of its request."""
-        self._plans = tuple(plan for plan in self._plans if name not in _names(plan))
+        self.plans = tuple(plan for plan in self.plans if name not in _names(plan))
 
     def _made(self, text: str) -> tuple[EventPlan, ...]:
-        taken = [name for plan in self._plans for name in _names(plan)]
+        taken = [name for plan in self.plans for name in _names(plan)]
         return added_plans(self._session.machine, self._session.capabilities, [text], self.sets(), taken)
 
 

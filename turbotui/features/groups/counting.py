@@ -50,7 +50,7 @@ class GroupEvents:
         self._machine = machine
         self._facts: Circumstances | None = None
         self._tree = tree_of_events(hierarchies(machine.host))
-        self._plans: tuple[EventPlan, ...] = tuple(plans)
+        self.plans: tuple[EventPlan, ...] = tuple(plans)
         self._followed: tuple[str, ...] = ()
         self._asked = 0
         self._open: dict[str, GroupCounters] = {}
@@ -60,34 +60,29 @@ class GroupEvents:
         self._online = ""
         self._rounds = 0
 
-    @property
-    def plans(self) -> Sequence[EventPlan]:
-        """The plans of the counted events."""
-        return self._plans
-
     def want(self, plans: Sequence[EventPlan]) -> None:
         """Count these events from now on."""
-        if tuple(plans) != self._plans:
+        if tuple(plans) != self.plans:
             self.close()
-            self._plans = tuple(plans)
+            self.plans = tuple(plans)
             self._gives.clear()
             self._refused.clear()
 
     def follow(self, paths: Iterable[str]) -> None:
         """Count for these groups from now on, in their order, as far as there is room."""
-        shared = (WHOLE,) if any(plan.parts for plan in self._plans) else ()  # its cycles are what energy is shared by
+        shared = (WHOLE,) if any(plan.parts for plan in self.plans) else ()  # its cycles are what energy is shared by
         asked = tuple(dict.fromkeys((*shared, *paths)))
         self._asked, self._followed = len(asked), asked[: self.room]
 
     @property
     def counters(self) -> int:
         """Return the number of descriptors that one group needs."""
-        return sum(len(bundle.attrs) for plan in self._plans for bundle in plan.bundles)
+        return sum(len(bundle.attrs) for plan in self.plans for bundle in plan.bundles)
 
     @property
     def room(self) -> int:
         """Return how many groups can be counted at the same time."""
-        reads, counters = sum(len(plan.bundles) for plan in self._plans), self.counters
+        reads, counters = sum(len(plan.bundles) for plan in self.plans), self.counters
         if not reads:
             return 0
         return min(max(1, MOST_READS // reads), self._host.privileges().most_descriptors // _SHARE // counters)
@@ -104,7 +99,7 @@ class GroupEvents:
 
     def merged(self, moment: GroupMoment) -> GroupMoment:
         """Return the moment with each group's counts, or the reasons why there are none."""
-        if not self._plans:
+        if not self.plans:
             return moment
         self._rounds += 1
         if self._rounds % _RETRY == 0:
@@ -148,7 +143,7 @@ class GroupEvents:
         if self.counters:
             totals = _CPUS_CHANGED if changed else self._read(path)
         readings, absent = dict(sample.readings), dict(sample.absent)
-        for plan in self._plans:
+        for plan in self.plans:
             for name in (*quantities_of(plan.counted.request)[::3], *plan.parts):
                 file, why = reading_of(name), plan.refused.get(name)
                 total = None if isinstance(totals, Unavailable) else totals.get(name)
@@ -170,7 +165,7 @@ class GroupEvents:
             return _NO_TREE
         try:
             if path not in self._open:
-                bundles = [bundle for plan in self._plans for bundle in plan.bundles]
+                bundles = [bundle for plan in self.plans for bundle in plan.bundles]
                 self._open[path] = GroupCounters(self._host, f"{self._tree.top}{path}".rstrip("/"), bundles)
             return self._open[path].read()
         except HostError as error:
@@ -183,7 +178,7 @@ class GroupEvents:
             return _NOT_ENABLED if error.what.startswith("perf_event_open") else _NOT_THERE
         if self._facts is None:
             self._facts = circumstances(self._machine)
-        texts = ", ".join(plan.counted.request.text for plan in self._plans)
+        texts = ", ".join(plan.counted.request.text for plan in self.plans)
         return explain_perf(error, f"perf {texts} of the group", self._facts, 1)
 
     def _not_followed(self) -> Unavailable:
@@ -198,7 +193,7 @@ class GroupEvents:
     def _given(self, gives: Mapping[Quantity, str]) -> Mapping[Quantity, str]:
         known = self._gives.get(id(gives))
         if known is None or known[0] is not gives:
-            more = {name: reading_of(name) for plan in self._plans
+            more = {name: reading_of(name) for plan in self.plans
                     for name in (*quantities_of(plan.counted.request), *plan.parts)}
             known = self._gives[id(gives)] = gives, {**gives, **more}
         return known[1]

@@ -111,7 +111,7 @@ class RoofAxes:
 
     def __init__(self) -> None:
         self.now: tuple[LogAxis, LogAxis] | None = None
-        self._held = False
+        self.held = False
         self._everything = False
 
     def whole(self) -> str:
@@ -120,18 +120,13 @@ class RoofAxes:
         Returns:
             A description of what the axes contain.
         """
-        self._everything = not (self._held or self._everything)
+        self._everything = not (self.held or self._everything)
         self.forget()
         return "All points are in sight, those far away too" if self._everything else "All roofs and working points"
 
-    @property
-    def held(self) -> bool:
-        """Whether a person set the axes."""
-        return self._held
-
     def forget(self) -> None:
         """Make new axes at the next `fit`."""
-        self._held = False
+        self.held = False
         self.now = None
 
     def zoom(self, factor: float, intensity: float | None = None, gflops: float | None = None) -> None:
@@ -151,12 +146,12 @@ class RoofAxes:
     def _hold(self, x: LogAxis, y: LogAxis) -> None:
         """Keep these axes, unless they exceed the limits."""
         if all(axis.low >= LEAST and axis.high <= GREATEST and axis.high / axis.low >= NEAREST for axis in (x, y)):
-            self._held = True
+            self.held = True
             self.now = x, y
 
     def fit(self, roofs: RoofSet | None, points: Places, precision: Precision | None = None) -> None:
         """Stretch axes that the user did not set to contain roofs and points; axes never shrink, so nothing jumps."""
-        if self._held:
+        if self.held:
             return
         if roofs is not None and can_draw(roofs):
             plot = build_plot(roofs, precision=precision)

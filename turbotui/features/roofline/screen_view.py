@@ -79,7 +79,7 @@ class RoofView:
         self.machine: RooflinePoint | None = None
         self.forgotten = 0
         self.notes: tuple[Note, ...] = ()
-        self._report: Report | None = None
+        self.report: Report | None = None
         self.regions: tuple[RegionPoint, ...] = ()
         self.totals: RegionTotals | None = None
         self._past: dict[RowId | str, deque[RooflinePoint]] = {}
@@ -156,7 +156,7 @@ class RoofView:
 
     def take_tasks(self, report: Report) -> None:
         """Take a report of all threads, which are the points if points are threads."""
-        self._report = report
+        self.report = report
         if not self.tasks:
             return
         task_values = task_points(report, SIZINGS[self.sizing], self._seconds)
@@ -249,11 +249,6 @@ class RoofView:
         return next((point for point in self.points if point.identity == self.cursor), None)
 
     @property
-    def report(self) -> Report | None:
-        """The newest report of all threads."""
-        return self._report
-
-    @property
     def past(self) -> tuple[RooflinePoint, ...]:
         """All kept points of this level, including ended threads, oldest first; the content of the data file."""
         past_points = chain.from_iterable(points for name, points in self._past.items() if points[0].is_region or
@@ -344,7 +339,7 @@ class RoofView:
         """Switch points to the next level, whose past is read from the kept frames."""
         self.level = (self.level + 1) % len(self.levels)
         self.known.clear()
-        self.cursor, self.points, self.unknown, self.notes, self._report = None, (), 0, (), None
+        self.cursor, self.points, self.unknown, self.notes, self.report = None, (), 0, (), None
         self._again()
         return self.levels[self.level].word
 
@@ -397,6 +392,6 @@ class RoofView:
     def _again(self) -> None:
         if self.frame is not None:
             self.take(self.frame, estimated=self._estimated)
-            if self._report is not None:
-                self.take_tasks(replace(self._report))
+            if self.report is not None:
+                self.take_tasks(replace(self.report))
         self._refit()

@@ -26,15 +26,10 @@ class Exporter:
         self._metrics = MachineMetrics(session.machine, session.capabilities, session.catalog, request)
         self._parts = request.parts
         self._changed = threading.Condition()
-        self._newest = RenderedScrape(self._metrics.metrics(None, session.own_cost()))
+        self.newest = RenderedScrape(self._metrics.metrics(None, session.own_cost()))
         self._counted = self._ended = False
         session.want(self._metrics.columns, self._metrics.signals)
         session.read_rows(self, [part.definition.source for part in request.parts if isinstance(part, RowMetrics)])
-
-    @property
-    def newest(self) -> RenderedScrape:
-        """The newest scrape; before the first frame it has facts only."""
-        return self._newest
 
     def start(self, on_end: Callable[[], object] | None = None) -> None:
         """Sample on a thread of the session, which calls `on_end` when sampling has ended, for whatever reason."""
@@ -60,8 +55,8 @@ class Exporter:
     def wait(self, after: RenderedScrape | None = None) -> RenderedScrape | None:
         """Wait for a scrape with counters that is newer than `after`; None when sampling has ended."""
         with self._changed:
-            self._changed.wait_for(lambda: self._ended or (self._counted and self._newest is not after))
-            return None if self._ended else self._newest
+            self._changed.wait_for(lambda: self._ended or (self._counted and self.newest is not after))
+            return None if self._ended else self.newest
 
     def _end(self) -> None:
         with self._changed:
@@ -72,5 +67,5 @@ class Exporter:
         self._metrics.feed(frame)
         scrape = RenderedScrape(self._metrics.metrics(frame, self._session.own_cost()))
         with self._changed:
-            self._newest, self._counted = scrape, frame.older is not None
+            self.newest, self._counted = scrape, frame.older is not None
             self._changed.notify_all()
