@@ -87,8 +87,12 @@ def fitted(columns: Sequence[FleetColumn], reading: FleetReading, width: int, *,
     room = width * 2 // 5 - (1 + HOUR.width if has_past else 0)
     sizes = {NODE.id: names, WHY.id: max(_REASONS[0], min(max(reason, 12), _REASONS[1], room))}
     known = {name for node in reading.nodes for name in node.values}
-    return tuple(
-        replace(column, default=has_past) if column.id == HOUR.id else
-        replace(column, width=sizes[column.id]) if column.id in sizes else
-        replace(column, default=False) if column.id in _MEASURED and column.id not in known else column
-        for column in columns)
+
+    def fit(column: FleetColumn) -> FleetColumn:
+        if column.id == HOUR.id:
+            return replace(column, default=has_past)
+        if column.id in sizes:
+            return replace(column, width=sizes[column.id])
+        return replace(column, default=False) if column.id in _MEASURED and column.id not in known else column
+
+    return tuple(map(fit, columns))

@@ -140,7 +140,13 @@ def _point(key: tuple[str, str], number: tuple[int, int], counts: Counted | None
     samples, total = number
     share = samples / total if total else 0.0
     error = math.sqrt(share * (1.0 - share) / total) if total else 0.0
-    why = _NO_EVENTS if not sampled else _NO_WORK if counts is None else None if counts.bytes else _FEW
+    why: Unavailable | None = None
+    if not sampled:
+        why = _NO_EVENTS
+    elif counts is None:
+        why = _NO_WORK
+    elif not counts.bytes:
+        why = _FEW
     return FunctionPoint(*key, samples, share, error, None if counts is None else counts.flops,
                          None if counts is None else counts.bytes, why)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from rich.cells import cell_len
@@ -159,8 +160,8 @@ class RoofPlot(SegmentLines):
         for dot, place in zip(picture.dots, places, strict=True):
             if dot.name and place is not None:
                 name = cut("".join(letter if cell_len(letter) == 1 else "?" for letter in dot.name), _LABEL)
-                any(canvas.text(place[0] + step, place[1] + down, name, StyleRole.KEY)
-                    for down, step in ((0, 2), (0, -1 - len(name)), (-1, 1), (1, 1), (-1, -len(name)), (1, -len(name))))
+                beside = ((0, 2), (0, -1 - len(name)), (-1, 1), (1, 1), (-1, -len(name)), (1, -len(name)))
+                _write(canvas, name, StyleRole.KEY, ((place[0] + step, place[1] + down) for down, step in beside))
         cursor = None if picture.cursor is None else places[picture.cursor]
         if cursor is not None:
             canvas.mark(*cursor, CURSOR, StyleRole.CELL)
@@ -217,8 +218,9 @@ def draw_roofs(plot: Plot, width: int, rows: int, *, short: bool) -> Canvas:
         place = canvas.cell(x.place(mark.intensity), y.place(mark.gflops))
         if place is not None:
             # Below the ridge, or elsewhere if neighbours leave room.
-            any(canvas.text(place[0] + step, place[1] + down, mark.label, StyleRole.AMBER)
-                for down in (-1, 1, 2, 3) for step in (0, 1, 1 - len(mark.label)))
+            steps = (0, 1, 1 - len(mark.label))
+            _write(canvas, mark.label, StyleRole.AMBER,
+                   ((place[0] + step, place[1] + down) for down in (-1, 1, 2, 3) for step in steps))
     for line in plot.lines:
         name = _short(line.name) if short else line.name
         start, end = (x.place(line.start[0]), y.place(line.start[1])), (x.place(line.end[0]), y.place(line.end[1]))
@@ -251,7 +253,14 @@ def _name_flat(canvas: Canvas, name: str, height: float) -> None:
     if (place := canvas.cell(0.0, height)) is None:
         return
     column = canvas.width - len(name) - 1
-    any(canvas.text(column, place[1] + down, name, StyleRole.DIM) for down in (-1, 1, 0))
+    _write(canvas, name, StyleRole.DIM, ((column, place[1] + down) for down in (-1, 1, 0)))
+
+
+def _write(canvas: Canvas, name: str, role: StyleRole, places: Iterable[tuple[int, int]]) -> None:
+    """Write a name at the first of these columns and lines where it is free; nowhere if there is none."""
+    for column, line in places:
+        if canvas.text(column, line, name, role):
+            return
 
 
 def _lower_axis(x: LogAxis, height_title: str, canvas: Canvas, margin: int) -> list[list[TextSegment]]:

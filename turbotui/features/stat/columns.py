@@ -50,12 +50,12 @@ def choose(catalog: Catalog, options: StatOptions, absent: Callable[[CounterColu
         for word in words.split(","):
             meant = set(_meant(catalog, word, verb))
             meant |= catalog.errors_of(meant)
-            if word in meant:
-                (named.discard if verb == "hide" else named.add)(word)
             if verb == "hide":
+                named -= meant & {word}
                 shown -= meant
                 hidden |= meant & {word}
             else:
+                named |= meant & {word}
                 shown |= meant
     # as in turbostat: added columns are always shown, unless they are hidden by name
     shown |= {column.id for column in catalog.columns if "added" in column.groups and column.id not in hidden}

@@ -43,10 +43,16 @@ class Application:
     @property
     def text(self) -> str:
         """The application in the words of the command line."""
-        what = ("all" if self.everything else f"container={self.container}" if self.container
-                else f"cgroup={self.cgroup}" if self.cgroup is not None
-                else f"run={shlex.join(self.command)}" if self.command
-                else f"pid={','.join(map(str, self.pids))}")
+        if self.everything:
+            what = "all"
+        elif self.container:
+            what = f"container={self.container}"
+        elif self.cgroup is not None:
+            what = f"cgroup={self.cgroup}"
+        elif self.command:
+            what = f"run={shlex.join(self.command)}"
+        else:
+            what = f"pid={','.join(map(str, self.pids))}"
         return f"{self.name}:{what}" + (f":events={self.events}" if self.events else "")
 
 

@@ -264,8 +264,9 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         """Start watching: another application, or the same one again."""
         self.close()
         self.applications = applications
-        self._snapshot, self._newest, self._stopped, self._past = None, None, False, PastRows(
-            self.watch_state.session, self._recorded)
+        self._snapshot = self._newest = None
+        self._stopped = False
+        self._past = PastRows(self.watch_state.session, self._recorded)
         self._pasts.clear()
         if self.marked is not None:
             self.compare(begin=False)
@@ -458,7 +459,10 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def _view_as(self, view: TasksView) -> None:
         self.view = view
-        (self.ask if self.played is None else self.show_again)()
+        if self.played is None:
+            self.ask()
+        else:
+            self.show_again()
 
     def on_snapshot_ready(self, message: SnapshotReady) -> None:
         """Show a snapshot, unless its watch has ended."""
