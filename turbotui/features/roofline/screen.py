@@ -193,6 +193,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
         self.view.frame = None
         if self._unseen is not None:
             self._unseen.cancel()
+            self._unseen = None  # where it was cancelled, a task keeps the frame that it was reading
 
     def show_frame(self) -> None:
         """Show every point of this frame."""
