@@ -160,9 +160,7 @@ async def test_what_is_watched_is_recorded_for_each_interval_while_a_recording_i
         clocks = []
         for _ in range(3):
             await found.next()
-            frame = found.screen._frame
-            assert frame is not None
-            clocks.append((frame.newer.wall_ns, frame.newer.started_ns))
+            clocks.append(found.screen._clocks)
         found.app.watched.recorder = None
         await found.next()
         assert [(one.wall_ns, one.started_ns) for one in recorder.records] == clocks

@@ -81,7 +81,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
         self._watcher: GroupWatcher | None = None
         self._additions = GroupAdditions(watch.session)
         self._meter = EnergyMeter(watch.session.capabilities)
-        self._frame: Frame | None = None
+        self._clocks: tuple[int, int] | None = None  # of the newest frame, which a left screen would keep for ever
         self._seq = 0
         self._past_groups = PastRows(watch.session, replayed_interval, _MOST_ROWS, _MOST_BYTES)
         self._newest: GroupInterval | None = None
@@ -152,9 +152,9 @@ class GroupsScreen(RowTableScreen[GroupRow]):
             self._watcher = None
 
     def _ask(self, *, early: bool = True) -> None:
-        frame = self._frame or self.watch_state.frame
-        if self._watcher is not None and frame is not None:
-            clocks = frame.clocks
+        frame = self.watch_state.frame
+        clocks = self._clocks or (None if frame is None else frame.clocks)
+        if self._watcher is not None and clocks is not None:
             everything = self.watch_state.recorder is not None
             wanted = QUANTITIES if everything else needed(self._table.view.columns)
             plans = tuple(plan for plan in self._additions.plans if any(
@@ -166,8 +166,8 @@ class GroupsScreen(RowTableScreen[GroupRow]):
     def take(self, frame: Frame) -> None:
         """End the groups' interval with a new frame."""
         super().take(frame)
-        if frame is not self._frame:
-            self._frame = frame
+        if frame.clocks != self._clocks:
+            self._clocks = frame.clocks
             self._meter.feed(frame)
             self._ask(early=False)
 

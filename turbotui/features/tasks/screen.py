@@ -118,7 +118,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         self._meter = EnergyMeter(watch.session.capabilities)
         self._snapshot: TaskSnapshot | None = None
         self._stopped = False
-        self._frame: Frame | None = None
+        self._clocks: tuple[int, int] | None = None  # of the newest frame, which a left screen would keep for ever
         self._seq = 0
         self._past = PastRows(watch.session, self._recorded)
         self._newest: PastTasks | None = None
@@ -284,8 +284,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         if self.watcher is not None:
             clocks = None
             is_recorded = self.watch_state.recorder is not None or self._lent is not None
-            if is_recorded and self._frame is not None and not again:
-                clocks = self._frame.clocks
+            if is_recorded and not again:
+                clocks = self._clocks
             self.watcher.snapshot(replace(self._request(), again=again, clocks=clocks))
 
     def _request(self) -> SnapshotRequest:
@@ -303,8 +303,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
     def take(self, frame: Frame) -> None:
         """End the interval of the tasks with a new frame."""
         super().take(frame)
-        if frame is not self._frame:
-            self._frame = frame
+        if frame.clocks != self._clocks:
+            self._clocks = frame.clocks
             self.regions.take(frame)
             self._meter.feed(frame)
             self.ask(again=False)
@@ -333,12 +333,12 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         return None if kept is None else self._content(kept)
 
     def over_minute(self, content: RowContent[TaskInputs]) -> tuple[RowContent[TaskInputs], float] | None:
-        kept, frame = self._kept, self._shown_frame
-        if kept is None or frame is None:
+        kept, end = self._kept, self._shown_end
+        if kept is None or end is None:
             return None
         if self.over_span:
             return content, 0.0 if self._snapshot is None else self._snapshot.seconds
-        spanned = self._joined(self._intervals(frame.newer.wall_ns - MINUTE_NS, frame.newer.wall_ns))
+        spanned = self._joined(self._intervals(end - MINUTE_NS, end))
         if spanned is None or not spanned.snapshot.seconds:
             return None
         over = self._content(spanned)
@@ -380,21 +380,21 @@ class TasksScreen(RowTableScreen[TaskInputs]):
     @property
     def _mark_ns(self) -> int | None:
         """The time of the latest mark before the shown moment; None if there is none."""
-        cursor, frame = self.watch_state.cursor, self._shown_frame
-        ends = () if cursor is None or frame is None else [mark.time_ns for mark in cursor.marks
-                                                           if mark.time_ns <= frame.newer.wall_ns]
+        cursor, end = self.watch_state.cursor, self._shown_end
+        ends = () if cursor is None or end is None else [mark.time_ns for mark in cursor.marks if mark.time_ns <= end]
         return max(ends, default=None)
 
     @property
-    def _shown_frame(self) -> Frame | None:
-        return self.watch_state.frame if self.watch_state.in_past or self.played is not None else self._frame
+    def _shown_end(self) -> int | None:
+        if not self.watch_state.in_past and self.played is None:
+            return None if self._clocks is None else self._clocks[0]
+        return None if self.watch_state.frame is None else self.watch_state.frame.newer.wall_ns
 
     def _spanned(self) -> PastTasks | None:
         """The sum of the intervals of the span that ends at the shown moment."""
-        frame, by, tree = self._shown_frame, self.view.by, self.view.tree
-        if frame is None:
+        end, by, tree, mark = self._shown_end, self.view.by, self.view.tree, self._mark_ns
+        if end is None:
             return None
-        end, mark = frame.newer.wall_ns, self._mark_ns
         begin = mark if self._span is TaskSpan.MARK and mark is not None else end - MINUTE_NS
         key = self._span, by, tree, mark if self._span is TaskSpan.MARK else None, self._newest is None
         known, until, joined_tasks = self._sum
@@ -474,7 +474,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         again, taken = message.snapshot.request.again, self._meter.take()
         spent = self._newest.spent.plus(taken) if again and self._newest is not None else taken
         self._seq += not again
-        time_ns = 0 if self._frame is None else self._frame.newer.wall_ns
+        time_ns = 0 if self._clocks is None else self._clocks[0]
         if self._newest is not None:
             self._newest.looks.close()
         self._newest = PastTasks(message.snapshot, spent, self._seq, TaskLooks(self._facts), end_ns=time_ns or None)
