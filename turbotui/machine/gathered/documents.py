@@ -32,6 +32,8 @@ _MOST = 1_000_000  # most words or counters of all CPUs; 1,024 CPUs with 200 reg
 _MOST_BESIDE = 64  # events of a group, which the kernel limits by the size of a reading (perf_event_validate_size)
 _LONGEST_PATH = 4096  # characters (PATH_MAX, include/uapi/linux/limits.h)
 _MOST_FOLDERS = 4_000_000  # parts of all paths, each of which may be a folder; 1,024 CPUs have a ninth
+_MOST_LINES: Final = 1 << 18
+"""Lines of a file, each of which may become objects: /proc/cpuinfo has 28 a CPU, of which Linux has 8,192 on x86."""
 _NUMBERS: Final = {name: number for number, name in errno.errorcode.items()}
 _WORDS_OF_ATTR: Final = tuple(field.name for field in fields(PerfAttr))
 _OPENED = "opened"
@@ -167,6 +169,9 @@ def parse_gathered(packed: bytes) -> tuple[Gathered, Mapping[str, bytes]]:
         raise GatheredError(f"it names a path of more than {_LONGEST_PATH} characters")
     if sum(path.count("/") for path in paths) > _MOST_FOLDERS:
         raise GatheredError(f"its paths have more than {_MOST_FOLDERS} parts")
+    for path, data in machine.files.items():
+        if data.count(b"\n") > _MOST_LINES:
+            raise GatheredError(f"{path} in it has more than {_MOST_LINES:,} lines")
     return machine, {name: data for name, data in files.items() if not name.startswith(f"{ROOT}/")}
 
 
