@@ -84,7 +84,7 @@ async def test_a_key_behind_a_changed_group_is_a_key_of_the_screen() -> None:
 
 async def test_groups_say_how_many_of_their_columns_have_no_room() -> None:
     async with dashboard(FakeSession(), size=(60, 24)) as (app, pilot):
-        assert re.search(r"\d+ columns beyond the right edge: →", await said_by_groups(app, pilot, "c")), "at once"
+        assert re.search(r"\d+ columns beyond: → · Esc closes", await said_by_groups(app, pilot, "c")), "at once"
         assert re.search(r"hidden, \d+ others beyond the right edge", await said_by_groups(app, pilot, "k"))
         assert re.search(r"shown, \d+ of them beyond the right edge", await said_by_groups(app, pilot, "k"))
 

@@ -57,8 +57,10 @@ class CategoryKeys(Window[str]):
         self._changed = self._is_over = False
         beyond = self._beyond(watch.columns)
         keys = "a letter shows or hides a group, SHIFT that group alone · Esc closes"
-        forms = (f"{several(beyond, 'column')}{_BEYOND} · {keys}" if beyond else keys,
-                 f"{several(beyond, 'column')} beyond: → · a letter shows or hides, SHIFT alone · Esc closes")
+        many = several(beyond, "column")
+        forms = (f"{many}{_BEYOND} · {keys}" if beyond else keys,
+                 f"{many} beyond: → · a letter shows or hides, SHIFT alone · Esc closes",
+                 f"{many} beyond: → · Esc closes")
         self._outcome = next((form for form in forms if cell_count(form) < self.app.size.width), forms[-1])
 
     def compose(self) -> ComposeResult:
