@@ -81,6 +81,12 @@ def test_a_cause_is_found_from_here_as_it_is_there(node: Node) -> None:
     assert jsontables.tables(there.stdout)[0]["kind"] == "SIMULATED"
 
 
+def test_a_diagnosis_asks_who_ran_while_others_waited(node: Node) -> None:
+    node.program("turbotui", f'echo "$@" > {node.folder}/words; exit 2')
+    here(node, "why", "--host", "node7")
+    assert "--tables=waits" in (node.folder / "words").read_text().split()
+
+
 def test_tasks_of_now_have_no_mark(node: Node) -> None:
     node.python()
     done = here(node, "tasks", "--host", "node7", "-n", "1", "-i", "0.2")

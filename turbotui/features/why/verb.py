@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     if (arguments.begin or arguments.end) and not arguments.replay:
         raise UsageError("--from and --to are times of a recording: give --replay FILE too")
     if arguments.replay or arguments.host:
-        with open_replay(arguments, intervals=arguments.intervals, seconds=seconds) as journal:
+        with open_replay(arguments, intervals=arguments.intervals, seconds=seconds, tables="waits") as journal:
             try:
                 with long_work("reading the recording") as work:
                     report = read_recording(journal, arguments.intervals, arguments.begin, arguments.end,
