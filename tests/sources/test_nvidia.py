@@ -13,6 +13,7 @@ from prochost import Content, ProcHost, machine_of
 
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
+from turbotui.machine.own_program import install_command
 from turbotui.quantities.meters import meters_of
 from turbotui.quantities.signals import Raw, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -135,7 +136,7 @@ def test_without_the_package_it_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     _, machine = real(card())
     why = Nvidia().probe(machine).signals["meter.nvidia.0.power"]
     assert isinstance(why, Unavailable)
-    assert (why.reason, why.remedy) == (Reason.NO_DRIVER, "pip install 'turbotui[nvidia]'")
+    assert (why.reason, why.remedy) == (Reason.NO_DRIVER, install_command("nvidia-ml-py"))
 
 
 @pytest.mark.parametrize(("files", "kind", "reason"), [
