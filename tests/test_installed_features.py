@@ -226,7 +226,7 @@ def test_a_verb_with_a_module_of_its_own_that_fails_is_named(tmp_path: Path, mod
     ("        self.definition =", "        1 / 0; self.definition =", b"a", b"package turbotui_uptime-1.0 failed"),
 ], ids=["module", "body", "key"])
 def test_a_screen_that_fails_ends_nothing_else(tmp_path: Path, old: str, new: str, key: bytes,
-                                              shown: bytes) -> None:
+                                               shown: bytes) -> None:
     path = broken(tmp_path, "screen", old, new)
     terminal = BarePty((sys.executable, "-m", "turbotui", "-i", "0.2", "--machine", "guest", "--screen", "cpus"),
                        environment={"PYTHONPATH": str(path), "XDG_CONFIG_HOME": str(tmp_path),

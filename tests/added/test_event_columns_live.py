@@ -446,7 +446,7 @@ def test_a_topdown_metric_is_counted_below_slots(text: str) -> None:
         slots = [column for column in columns if "slots" in column.id]
         if slots:
             assert cell(frame, share, SYSTEM_ROW) == pytest.approx(100 * retiring / cell(frame, slots[0], SYSTEM_ROW),
-                                                                  rel=1e-6)
+                                                                   rel=1e-6)
 
 
 def test_a_topdown_metric_in_turbostats_grammar_is_counted_below_slots() -> None:

@@ -231,7 +231,7 @@ class FakeSession:
         missing["energy.ram"] = Unavailable(Reason.NO_DRIVER, "no powercap driver", "modprobe intel_rapl_msr")
         source = FakeSource()
         self.capabilities = Capabilities((source,), {"scripted": Probe({**known, **missing})}, known,  # type: ignore[arg-type]
-                             dict.fromkeys(known, source), missing)  # type: ignore[arg-type]
+                                         dict.fromkeys(known, source), missing)  # type: ignore[arg-type]
         model = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=143,
                          name="Intel(R) Xeon(R) Platinum 8480+")
         self.machine = Machine(FakeHost(name, kind), self.topology, model, platform_of(model),  # type: ignore[arg-type]
@@ -276,7 +276,7 @@ class FakeSession:
             signal = _signal(counter.signal, counter.scope, Unit.COUNT, COUNTER, Reduce.MEAN)
             capabilities, source = self.capabilities, self.capabilities.sources[0]
             self.capabilities = replace(capabilities, signals={**capabilities.signals, signal.id: signal},
-                                  provider={**capabilities.provider, signal.id: source})
+                                        provider={**capabilities.provider, signal.id: source})
         self.added = (*self.added, counter)
         self.texts[counter.name] = text
         self._keep()

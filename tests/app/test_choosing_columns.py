@@ -175,7 +175,7 @@ def test_a_mistake_in_the_columns_of_a_kind_is_reported_with_its_line() -> None:
 
 def test_simulated_machines_and_guests_are_other_kinds_than_the_machine_itself() -> None:
     kinds = {name: kind_of_machine(read_machine(simulated_host(name))) for name in ("laptop", "turin-2s", "grace-2s",
-                                                                                   "guest")}
+                                                                                    "guest")}
     assert kinds["laptop"] == "simulated-intel"
     assert kinds["turin-2s"] == "simulated-amd"
     assert kinds["grace-2s"] == "simulated-aarch64"

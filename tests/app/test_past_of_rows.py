@@ -224,7 +224,7 @@ async def test_an_interval_that_lacks_the_rows_is_a_gap_and_is_not_read_again(mo
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_value_that_must_not_be_read_without_its_mark_is_a_gap(name: str,
-                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+                                                                       monkeypatch: pytest.MonkeyPatch) -> None:
     """A sum of which a part is missing is a gap, as in charts of CPUs: drawn, it would look like a fall."""
     async with rows(name) as shown:
         await shown.tick(3)

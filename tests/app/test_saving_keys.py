@@ -216,7 +216,7 @@ async def test_an_explanation_is_copied_whole() -> None:
     ({}, Clipboard.MAY),
 ])
 def test_a_terminal_that_may_not_copy_is_distinguished_from_one_that_does(environment: dict[str, str],
-                                                                 expected: Clipboard) -> None:
+                                                                          expected: Clipboard) -> None:
     assert clipboard_of(environment) is expected
 
 

@@ -151,7 +151,7 @@ class TestProfile:
             assert arguments.profile == wanted
 
     def test_one_that_is_not_there_is_reported_and_the_dashboard_starts(self, tmp_path: Path,
-                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+                                                                        monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
         arguments = argparse.Namespace(profile=None)
         found = with_own_profile(arguments, parse_settings('\nprofile = "../x"\n', "s.toml"))

@@ -29,7 +29,7 @@ def test_a_strip_goes_with_its_last_reference(cuts: list[int]) -> None:
         assert "".join(parts) == "0123456789"
         assert parts == [part.text for part in Strip([Segment("0123456789")], 10).divide(cuts)]
         assert [strip.adjust_cell_length(width).text for width in (8, 10, 12)] == ["01234567", "0123456789",
-                                                                                     "0123456789  "]
+                                                                                   "0123456789  "]
         assert strip.crop(2, 5).text == "234"
         del strip
         del parts

@@ -184,7 +184,7 @@ def test_the_doctor_knows_the_sources_of_a_large_machine() -> None:
 def test_the_text_is_that_of_turbostat_with_a_header_and_a_row_for_each_cpu() -> None:
     machine = FakeMachine(shape_of("sapphire-2s", cores=1, packages=2))
     ended = machine.run("stat", "--show", "Package,Core,CPU,Busy%,Bzy_MHz,PkgWatt", "-i", "0.3", "-n", "1",
-                                     "-q")
+                        "-q")
     lines = ended.output.splitlines()
     assert lines[0].split("\t") == ["Package", "Core", "CPU", "Busy%", "Bzy_MHz", "PkgWatt"]
     assert [line.split("\t")[2] for line in lines[1:]] == ["-", "0", "2", "1", "3"]

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("words", [
     ("machines",), ("columns",), ("--help",), ("--version",), ("stat", "--help"),
     ("tasks", "--help"), ("spy", "--help"), ("tasks", "--machine", "laptop-old", "--all", "-n", "1", "-i", "0.1",
-                                           "--json")])
+                                             "--json")])
 def test_a_full_disk_is_reported_in_one_sentence(words: tuple[str, ...]) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run([sys.executable, "-m", "turbotui", *words], stdout=full, stderr=subprocess.PIPE,  # noqa: S603 - ours

@@ -43,7 +43,7 @@ def strings(encoder: EventEncoder, text: str) -> dict[str, int]:
     ("uncore_imc/cas_count_read_sch?/", {"uncore_imc/cas_count_read_sch0/": 2, "uncore_imc/cas_count_read_sch1/": 2}),
     ("imc/cas_*_sch0/u", {"imc/cas_count_read_sch0/u": 2, "imc/cas_count_write_sch0/u": 2}),
     ("imc_0/event=cas_count_r*,umask=3/", {"imc_0/cas_count_read_sch0,umask=3/": 1,
-                                          "imc_0/cas_count_read_sch1,umask=3/": 1}),
+                                           "imc_0/cas_count_read_sch1,umask=3/": 1}),
     ("uncore_imc/clockticks/", {"uncore_imc/clockticks/": 2}),
     ("uncore_imc_?/clockticks/", {"uncore_imc_?/clockticks/": 2}),
     ("uncore_imc*/clockticks/", {"uncore_imc/clockticks/": 2, "uncore_imc_free_running/clockticks/": 2}),

@@ -222,7 +222,7 @@ def test_a_full_kind_has_no_busiest_cpu_and_says_why_at_every_tick() -> None:
 
 def test_affinity_is_read_for_numbered_rows_and_read_again_every_fifth_tick() -> None:
     bench = Bench(X86, {"24/smp_affinity_list": "0-3\n", "24/effective_affinity_list": "0\n",
-                          "9/smp_affinity_list": "1\n", "9/effective_affinity_list": "\n"})
+                        "9/smp_affinity_list": "1\n", "9/effective_affinity_list": "\n"})
     assert (bench.value("24", "Affinity"), bench.value("24", "Effective")) == ("0-3", "0")
     assert bench.value("9", "Affinity") == "1"
     assert bench.why("9", "Effective") is Reason.NOT_SET

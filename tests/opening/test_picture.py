@@ -15,7 +15,7 @@ SIZES = [(1, 1), (10, 3), (40, 10), (80, 24), (120, 36), (200, 60), (300, 90)]
 
 def _known(cpus: int) -> OpeningReading:
     return OpeningReading("a" * 30, "6.12.1-amd64", "AMD EPYC 9654 96-Core Processor", (900.25, 3.0, 1.0), "900/12345",
-                 (1 << 20, 1 << 30), {cpu: (cpu, 1000) for cpu in range(cpus)})
+                          (1 << 20, 1 << 30), {cpu: (cpu, 1000) for cpu in range(cpus)})
 
 
 @pytest.mark.parametrize("size", SIZES)

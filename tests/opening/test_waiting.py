@@ -17,7 +17,7 @@ from turbotui.opening.readings import OpeningReading
 from turbotui.opening.waiting import Opening, UserLeftError
 
 MACHINE = OpeningReading("node7", "6.12.1", "Intel(R) Xeon(R) w9-3595X", (1.5, 0.5, 0.25), "3/412", (1 << 20, 4 << 20),
-                {0: (50, 100), 1: (10, 100)})
+                         {0: (50, 100), 1: (10, 100)})
 
 
 def _look() -> OpeningReading:

@@ -182,7 +182,7 @@ def test_a_replay_has_the_columns_that_were_added(tmp_path: Path, capsys: pytest
     assert evidence is None
     assert main(["info", "--replay", path]) == 0
     assert "Columns that were added: branches, GIPS" in capsys.readouterr().out.replace("GIPS, branches",
-                                                                                       "branches, GIPS")
+                                                                                        "branches, GIPS")
 
 
 def test_diff_and_info_tell_the_command_that_was_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,7 @@ def test_records_are_the_same_in_pieces_of_any_size(payloads: list[bytes], sizes
 
 @given(PAYLOADS, st.data(), st.sampled_from((1, 2, 3, 7, 10_000)))
 def test_damage_costs_the_records_that_it_touches_and_is_all_reported(payloads: list[bytes], data: st.DataObject,
-                                                                     size: int) -> None:
+                                                                      size: int) -> None:
     records = made(payloads)
     whole = bytearray(b"".join(map(framed, records)))
     begin = data.draw(st.integers(0, len(whole) - 1))

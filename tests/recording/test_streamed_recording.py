@@ -69,7 +69,7 @@ def on_stdin(path: str) -> Iterator[None]:
     ("why", "--replay"), ("power", "--replay"), ("export", "--columns", "Busy%", "--from"),
 ], ids=lambda words: words[0])
 def test_verbs_take_a_stream_as_they_take_its_file(words: tuple[str, ...], run: str,
-                                                  capsys: pytest.CaptureFixture[str]) -> None:
+                                                   capsys: pytest.CaptureFixture[str]) -> None:
     with on_stdin(run):
         status, streamed = main([*words, "-"]), capsys.readouterr()
     assert status == main([*words, run])

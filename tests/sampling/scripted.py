@@ -242,11 +242,11 @@ class FakeShared:
 
 
 def capabilities_of(*signals: Signal, missing: Mapping[SignalId, Unavailable] | None = None,
-              source: FakeSource | None = None) -> Capabilities:
+                    source: FakeSource | None = None) -> Capabilities:
     """Capabilities of these signals, all from one source."""
     one = source or FakeSource(signals, lambda _cpu, _name: None)
     return Capabilities((one,), {}, {signal.id: signal for signal in signals}, {signal.id: one for signal in signals},
-                  missing or {})
+                        missing or {})
 
 
 def snapshot(topology: Topology, values: Mapping[SignalId, Sequence[Raw]], stamps: Mapping[SignalId, Sequence[int]],

@@ -29,7 +29,7 @@ def machine(*, guest: bool) -> Machine:
 
 def capabilities(here: Machine, *offers: Sequence[Signal]) -> Capabilities:
     return probe_sources(here, [FakeSource(offer, lambda _cpu, _name: 0, id=f"source{number}")
-                              for number, offer in enumerate(offers)])
+                                for number, offer in enumerate(offers)])
 
 
 PSYS = energy("energy.psys", Scope.SYSTEM)

@@ -557,7 +557,7 @@ def test_a_counter_not_looked_at_for_too_long_is_unknown_rather_than_wrong() -> 
     host = FakeHost()
     source = FakeSource((counter("x", width_bits=32, wrap_seconds=60.0),), lambda _cpu, _name: host.now // 15 % 2**32)
     frames = frames_of(sampler_of(host, source, wanted={"x"}), 3,
-                          lambda frame: tick(host, 300.0 if frame.seq == 1 else 1.0)(frame))
+                       lambda frame: tick(host, 300.0 if frame.seq == 1 else 1.0)(frame))
     assert [frame.cell(X, cpu_row(0)) for frame in frames] == [None, 66_666_667, None, 66_666_667]
     why = frames[2].why(X, cpu_row(0))
     assert why is not None

@@ -12,7 +12,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.selection import available_columns, choose_columns, default_columns, why_absent
 
 CAPABILITIES = capabilities_of(counter("tsc"), counter("irq.total"), counter("irq.nmi"),
-                   missing={"smi": Unavailable(Reason.VIRTUALISED, "hidden")})
+                               missing={"smi": Unavailable(Reason.VIRTUALISED, "hidden")})
 CATALOG: Catalog = catalog_for(CAPABILITIES.signals)
 ONE = topology_of([place(0), place(1)])
 TWO = topology_of([place(0, 0), place(1, 1)])

@@ -48,7 +48,7 @@ def test_every_tick_is_read_once_and_has_its_frame(intervals: int) -> None:
     source = Counting(host)
     ahead: list[int] = []
     frames = frames_of(sampler_of(host, source, hold=0.15), intervals,
-                          lambda frame: ahead.append(source.reads.count(0) - 1 - frame.seq))
+                       lambda frame: ahead.append(source.reads.count(0) - 1 - frame.seq))
     assert [frame.seq for frame in frames] == list(range(intervals + 1))
     assert [source.reads.count(cpu) for cpu in range(4)] == [intervals + 1] * 4
     for frame in frames[1:]:
@@ -80,7 +80,7 @@ def test_without_leave_to_hold_frames_back_each_is_shown_when_it_is_read() -> No
     source = Counting(host)
     ahead: list[int] = []
     frames_of(sampler_of(host, source, hold=0.0), 4,
-                 lambda frame: ahead.append(source.reads.count(0) - 1 - frame.seq))
+              lambda frame: ahead.append(source.reads.count(0) - 1 - frame.seq))
     assert set(ahead) == {0}
 
 

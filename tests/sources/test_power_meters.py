@@ -80,7 +80,7 @@ def test_cards_are_in_the_order_of_their_addresses() -> None:
     _, machine = machine_of({**card(2, "xe", "0000:83:00.0", "active", energy1_input="2\n"),
                              **card(10, "i915", "0000:03:00.0", "active", energy1_input="1\n")})
     assert [meter.label for meter in meters_of(offered(GraphicsPower(), machine))] == ["i915 0000:03:00.0",
-                                                                                        "xe 0000:83:00.0"]
+                                                                                       "xe 0000:83:00.0"]
 
 
 def _never() -> str:

@@ -28,10 +28,10 @@ from turbotui.quantities.traced import (
 numbers = st.one_of(st.integers(1, 10**12), st.floats(0.001, 1e9, allow_nan=False)).map(Number)
 terms: st.SearchStrategy[Term] = st.recursive(
     numbers,
-                                              lambda inner: st.builds(lambda sign, one,
-                                                                      two: TracedOperation(sign, (one, two)),
-                                                                      st.sampled_from("+-*/"), inner,
-                                     inner), max_leaves=7)
+    lambda inner: st.builds(lambda sign, one,
+                            two: TracedOperation(sign, (one, two)),
+                            st.sampled_from("+-*/"), inner,
+                            inner), max_leaves=7)
 
 
 def _never(_reading: TracedReading) -> float:

@@ -28,7 +28,7 @@ def timed(*values: float) -> tuple[TimedValue, ...]:
 def picture(*panels: CurvePanel, at: int = 4, following: bool = False, loading: str = "",
             events: tuple[GraphEvent, ...] = ()) -> GraphPicture:
     return GraphPicture(panels, TimeSpan(WHEN, WHEN + 10 * NS), WHEN + at * NS, WHEN + 10 * NS, following, following,
-                   events, loading)
+                        events, loading)
 
 
 def texts(lines: list[list[TextSegment]]) -> list[str]:

@@ -139,7 +139,7 @@ class AddCounter(FieldWindow):
         follow = [Item(((head, StyleRole.TITLE),)) for head in heads]
         follow += [Item(((f" {flush_left(completion.text, _WIDE)}", StyleRole.PLAIN),
                          (f" {completion.note}", StyleRole.DIM)),
-            completion.text) for completion in completions]
+                        completion.text) for completion in completions]
         # possible continuations while text is typed; the added counters before
         items = [*follow, *there] if text else [*there, *follow]
         listing = self.query_one(Listing)

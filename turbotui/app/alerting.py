@@ -209,7 +209,7 @@ class Alerting:
         """Lines about the conditions that are watched, those that cannot be, and the log."""
         rules = (*self.rules, *(rule for table in self.tables for rule in table.rules))
         lines = ["WATCHED FOR", *[f"  {rule.request.when}  ({_where(rule)}{'' if rule.request.bell else ', no bell'}"
-                                   f"{'' if rule.request.log else ', no log'})" for rule in rules]]
+                                  f"{'' if rule.request.log else ', no log'})" for rule in rules]]
         lines += [f"  {table.table} cannot be watched: {table.why_none}" for table in self.tables if table.why_none]
         lines += [f"  {reason}" for reason in self.absent]
         lines += ["", self.trouble or (f"The beginning and end of each go to {self._path}."

@@ -31,7 +31,7 @@ class CommandLinesWindow(MenuWindow[str]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("y,space", "choose", "copy"),
-        Binding("X", "close", "close", show=False)]
+                                             Binding("X", "close", "close", show=False)]
 
     DEFAULT_CSS = """
     CommandLinesWindow > .window { height: 90%; }

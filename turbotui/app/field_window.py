@@ -39,7 +39,7 @@ class FieldWindow(ListWindow):
     """A window with a field, a sentence and a list, whose current line can be put into the field."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "take", "take over", priority=True),
-        Binding("delete", "remove", "remove", priority=True)]
+                                             Binding("delete", "remove", "remove", priority=True)]
 
     @abstractmethod
     def action_take(self) -> None:

@@ -164,7 +164,7 @@ class Graph(Window[None]):
         happened = () if past is None else tuple(GraphEvent(event.time_ns, event.text) for event in past.events)
         newest = cursor.span.last >= moments[-1]
         return GraphPicture(cells.panels(), cursor.span, cursor.here, max(now, cursor.here), live and newest,
-                       live and cursor.at is None, happened, self._loading)
+                            live and cursor.at is None, happened, self._loading)
 
     # The past
 

@@ -77,7 +77,7 @@ def help_items(watch: Watch, screens: tuple[tuple[str, str, str], ...], here: st
             continue
         items.append(Item(((PLACES[where], StyleRole.SORTED),)))
         items += [Item(((f"  {action.shown:<12}", StyleRole.KEY), (action.help, StyleRole.PLAIN)))
-            for action in members]
+                  for action in members]
         if where == EVERYWHERE:
             for _, number, word in screens:
                 items.append(Item(((f"  {number:<12}", StyleRole.KEY), (f"Screen: {word}.", StyleRole.PLAIN))))

@@ -98,7 +98,7 @@ def limit_verdict(facts: Facts, now: Sequence[Hold], past: Iterable[tuple[float,
     if holds and not (idle and all(hold.sure is EvidenceKind.SETTING for hold in holds)):
         first = holds[0]
         return LimitVerdict(facts, LimitState.HELD, first, holds[1:],
-            shares.get(general(first.holder), first.share), window)
+                            shares.get(general(first.holder), first.share), window)
     earlier = max(((holder, share) for holder, share in shares.items() if share >= 0.01), default=None,
                   key=lambda pair: pair[1])
     state, setting = unheld(facts, idle=idle)

@@ -63,4 +63,4 @@ def _pair(
     bit, previous = 1 << index, 1 << index - 1
     own, others = own or round(others * ratio), others or round(own / ratio)
     return (replace(before, attr=replace(before.attr, config2=bit, sample_period=others)),
-        replace(event, attr=replace(event.attr, config2=bit | previous, sample_period=own)))
+            replace(event, attr=replace(event.attr, config2=bit | previous, sample_period=own)))

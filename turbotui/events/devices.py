@@ -199,7 +199,7 @@ def names_instance(word: str, name: str) -> bool:
     if not _PATTERN_CHARACTERS.isdisjoint(word):
         return any(fnmatch.fnmatchcase(name, each) for each in spellings[:2])
     return any(each and name.startswith(each) and (name == each or INSTANCE.fullmatch(name, len(each)) is not None)
-        for each in spellings)
+               for each in spellings)
 
 
 def find_event(pmu: Pmu, name: str) -> PmuEvent | None:

@@ -32,7 +32,7 @@ def precise_of(flags: int) -> int:
 def flag_names(flags: int) -> dict[str, int]:
     """The fields of a flag word that are not zero, by the kernel's names."""
     names = {name: 1 for name, bit in FLAGS.items() if flags >> bit & 1
-        and bit not in (PRECISE_SHIFT, PRECISE_SHIFT + 1)}
+             and bit not in (PRECISE_SHIFT, PRECISE_SHIFT + 1)}
     return {**names, "precise_ip": precise_of(flags)} if flags & _PRECISE_MASK else names
 
 

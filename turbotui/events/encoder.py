@@ -84,7 +84,7 @@ class EventEncoder:
                 events += grouped
             else:
                 events += reloaded(item.text, self._each(self._alike(item), lambda written: self._event(written, ""),
-                                                          some=is_pattern(item.head)), self.devices)
+                                                         some=is_pattern(item.head)), self.devices)
         return tuple(events)
 
     def _alike(self, written: Written) -> list[Written]:
@@ -204,7 +204,7 @@ class EventEncoder:
         if (kind := settings.kind) is None:
             kind = RAW if pmu is None else pmu.type
         flags = settings.flags | modifiers.flags(lambda: self.devices.max_precise(pmu), leader=True,
-            default_rings=self._rings if pmu is None or not pmu.cpumask else None)
+                                                 default_rings=self._rings if pmu is None or not pmu.cpumask else None)
         word, *others = settings.words
         attr = PerfAttr(
             kind, word, config1=others[0], config2=others[1], config3=others[2], config4=others[3], flags=flags,

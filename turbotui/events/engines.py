@@ -162,7 +162,7 @@ def _with_unit(event: EncodedEvent, pmu: Pmu) -> EncodedEvent:
     for known in pmu.events.values():
         if (known.unit or known.scale != 1.0) and _words(pmu, known.text) == words:
             return replace(event, unit=known.unit, scale=known.scale, snapshot=known.snapshot,
-                per_package=known.per_package)
+                           per_package=known.per_package)
     return event
 
 

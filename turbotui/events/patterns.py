@@ -63,7 +63,7 @@ def _is_tracepoint(written: Written, devices: Devices) -> bool:
 def _by_tracepoint(written: Written, tracepoints: Tracepoints) -> list[Written]:
     letters = f":{written.modifiers}" if written.modifiers else ""
     return [replace(written, text=f"{system}:{name}{letters}", head=system, tail=name)
-        for system, name, _number in tracepoints.find(written.head, written.tail or "")]
+            for system, name, _number in tracepoints.find(written.head, written.tail or "")]
 
 
 def _by_kind(written: Written, devices: Devices) -> list[Written]:

@@ -179,7 +179,7 @@ def _read_set(name: str, table: object) -> tuple[str, tuple[SetColumn, ...]]:
 
 def _read_column(owner: str, table: Mapping[str, object]) -> SetColumn:
     made_column = make_row(_Column, table, name=_named, decimals=_decimals, formula=_formula,
-        alternative=tables(f"[[{owner}.column.alternative]]", _read_alternative))
+                           alternative=tables(f"[[{owner}.column.alternative]]", _read_alternative))
     if made_column.formula and made_column.alternative:
         raise RowError(f'"{made_column.name}"',
                        f"the column {made_column.name} has a formula and alternatives: write one of them")

@@ -131,7 +131,7 @@ class _Parser:
             terms = self._terms() if self._next() == "/" else None
             modifiers = self._after_colon() if terms is None else self._after_terms()
             return Written(self._text[start : self._at], start, numeric.group(1), terms, tail=numeric.group(2),
-                modifiers=modifiers, kind="numeric")
+                           modifiers=modifiers, kind="numeric")
         if (word := _WORD.match(self._text, start)) is None:
             raise self._fail("the name of an event or of a PMU is expected here")
         self._at = word.end()

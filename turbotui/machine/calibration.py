@@ -151,7 +151,7 @@ def base_hz(machine: Machine, facts: Circumstances) -> Constant:
     A zero, which guests return, counts as missing (docs/specs/turbostat.md 2.1).
     """
     attempts: tuple[Callable[[Machine, Circumstances], Constant], ...] = (_base_by_ratio, _base_by_cpuid,
-        _base_by_cpufreq)
+                                                                          _base_by_cpufreq)
     refusals = []
     for attempt in attempts:
         answer = attempt(machine, facts)
@@ -223,7 +223,7 @@ def crystal_hz(machine: Machine, facts: Circumstances) -> Constant:
     if isinstance(leaf, Unavailable):
         return leaf
     return Unavailable(Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
-        "CPUID 0x15: the crystal is not told")
+                       "CPUID 0x15: the crystal is not told")
 
 
 def tsc_hz(machine: Machine, facts: Circumstances) -> Constant:
@@ -238,7 +238,7 @@ def tsc_hz(machine: Machine, facts: Circumstances) -> Constant:
     crystal = crystal_hz(machine, facts)
     if isinstance(crystal, Unavailable) or not (denominator and numerator):
         return Unavailable(Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
-            "CPUID 0x15: the TSC clock is not told")
+                           "CPUID 0x15: the TSC clock is not told")
     origin = "CPUID 0x15" if crystal.origin.startswith("CPUID") else f"CPUID 0x15 with {crystal.origin}"
     return KnownConstant(crystal.value * numerator / denominator, origin)
 

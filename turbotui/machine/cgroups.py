@@ -88,8 +88,8 @@ class Groups:
 def hierarchies(host: Host) -> tuple[Hierarchy, ...]:
     """The mounted trees of groups (proc_pid_mountinfo(5)); none if they cannot be read."""
     return tuple(Hierarchy(2, mount.point, mount.root) if mount.kind == "cgroup2"
-        else Hierarchy(1, mount.point, mount.root, frozenset(mount.settings) - {"rw", "ro"})
-        for mount in read_view(host).mounts if mount.kind in ("cgroup", "cgroup2"))
+                 else Hierarchy(1, mount.point, mount.root, frozenset(mount.settings) - {"rw", "ro"})
+                 for mount in read_view(host).mounts if mount.kind in ("cgroup", "cgroup2"))
 
 
 def for_cpu_time(trees: Iterable[Hierarchy]) -> Hierarchy | None:
@@ -184,7 +184,7 @@ def cpu_use(host: Host, tree: Hierarchy, directory: str, accounting: Hierarchy |
 def stalls(host: Host, directory: str) -> Mapping[str, int]:
     """Microseconds for which tasks of a version 2 group waited, by file and line; empty if unknown."""
     return numbers_by_name((f"{name}.{line}", total) for name in _PRESSURES
-                         for line, total in _TOTAL.findall(text_of(host, f"{directory}/{name}.pressure")))
+                           for line, total in _TOTAL.findall(text_of(host, f"{directory}/{name}.pressure")))
 
 
 def find_groups(host: Host, tree: Hierarchy, most: int = MOST_GROUPS) -> Groups:

@@ -39,4 +39,4 @@ def read_machine(host: Host, cpus: frozenset[int] | None = None) -> Machine:
     """
     model, privileges = read_cpu_model(host), host.privileges()
     return Machine(host=host, topology=read_topology(host, cpus, model), model=model, platform=platform_of(model),
-        privileges=privileges, view=read_view(host, renumbered=privileges.renumbered))
+                   privileges=privileges, view=read_view(host, renumbered=privileges.renumbered))

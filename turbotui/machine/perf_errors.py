@@ -97,8 +97,8 @@ class Circumstances:
 def circumstances(machine: Machine) -> Circumstances:
     """Gather the facts of a machine."""
     return Circumstances(privileges=machine.privileges, hypervisor=machine.model.hypervisor, x86=machine.model.x86,
-        core_pmu=any(is_core_pmu(name) for name in list_pmus(machine.host)), host=machine.host,
-        recorded=is_bare_copy(machine.host), own_devices=machine.view.own_devices)
+                         core_pmu=any(is_core_pmu(name) for name in list_pmus(machine.host)), host=machine.host,
+                         recorded=is_bare_copy(machine.host), own_devices=machine.view.own_devices)
 
 
 def is_core_pmu(name: str) -> bool:
@@ -180,7 +180,7 @@ def explain_msr_read(error: HostError, what: str, facts: Circumstances) -> Unava
         return _offline(what, facts)
     if error.errno in (errno.EPERM, errno.EACCES):
         return Unavailable(Reason.NOT_PERMITTED, f"{what}: reading it is refused",
-            "run as root and check the kernel's lockdown mode in /sys/kernel/security/lockdown")
+                           "run as root and check the kernel's lockdown mode in /sys/kernel/security/lockdown")
     return _failed(what, error)
 
 
@@ -199,7 +199,7 @@ def _not_gathered(what: str) -> Unavailable:
 def of_container(what: str) -> Unavailable:
     """Why nothing is counted by a CPU's number in a container that has other numbers than the machine."""
     return Unavailable(Reason.HIDDEN, f"{what}: {CONTAINER_NUMBERS}, and the kernel counts by those of the machine",
-        "run turbotui on the machine itself")
+                       "run turbotui on the machine itself")
 
 
 def _refused(what: str, facts: Circumstances) -> Unavailable:
@@ -216,7 +216,7 @@ def _refused(what: str, facts: Circumstances) -> Unavailable:
         return Unavailable(Reason.NOT_PERMITTED, f"{what}: refused", ways(SUDO, copy))
     if level <= 0:
         return Unavailable(Reason.NOT_PERMITTED, f"{what}: refused although kernel.perf_event_paranoid is {level}",
-            ways("allow perf_event_open in the container's seccomp profile", SUDO, copy))
+                           ways("allow perf_event_open in the container's seccomp profile", SUDO, copy))
     return Unavailable(
         Reason.NOT_PERMITTED,
         f"{what}: kernel.perf_event_paranoid is {level}, and counting a whole CPU needs 0 or CAP_PERFMON",
@@ -227,7 +227,7 @@ def _unknown(what: str, facts: Circumstances, perf_type: int) -> Unavailable:
     if perf_type in _CORE_TYPES and not facts.core_pmu:
         if facts.hypervisor:
             return Unavailable(Reason.VIRTUALISED, f"{what}: this virtual machine has no core PMU",
-                "give the guest a virtual PMU in the hypervisor's settings (KVM: -cpu host,pmu=on)")
+                               "give the guest a virtual PMU in the hypervisor's settings (KVM: -cpu host,pmu=on)")
         return Unavailable(
             Reason.NO_HARDWARE,
             f"{what}: the kernel has no core PMU driver for this CPU",
@@ -294,7 +294,7 @@ def _no_rawio(device: str, facts: Circumstances) -> Unavailable:
         return of_container(device)
     if facts.privileges.has(CAP_SYS_RAWIO):
         return Unavailable(Reason.NOT_PERMITTED, f"{device}: refused although this process has CAP_SYS_RAWIO",
-            "allow the device in the container, or check the security module's policy")
+                           "allow the device in the container, or check the security module's policy")
     return Unavailable(
         Reason.NOT_PERMITTED,
         f"{device}: opening it needs CAP_SYS_RAWIO",

@@ -83,7 +83,7 @@ def _intel(model: CpuModel) -> Platform:
         "kernel describes are used"
     )
     return Platform(known=bool(row.features), symbol=row.symbol, features=feature_set(row.features or "default"),
-        note=note, l2=tuple(l2_events(name) for name in row.l2))
+                    note=note, l2=tuple(l2_events(name) for name in row.l2))
 
 
 def _amd(model: CpuModel) -> Platform:

@@ -149,5 +149,5 @@ def _read_event(host: Host, folder: str, name: str, listed: frozenset[str]) -> P
             # an unreadable scale must not give a wrong number: NaN marks the event as unusable
             scale = float("nan")
     return PmuEvent(name=name, text=line_of(host, f"{folder}/{name}"), scale=scale,
-        unit=line_of(host, f"{folder}/{name}.unit") if f"{name}.unit" in listed else "",
-        snapshot=f"{name}.snapshot" in listed, per_package=f"{name}.per-pkg" in listed)
+                    unit=line_of(host, f"{folder}/{name}.unit") if f"{name}.unit" in listed else "",
+                    snapshot=f"{name}.snapshot" in listed, per_package=f"{name}.per-pkg" in listed)

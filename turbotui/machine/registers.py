@@ -143,7 +143,7 @@ def _bits(value: object) -> tuple[int, int]:
 def registers_of(file: FactFile) -> tuple[Register, ...]:
     """Return the rows of a table of registers, in its order, which is the order of reading."""
     readers = {"scope": valued(Scope), "unit": valued(Unit), "behavior": valued(Behavior), "reduce": valued(Reduce),
-        "signal": text, "when": _when, "bits": _bits, "scaling": named(Scaling), "limit": valued(PackageLimit)}
+               "signal": text, "when": _when, "bits": _bits, "scaling": named(Scaling), "limit": valued(PackageLimit)}
     return tuple(file.row(Register, str(values.get("name", name)), values, **readers) for name, values in file.tables())
 
 

@@ -49,7 +49,7 @@ def guarded_signals(calls: Mapping[signal.Signals, Callable[[int], object]]) -> 
     # caught, not ignored: a command would inherit ignored signals across its exec. A SIGHUP that is already ignored
     # stays so, as nohup(1) requires.
     before = {number: signal.signal(number, handler(call)) for number, call in calls.items()
-        if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN}
+              if number is not signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN}
     try:
         yield
     finally:

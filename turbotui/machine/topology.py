@@ -115,7 +115,7 @@ class Topology:
     def _level(self, scope: Scope) -> _Level:
         keys = self.keys[scope]
         instances = tuple(Instance(RowId(scope, key), self.places[cpus[0]].label(scope), tuple(cpus))
-            for key, cpus in lists_by_key((keys[cpu], cpu) for cpu in self.cpus).items())
+                          for key, cpus in lists_by_key((keys[cpu], cpu) for cpu in self.cpus).items())
         by_key = {instance.row.key: position for position, instance in enumerate(instances)}
         rows = tuple(instance.row for instance in instances)
         return _Level(instances, rows, {cpu: by_key[keys[cpu]] for cpu in self.cpus}, by_key)
@@ -310,4 +310,4 @@ def _place(fact: CpuFacts, groups: Mapping[Scope, Groups], kind: str | None, smt
     if fact.has_l3 and l3 == UNSAID:
         l3 = groups[Scope.L3][fact.cpu][0]
     return CpuPlace(cpu=fact.cpu, package=fact.package, die=fact.die, l3=l3, node=fact.node, module=fact.module,
-        core=fact.core, core_type=kind, smt=smt)
+                    core=fact.core, core_type=kind, smt=smt)

@@ -88,7 +88,7 @@ Classifier: TypeAlias = "Callable[[CoreTypeInputs], Classification | None]"
 def core_pmus(inputs: CoreTypeInputs) -> Classification | None:
     """Classify cores by their PMUs: two PMUs mean a hybrid, even if all CPUs of one type are offline."""
     lists = {pmu: path for pmu in _PMU_KINDS for folder in reversed(_PMU_FOLDERS)
-        if inputs.read.text(path := f"{folder}/{pmu}/cpus") is not None}
+             if inputs.read.text(path := f"{folder}/{pmu}/cpus") is not None}
     if len(lists) < 2:
         return None
     names = {cpu: _PMU_KINDS[pmu] for pmu, path in lists.items() for cpu in inputs.read.cpus(path) or ()}

@@ -44,7 +44,7 @@ def turbo_hz(machine: Machine, facts: Circumstances) -> tuple[Constant, Constant
     last = min((count for count in buckets if count >= cores), default=max(buckets))
     origins = f"MSR {_RATIOS:#x} and MSR {_RATIOS_1:#x}" if counted else f"MSR {_RATIOS:#x}"
     return (KnownConstant(buckets[first] * bus * 1e6, f"{origins}: up to {first} active cores"),
-        KnownConstant(buckets[last] * bus * 1e6, f"{origins}: up to {last} active cores, of {cores}"))
+            KnownConstant(buckets[last] * bus * 1e6, f"{origins}: up to {last} active cores, of {cores}"))
 
 
 def _grouped(machine: Machine, word: int, facts: Circumstances) -> dict[int, int] | Unavailable:
@@ -74,5 +74,5 @@ def _cores(machine: Machine) -> int:
     package = topology.instances(Scope.PACKAGE)[0]
     kinds = topology.core_types
     cores = {topology.row(Scope.CORE, cpu) for cpu in package.cpus if not kinds
-        or topology.places[cpu].core_type == kinds[0]}
+             or topology.places[cpu].core_type == kinds[0]}
     return len(cores)

@@ -210,7 +210,7 @@ class Opening:
             return
         two = self._older is not None and self._newer is not None and self._looks > 1
         moment = OpeningView(self._newer, busy(self._older, self._newer) if two else {},  # type: ignore[arg-type]
-                        self._doing, time.monotonic() - self._began, bool(self._terminal.handover.typed))
+                             self._doing, time.monotonic() - self._began, bool(self._terminal.handover.typed))
         self._terminal.draw(opening_lines(moment, width, height))
 
     def hand_over(self) -> Handover:

@@ -268,7 +268,7 @@ def formula_request(text: str, name: str, formula: str, options: Mapping[str, st
     if not expression.names:
         raise AddError(f'--add "{text}": the formula holds no event')
     column = EventColumn(name=name, formula=expression, unit=options.get("unit", ""), decimals=number,
-        help=options.get("help", ""), document=options.get("document", ""))
+                         help=options.get("help", ""), document=options.get("document", ""))
     return EventRequest(text, events, events, (column,), others, together=True)
 
 

@@ -168,7 +168,7 @@ def _by_instructions(definition: MetricDefinition, counts: Mapping[str, float]) 
             flops[term.precision] += counts[term.event] * term.weight * lanes[term.precision]
     # operations but no instruction of any precision: the core knows the events' numbers but not the events
     return (flops if any(flops.values()) or not _sum(definition.flops, counts, definition.optional, VECTOR_UNIT)
-        else None)
+            else None)
 
 
 def _share(split: Mapping[Precision, float] | None, precision: Precision) -> float | None:
@@ -193,14 +193,14 @@ def _access_bytes(
             return float(_SCALAR_BYTES)
         return added(precision.value * share for precision, share in flops.items()) / total
     if not definition.widths or any(width.event not in counts and width.event not in definition.optional
-                                for width in definition.widths):
+                                    for width in definition.widths):
         return None
     seen = [(counts[width.event], width) for width in definition.widths if width.event in counts]
     number = added(count for count, _ in seen)
     if number <= 0:
         return float(_SCALAR_BYTES)  # no floating point at all: accesses are machine words
     return added(count * (width.bytes or _SCALAR_BYTES) * (scale if width.per_vector else 1.0)
-        for count, width in seen) / number
+                 for count, width in seen) / number
 
 
 def _dominant(definition: MetricDefinition, counts: Mapping[str, float]) -> str:

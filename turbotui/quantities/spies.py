@@ -102,7 +102,7 @@ def parse_target(text: str) -> Target:
     parts = dict(re.findall(_WORDS, words))
     if parts and re.sub(_WORDS, "", words).strip() == "":
         return Target(words, package=int(parts["package"]) if "package" in parts else None,
-            core=int(parts["core"]) if "core" in parts else None)
+                      core=int(parts["core"]) if "core" in parts else None)
     if (cpus := _cpu_list(words)) is None:
         raise SpyError(f'"{text}" names no CPUs: write 0-3,8 or all, package 0, core 3, package 0 core 3')
     return Target(words, cpus)

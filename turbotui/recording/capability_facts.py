@@ -55,7 +55,7 @@ def capability_facts(capabilities: Capabilities) -> dict[str, object]:
     }
     chosen = {name: [signal(signal_of), numbers[capabilities.provider[name].id]] for name,
               signal_of in capabilities.signals.items()
-        if not signal_of.made_of}
+              if not signal_of.made_of}
     missing = {name: reason(why) for name, why in capabilities.missing.items()}
     disbelieved = {name: reason(why) for name, why in capabilities.disbelieved.items()}
     return {
@@ -82,7 +82,7 @@ def capabilities_from(stored: JsonValue, known: Sequence[Capabilities] = (),
     reasons = _Numbered(stored["reasons"], reason)
     signals = _Numbered(stored["signals"], lambda stored_signal: _signal_from(stored_signal, reasons))
     probes = {name: Probe({**signals.named(probe["signals"]), **reasons.named(probe["missing"])},
-        probe["note"].text()) for name, probe in stored["probes"].entries().items()}
+                          probe["note"].text()) for name, probe in stored["probes"].entries().items()}
     missing = reasons.named(stored["missing"])
     sources: list[Source] = []
     for value in _listed_sources(stored):
@@ -145,7 +145,7 @@ def _check(capabilities: Capabilities) -> None:
 
 def _source_facts(source: Source, sources: Iterable[Source]) -> dict[str, object]:
     facts: dict[str, object] = {"id": source.id, "title": source.title, "gives": source.gives, "shared": source.shared,
-        "from_open": source.counts_from_open}
+                                "from_open": source.counts_from_open}
     if isinstance(source, SecondSource):
         facts["beside"] = next(number for number, source_of in enumerate(sources) if source_of.id == source.source.id)
     definition = source.definition if isinstance(source, Defined) else None

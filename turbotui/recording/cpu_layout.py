@@ -34,7 +34,7 @@ def topology_facts(topology: Topology) -> dict[str, object]:
     """Convert a topology to JSON."""
     kinds = topology.kinds
     keys = {scope.value: [topology.keys[scope][cpu] for cpu in topology.cpus] for scope in Scope
-        if any(topology.keys[scope][cpu] != topology.places[cpu].key(scope) for cpu in topology.cpus)}
+            if any(topology.keys[scope][cpu] != topology.places[cpu].key(scope) for cpu in topology.cpus)}
     return {
         "places": [
             {**{name: getattr(topology.places[cpu], name) for name in _NUMBERS}, "type": topology.places[cpu].core_type}
@@ -243,9 +243,9 @@ def layout_facts(layout: CpuTableLayout) -> dict[str, object]:
               for name, clock in zip(layout.signals, layout.clock_of, strict=True)]
     names += [{"kind": _WRAPS, "signal": name} for name in layout.wraps]
     columns = [{**name, "rows": column.rows, "against": column.against, "rounded": column.rounded}
-        for name, column in zip(names, layout.lane_layout.columns, strict=True)]
+               for name, column in zip(names, layout.lane_layout.columns, strict=True)]
     return {"table": TABLE, "topology": topology_facts(layout.topology),
-        "capabilities": capability_facts(layout.capabilities), "columns": columns}
+            "capabilities": capability_facts(layout.capabilities), "columns": columns}
 
 
 def layout_from(stored: JsonValue, known: Sequence[CpuTableLayout] = (),

@@ -55,8 +55,8 @@ def definition_from(stored: JsonValue) -> Definition | None:
 def _counter_facts(counter: AddedCounter) -> dict[str, object]:
     by_instance = counter.by_instance or {}
     return {"name": counter.name, "scope": counter.scope.value, "width": counter.width, "ticks": counter.ticks.value,
-        "shape": counter.shape.value, "place": _place_facts(counter.place),
-        "by_instance": {str(number): _place_facts(place) for number, place in by_instance.items()}}
+            "shape": counter.shape.value, "place": _place_facts(counter.place),
+            "by_instance": {str(number): _place_facts(place) for number, place in by_instance.items()}}
 
 
 def _counter_from(stored: JsonValue) -> AddedCounter:
@@ -97,7 +97,7 @@ def _events_facts(counted: CountedEvents) -> dict[str, object]:
     columns = [{
         "name": column.name, "event": column.event, "formula": None if column.formula is None else column.formula.text,
         "rate": column.rate, "unit": column.unit, "decimals": column.decimals, "help": column.help,
-                "document": column.document,
+        "document": column.document,
         **_metric_facts(column),
     } for column in request.columns]
     traits = {event: {"scope": trait.scope.value, "unit": trait.unit, "level": trait.level, "scaled": trait.scaled}

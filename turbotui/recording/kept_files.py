@@ -12,7 +12,7 @@ from turbotui.untrusted import decoded
 def kept_of(gathered: Gathered) -> KeptAnswers:
     """Return the answers that a `NotingHost` noted, without attempts to open counters."""
     words = {(path, offset): answer for path, answers in gathered.words.items() for offset, answer in answers.items()
-        if isinstance(answer, bytes)}
+             if isinstance(answer, bytes)}
     # firmware writes bytes, not text; made visible, they could not be parsed again
     words |= {(path, 0): data for path, data in gathered.files.items() if b"\0" in data}
     return KeptAnswers(texts={path: decoded(data) for path, data in gathered.files.items()},
@@ -22,8 +22,8 @@ def kept_of(gathered: Gathered) -> KeptAnswers:
 def kept_facts(kept: KeptAnswers) -> dict[str, object]:
     """Convert the answers of a host to JSON."""
     return {"texts": dict(kept.texts), "folders": {path: list(names) for path, names in kept.folders.items()},
-        "words": [[name, offset, data.hex()] for (name, offset), data in kept.words.items()],
-        "refused": dict(kept.refused)}
+            "words": [[name, offset, data.hex()] for (name, offset), data in kept.words.items()],
+            "refused": dict(kept.refused)}
 
 
 def kept_from(stored: JsonValue) -> KeptAnswers:

@@ -69,7 +69,7 @@ class RecordingFile:
         self._thread: threading.Thread | None = None
         if sync_seconds:
             self._thread = NamedThread(target=self._sync_now_and_then, args=(sync_seconds,), name="fdatasync",
-                                            daemon=True)
+                                       daemon=True)
             self._thread.start()
 
     @property

@@ -129,6 +129,6 @@ _QUANTITY_FIELDS: Final[Mapping[str, Callable[[JsonValue], Any]]] = {
     "behavior": lambda word: word.one_of(Behavior), "reduce": lambda word: word.one_of(Reduce),
     "origin": JsonValue.text, "document": JsonValue.text, "scale": JsonValue.number, "clock": JsonValue.text,
     "form": lambda word: word.one_of(Form), "cost": lambda word: word.one_of(Cost, Cost.TICK),
-                                                                     "enabled": JsonValue.text,
+    "enabled": JsonValue.text,
     "running": JsonValue.text, "gaps": JsonValue.text, "lacks": JsonValue.text, "unsure": JsonValue.text,
 }

@@ -100,7 +100,7 @@ class SshLink:
         os.set_blocking(_pipe(self._process.stdin).fileno(), False)
         self._outbox = Outbox()
         self._listener = NamedThread(target=self._listen, args=(_pipe(self._process.stderr),), name="ssh",
-                                          daemon=True)
+                                     daemon=True)
         self._listener.start()
 
     def read(self, seconds: float) -> bytes | None:

@@ -53,14 +53,14 @@ class Assembler:
         self._column_sizes = {name: sizes[capabilities.signals[name].scope] for name in self._signals}
         # signals that one source reads at one scope share their time stamps, as one clock with a number
         clock_keys = {name: (capabilities.provider[name].id, capabilities.signals[name].scope)
-            for name in self._signals}
+                      for name in self._signals}
         numbers = {clock_key: number for number, clock_key in enumerate(dict.fromkeys(clock_keys.values()))}
         self._clocks: dict[SignalId, int] = {name: numbers[clock_key] for name, clock_key in clock_keys.items()}
         self._clock_sizes = [sizes[scope] for _source, scope in numbers]
         self._layouts = Layouts(self._place)
         self._places: dict[tuple[str, int], tuple[tuple[SignalId, ...], Places]] = {}
         self._reading_cpus = {name: reading_cpus(capabilities.signals[name], topology) for name in self._signals
-            if not capabilities.provider[name].shared}
+                              if not capabilities.provider[name].shared}
 
     def assemble(self, answers: Iterable[Answer], tick: Tick) -> Snapshot:
         """Assemble the snapshot of all answers to a tick."""
@@ -98,7 +98,7 @@ class Assembler:
         stamps = {name: clocks[self._clocks[name]] for name in self._signals}
         columns: dict[SignalId, Sequence[Raw]] = {name: packed(column)
                                                   if (column := columns_now.values.get(name)) is not None
-            else [None] * size for name, size in self._column_sizes.items()}
+                                                  else [None] * size for name, size in self._column_sizes.items()}
         fresh |= {name: set(range(self._column_sizes[name])) for name in tick.anew if name in self._column_sizes}
         wraps, unsure = self._wrapped(columns, stamps, tick.slept_ns)
         return Snapshot(
@@ -186,7 +186,7 @@ class Assembler:
         known = self._places.get((source, cpu))
         if known is None or known[0] is not names:
             values = tuple((index, name, position) for index, name in enumerate(names)
-                if (position := self._position(name, cpu)) >= 0)
+                           if (position := self._position(name, cpu)) >= 0)
             moments = tuple({(self._clocks[name], position) for _index, name, position in values})
             known = self._places[source, cpu] = (names, (values, moments))
         return known[1]

@@ -129,13 +129,13 @@ class Capabilities:
     def counted_otherwise(self, before: Capabilities) -> frozenset[SignalId]:
         """Signals whose raw words now come from another counter, so that no difference spans the change."""
         return frozenset(name for name, signal in self.signals.items() if (old := before.signals.get(name)) is not None
-            and (self.provider[name].id != before.provider[name].id or _word(signal) != _word(old)))
+                         and (self.provider[name].id != before.provider[name].id or _word(signal) != _word(old)))
 
     def without(self, dropped: Mapping[SignalId, Unavailable]) -> Capabilities:
         """A copy without some signals, for a reason found after probing (descriptors, a failed open)."""
         return replace(self, signals={name: signal for name, signal in self.signals.items() if name not in dropped},
-            provider={name: source for name, source in self.provider.items() if name not in dropped},
-            missing={**self.missing, **dropped})
+                       provider={name: source for name, source in self.provider.items() if name not in dropped},
+                       missing={**self.missing, **dropped})
 
     def plus(self, machine: Machine, source: Source) -> Capabilities:
         """A copy with one more source, probed now, whose signals replace those of the same id.

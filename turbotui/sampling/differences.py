@@ -211,7 +211,7 @@ class Differences(ABC):
             plain = [0.0] * len(newer)  # a counter of rare events, or an idle one
         else:
             plain = [signal.delta(a, b, wraps) for a, b, wraps in zip(older, newer, self.wrapped(signal.id),
-                strict=True)]
+                                                                      strict=True)]
             if missed := self.newer.unsure.get(signal.id):
                 plain = [None if position in missed else item for position, item in enumerate(plain)]
         if not signal.running:

@@ -63,7 +63,7 @@ def _parts_over_wholes(interval: Interval) -> Marks:
         if scope.rank > signals[whole].scope.rank:
             continue  # a part that spans more than the whole does not lie in it
         for position, (outer, limit) in enumerate(zip(topology.instances(signals[whole].scope), interval.rates(whole),
-                strict=True)):
+                                                      strict=True)):
             if limit is None:
                 continue
             places = topology.parts(outer.row, scope)

@@ -169,8 +169,8 @@ def _evidence(frame: Frame, column: CounterColumn, signal: Signal, row: RowId, m
     others = [(source.title, entry.origin) for source, probe in probes if source is not chosen and probe is not None
               and isinstance(entry := probe.signals.get(signal.id), Signal)]
     return Evidence(signal=signal, label=label, source=chosen.title, others=tuple(others),
-        value=inputs.delta(signal.id) if counter else inputs.value(signal.id), count=len(places),
-        parts=tuple(_parts(frame, signal, places[:most])))
+                    value=inputs.delta(signal.id) if counter else inputs.value(signal.id), count=len(places),
+                    parts=tuple(_parts(frame, signal, places[:most])))
 
 
 def _places(frame: Frame, inputs: RowInputs, signal: Signal) -> Sequence[int]:

@@ -66,7 +66,7 @@ def hold(task: Task, reader: Reader, now: float) -> HeldReader:
         return HeldReader(task.wanted, task, reader, reader, reader.capture, reader.decode)
     lacking = reader if isinstance(reader, Incomplete) and reader.incomplete else None
     return HeldReader(task.wanted, task, reader, None, reader.read, _as_it_is, isinstance(reader, Momentary),
-                 lacking=lacking, retry_at=0.0 if lacking is None else now + _FIRST_GAP)
+                      lacking=lacking, retry_at=0.0 if lacking is None else now + _FIRST_GAP)
 
 
 def _as_it_is(raw: Sequence[Raw], _started: int, _ended: int) -> Sequence[Raw]:

@@ -244,7 +244,7 @@ def _spread_to_packages(interval: Differences, whys: dict[SignalId, dict[int, Un
             " counters of all cores of the package, which were idle for a part of the interval")
         whys[name] = {at: why for at, (instance,
                                        grown) in enumerate(zip(instances, interval.measured(name), strict=True))
-            if grown == 0 and cpus.issuperset(instance.cpus)}
+                      if grown == 0 and cpus.issuperset(instance.cpus)}
 
 
 def reference_ticks(interval: Differences) -> Numbers:
@@ -264,7 +264,7 @@ def _awake(interval: Differences, places: Sequence[int], times: Sequence[SignalI
     columns = [interval.measured_at(name, places) for name in times]
     spans = interval.spans_at(times[0], places)
     return {place: 1.0 - min(1.0, math.fsum(item for item in items if item is not None) / span) if span else 1.0
-        for place, span, items in zip(places, spans, zip(*columns, strict=True), strict=True)}
+            for place, span, items in zip(places, spans, zip(*columns, strict=True), strict=True)}
 
 
 def _idle_times(interval: Differences) -> tuple[list[SignalId], str]:

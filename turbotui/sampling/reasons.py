@@ -86,7 +86,7 @@ def _why_unread(interval: Interval, signal: Signal, origin: str, positions: set[
     detail = next((text for text in failures if text), "")
     if detail.endswith(_NO_DESCRIPTOR):
         return Unavailable(Reason.NO_DESCRIPTORS, f"{origin} could not be opened: no file descriptor is left",
-            "raise the limit (ulimit -n), hide other columns, or watch fewer CPUs (--cpu)")
+                           "raise the limit (ulimit -n), hide other columns, or watch fewer CPUs (--cpu)")
     if detail.startswith(RECORDED_COUNTER):
         return Unavailable(Reason.RECORDED, f"{origin} opened on the machine; on a recorded one nothing counts")
     what = f": {detail}" if detail else ", or holds no number that it can have"

@@ -174,7 +174,7 @@ def _cell(column: RowColumn, row: KindRow, value: Value) -> Cell:
     return Cell(value, Unavailable(Reason.NO_HARDWARE, lacks) if lacks else None, partial=bool(lacks),
                 old=differences.missed is not None and bool(column.needs),
                 estimated=any(_is_scaled(row, differences.quantities[name]) for name in column.needs
-                               if name in differences.quantities))
+                              if name in differences.quantities))
 
 
 def _is_scaled(row: KindRow, quantity: Quantity) -> bool:
@@ -199,7 +199,7 @@ def _evidence(column: RowColumn, row: KindRow) -> CellEvidence:
     if row.slot in newer.born:
         remarks.append("The row began in this interval, and its counters with it.")
     return CellEvidence(arithmetic, tuple(_reading(row, row.differences.quantities[name]) for name in column.needs
-                                            if name in row.differences.quantities),
+                                          if name in row.differences.quantities),
                         tuple(remarks))
 
 

@@ -326,7 +326,7 @@ class Sampler:
         self._late_total += len(late)
         slept = self._asleep.ns
         snapshot = self._assembler.assemble(answers, Tick(self._seq - 1, wall, started + slept, late, self._overruns,
-            self._late_total, behind, slept, self._anew))
+                                                          self._late_total, behind, slept, self._anew))
         if self._rows:
             rows, no_rows = self._latest_rows.take(tuple(self._rows), answers, torn=torn)
             snapshot = replace(snapshot, rows=rows, no_rows=no_rows)
@@ -392,7 +392,7 @@ class Sampler:
         self._pool.follow(self._machine, self._plan, self._capabilities.signals)
         self._assembler = Assembler(self._machine.topology, self._capabilities, self._plan, self._wraps, self._liveness)
         wraps = [seconds for name in self._plan.signals()
-            if (seconds := self._capabilities.signals[name].wrap_seconds) > 0]
+                 if (seconds := self._capabilities.signals[name].wrap_seconds) > 0]
         self._wrap_check_every = max(min(wraps, default=math.inf) / _WRAP_CHECKS, _WRAP_CHECK_FLOOR)
 
     def _to_read(self) -> frozenset[SignalId]:

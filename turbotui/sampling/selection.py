@@ -48,7 +48,7 @@ def default_columns(catalog: Catalog, capabilities: Capabilities, topology: Topo
                     extras: bool) -> tuple[CounterColumn, ...]:
     """The default columns of this machine; `extras` includes columns beyond turbostat's."""
     return tuple(column for column in available_columns(catalog, capabilities, topology) if column.default
-        and (extras or not column.extra))
+                 and (extras or not column.extra))
 
 
 _FREE_FILES = frozenset({"proc-stat", "proc-interrupts"})
@@ -68,8 +68,8 @@ def free_columns(catalog: Catalog, capabilities: Capabilities) -> tuple[CounterC
         return name in _FREE_SIGNALS or name.startswith("energy.") or capabilities.provider[name].id in _FREE_FILES
 
     return tuple(column for column in catalog.columns if column.needs
-        and all(name in capabilities.signals for name in column.needs)
-        and all(free(name) for name in (*column.needs, *column.wants)))
+                 and all(name in capabilities.signals for name in column.needs)
+                 and all(free(name) for name in (*column.needs, *column.wants)))
 
 
 def choose_columns(

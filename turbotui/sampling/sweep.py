@@ -94,7 +94,7 @@ class Selection:
         if owners.places is None:
             return values
         return [frame.cell(column, row) if place < 0 else values[place]
-            for row, place in zip(self.rows, owners.places, strict=True)]
+                for row, place in zip(self.rows, owners.places, strict=True)]
 
     @staticmethod
     def _at_owners(frame: Interval, column: CounterColumn, owners: _Owners) -> Sequence[Value]:

@@ -189,7 +189,7 @@ class WorkerPool:
         late: set[int] = set()
         reading: list[tuple[int, Worker, ReadRequest]] = []
         for cpu, worker, work in (self._wrap_checks(collector.receive) if wrap_check
-                else self._requests(collector.receive, ticks)):
+                                  else self._requests(collector.receive, ticks)):
             if not worker.busy:
                 asked[worker] = (cpu, work)
                 self._ask(collector, cpu, worker, work)

@@ -36,7 +36,7 @@ class SimulatedApplication:
 
 def _application(name: str) -> SimulatedApplication:
     return _FILE.row(SimulatedApplication, name, {"name": name, **_FILE.inherited(name)}, first=_behaviour,
-        second=_behaviour, seconds=each(number))
+                     second=_behaviour, seconds=each(number))
 
 
 def _behaviour(table: object) -> Workload:
@@ -59,7 +59,7 @@ def running(shape: MachineShape, application: str) -> MachineShape:
         alike = difflib.get_close_matches(application, APPLICATIONS, n=len(APPLICATIONS), cutoff=0.0)
         raise UsageError(f"simulated machines cannot run {application!r}; there are {', '.join(alike)}")
     works = tuple(known.first if kind == COMPUTE else known.second if kind == MEMORY else work
-        for kind, work in enumerate(WORKLOADS))
+                  for kind, work in enumerate(WORKLOADS))
     first, second = known.seconds
     level = (_BASE_LEVEL, _BASE_LEVEL)
     schedule = LoadSchedule(

@@ -72,8 +72,8 @@ def uncore_files(model: Model) -> dict[str, Node]:
     def limits(package: int) -> dict[str, Node]:
         basis = model.package[package]
         return {"current_freq_khz": whole(lambda _now: int(basis.rate[b.PKG_UNCORE_CYCLES] / 1000)),
-            "min_freq_khz": fixed(800000), "max_freq_khz": fixed(2200000), "initial_min_freq_khz": fixed(800000),
-            "initial_max_freq_khz": fixed(2200000)}
+                "min_freq_khz": fixed(800000), "max_freq_khz": fixed(2200000), "initial_min_freq_khz": fixed(800000),
+                "initial_max_freq_khz": fixed(2200000)}
 
     if not shape.fabric_clusters:
         return {f"package_{n:02d}_die_00": folder(limits(n)) for n in range(shape.packages)}
@@ -89,7 +89,7 @@ def low_power_idle(model: Model) -> dict[str, Node]:
     """Residency of the platform's low-power idle in microseconds (ACPI LPIT, kernel Documentation/ABI cpuidle)."""
     basis = model.package[0]
     return {"low_power_idle_cpu_residency_us": whole(lambda now: int(basis.at(b.PKG_C10, now) * 1e6)),
-        "low_power_idle_system_residency_us": whole(lambda now: int(basis.at(b.PKG_C10, now) * 0.8e6))}
+            "low_power_idle_system_residency_us": whole(lambda now: int(basis.at(b.PKG_C10, now) * 0.8e6))}
 
 
 _REMEMBERED = 8  # directories of CPUs and of policies that are kept, because programs read CPU by CPU
@@ -119,7 +119,7 @@ class CpuFiles:
         children["kernel_max"] = fixed(8191)
         children["isolated"] = fixed("")
         children["smt"] = folder({"active": fixed(int(any(kind.threads > 1 for kind in shape.core_types))),
-            "control": fixed("on")})
+                                  "control": fixed("on")})
         children["cpuidle"] = folder({
             **(low_power_idle(model) if shape.client else {}), "current_driver": fixed(shape.idle_driver),
             "current_governor": fixed(shape.idle_governor), "current_governor_ro": fixed(shape.idle_governor),

@@ -76,7 +76,7 @@ def _queues(made: Generation, read: Parts, written: Parts) -> Events:
             for number, part in enumerate(_HALVES):
                 queues[code(inserts, 0x30 << 2 * number)] = times(lines, part)
                 queues |= {code(first + 2 * number + state): times(lines, part * half * cycles)
-                          for state, half in enumerate(_HALVES)}
+                           for state, half in enumerate(_HALVES)}
         return queues
     if made.filtered:  # one queue a channel
         for (lines, cycles), first, inserts in zip(ways, (0x80, 0x81), (0x10, 0x20), strict=True):

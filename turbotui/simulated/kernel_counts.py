@@ -27,8 +27,8 @@ from turbotui.simulated.workloads import WORKLOADS
 
 def _booked(share: str, factor: float = 1.0) -> Form:
     shares = {"user": [work.user for work in WORKLOADS], "nice": [work.nice for work in WORKLOADS],
-        "system": [work.system for work in WORKLOADS], "irq": [work.irq for work in WORKLOADS],
-        "softirq": [work.softirq for work in WORKLOADS]}[share]
+              "system": [work.system for work in WORKLOADS], "irq": [work.irq for work in WORKLOADS],
+              "softirq": [work.softirq for work in WORKLOADS]}[share]
     return form_of({CPU_BUSY + kind: shares[kind] * factor for kind in range(KINDS)})
 
 
@@ -47,8 +47,8 @@ def stat_forms(steal: float, storm: float = 0.0) -> tuple[Form, ...]:
     """
     left = 1.0 - steal - storm
     return (_booked("user", left), _booked("nice", left), _booked("system", left), IDLE, IOWAIT, _booked("irq", left),
-        (*_booked("softirq", left), *scaled(BUSY, storm)) if storm else _booked("softirq", left),
-        scaled(BUSY, steal) if steal else (), (), ())
+            (*_booked("softirq", left), *scaled(BUSY, storm)) if storm else _booked("softirq", left),
+            scaled(BUSY, steal) if steal else (), (), ())
 
 
 def timer_interrupts(more: float) -> Form:

@@ -117,7 +117,7 @@ def _grouped(places: tuple[SimulatedCpu, ...]) -> CpuLayout:
         package_cpus[place.package].append(place.cpu)
         nodes[place.node].append(place.cpu)
     return CpuLayout(places=places, core_cpus=_rows(cores), module_cores=_rows(modules), l3_cpus=_rows(slices),
-        package_cores=_rows(package_cores), package_cpus=_rows(package_cpus), node_cpus=_rows(nodes))
+                     package_cores=_rows(package_cores), package_cpus=_rows(package_cpus), node_cpus=_rows(nodes))
 
 
 def _rows(groups: dict[int, list[int]]) -> tuple[tuple[int, ...], ...]:

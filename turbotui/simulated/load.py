@@ -35,7 +35,7 @@ class SimulatedLoad:
         self._own = [(0, LIGHT)] * len(layout.places)
         # The first change reverses this state, so that as many CPUs start working as work on average.
         self._on = [stream.random() * (sum(role.on) + sum(role.rest)) >= sum(role.on)
-            for role, stream in zip(self._roles, self._streams, strict=True)]
+                    for role, stream in zip(self._roles, self._streams, strict=True)]
         self._phase: list[LoadPhase | None] = [None] * len(layout.package_cores)
         self._hot = -1
         self._queue: list[tuple[float, int, int, int]] = []  # when, what, which, ordinal of the phase

@@ -55,7 +55,7 @@ def served(work: Workload, packages: int) -> dict[str, float]:
     far = FAR if packages > 1 else 0.0
     beyond = work.llc_misses / work.loads
     return {"L1": 1.0 - work.l1_misses / work.loads, "L2": (work.l1_misses - work.l2_misses) / work.loads,
-        "L3": (work.l2_misses - work.llc_misses) / work.loads, "memory": beyond * (1.0 - far), "far": beyond * far}
+            "L3": (work.l2_misses - work.llc_misses) / work.loads, "memory": beyond * (1.0 - far), "far": beyond * far}
 
 
 @dataclass(slots=True)

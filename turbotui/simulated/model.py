@@ -262,7 +262,7 @@ class Model:
         watts = kind.leakage * (1.0 - deep * 11.0 / 12.0) + kind.capacitance * volts * volts * mhz * 1e-3 * activity
         hot = 1.0 if self.core_hot[core] else 0.0
         self.core[core].turn(now, [asleep - deep, deep - deeper, deeper, 1.0 - all_idle, watts, hot, 0.0,
-                                  (1.0 - all_idle) * hertz])
+                                   (1.0 - all_idle) * hertz])
         self.core_heat[core].aim(now, kind.ohms * watts)
         self._bytes[core] = traffic
         self._rate_module(self._core_module[core], now)
@@ -341,7 +341,7 @@ class Model:
     def package_celsius(self, package: int, now: float) -> float:
         """The temperature of the hottest core of a package."""
         return self.state[package].sink.at(now) + max([self.core_heat[core].at(now)
-            for core in self.layout.package_cores[package]])
+                                                       for core in self.layout.package_cores[package]])
 
     def first_online(self, groups: Iterable[Iterable[int]]) -> list[int]:
         """Return the first online CPU of each group that has one: the mask of a PMU with an instance for each group."""

@@ -139,7 +139,7 @@ def _instances(shape: MachineShape) -> list[tuple[NvidiaPmuKind, int, int, str]]
     for socket in range(shape.packages):
         for kind in nvidia_kinds(shape.nvidia):
             instances.extend((kind, socket, number, kind.name.format(socket=socket, complex=number))
-                for number in range(max(1, kind.complexes)))
+                             for number in range(max(1, kind.complexes)))
     return instances
 
 

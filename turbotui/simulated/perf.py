@@ -300,7 +300,7 @@ class PerfEvents:
         alive = [group for group in together if not (group.stopped or group.dead)]
         for group in alive:
             wanting = [event.counter for other in alive if not is_beside(other.cgroup, group.cgroup)
-                      for event in other.members]
+                       for event in other.members]
             share = share_of(pmu, [event.counter for event in group.members], wanting)
             if share != group.share:
                 group.accumulate(now)

@@ -139,8 +139,8 @@ def _own(kind: CoreType, width: int, above: Mapping[str, Form]) -> Mapping[str, 
 def waiting(work: Workload) -> Mapping[str, float]:
     """Return each memory level's share in the cycles that a kind of work waits for memory; they add up to 1."""
     cycles = {"l1": work.loads * _CYCLES["l1"], "l2": max(0.0, work.l2_references - work.l2_misses) * _CYCLES["l2"],
-        "l3": max(0.0, work.llc_references - work.llc_misses) * _CYCLES["l3"],
-        "dram": work.llc_misses * _CYCLES["dram"], "store": work.stores * _CYCLES["store"]}
+              "l3": max(0.0, work.llc_references - work.llc_misses) * _CYCLES["l3"],
+              "dram": work.llc_misses * _CYCLES["dram"], "store": work.stores * _CYCLES["store"]}
     total = sum(cycles.values())
     return {place: value / total for place, value in cycles.items()}
 

@@ -32,7 +32,7 @@ class PmuCodes:
 def pmu_codes(name: str) -> PmuCodes:
     """The table of that name."""
     return PMU_CODES.row(PmuCodes, name, PMU_CODES.inherited(name), formats=_named(lambda rest: text(rest[0])),
-        events=_named(wholes))
+                         events=_named(wholes))
 
 
 def _named(value: Callable[[list[object]], _ValueT]) -> Callable[[object], Mapping[str, _ValueT]]:

@@ -165,10 +165,10 @@ def amd_pmus(model: Model) -> list[SimulatedPmu]:
     }
     slices, packages = (partial(model.first_online, groups) for groups in (layout.l3_cpus, layout.package_cpus))
     pmus.append(SimulatedPmu("amd_l3", Context.UNCORE, _slice(model), formats, readers=slices,
-        counters=_L3_COUNTERS))
+                             counters=_L3_COUNTERS))
     fabric = {"event": "config:0-7,32-37", "umask": "config:8-15,24-27"}
     pmus.append(SimulatedPmu("amd_df", Context.UNCORE, _fabric(model), fabric, readers=packages,
-        counters=_DF_COUNTERS))
+                             counters=_DF_COUNTERS))
     return pmus
 
 

@@ -167,8 +167,8 @@ def _controller(model: Model, package: int, name: str) -> SimulatedPmu:
     events = {f"clkdiv2_{event}": EventFile(f"event={code:#x},clkdiv2=0x1") for event, code in divided.items()}
     events |= {f"clk_{event}": EventFile(f"event={code:#x},clkdiv2=0x0") for event, code in whole.items()}
     return SimulatedPmu(name, Context.UNCORE, resolve, pmu_codes("dmc620").formats, events,
-        partial(model.first_online, [model.layout.package_cpus[0]]), counters=_DMC_COUNTERS,
-        fits=lambda attrs: len(attrs) < 2)
+                        partial(model.first_online, [model.layout.package_cpus[0]]), counters=_DMC_COUNTERS,
+                        fits=lambda attrs: len(attrs) < 2)
 
 
 def _network(model: Model, package: int) -> SimulatedPmu:

@@ -241,7 +241,7 @@ class _MixedPmu:
     def __init__(self, model: Model, name: str) -> None:
         self._model = model
         self._parts = {number: CorePmu(model, kind) for number, kind in enumerate(model.shape.core_types)
-            if kind.pmu == name}
+                       if kind.pmu == name}
 
     def __call__(self, attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
         return self._parts[self._model.layout.places[cpu].type](attr, cpu)

@@ -219,8 +219,8 @@ def _old_stack(flows: Flows, share: float) -> Events:
     asked = times(flow.requests(flows), share)
     missed = times(asked, flow.IOTLB_MISSES)
     counts: dict[int, Parts] = {code(0x01): times(flows.seconds, 1.0e9),
-        code(0x41, 0x01): times(asked, 1 - flow.IOTLB_MISSES), code(0x41, 0x20): missed,
-        code(0x41, 0x02): times(missed, 1 - flow.CONTEXT_HITS)}
+                                code(0x41, 0x01): times(asked, 1 - flow.IOTLB_MISSES), code(0x41, 0x20): missed,
+                                code(0x41, 0x02): times(missed, 1 - flow.CONTEXT_HITS)}
     counts |= {code(0x41, mask): times(missed, part)
                for mask, part in zip((0x04, 0x08, 0x10), _LEVEL_MISSES, strict=True)}
     counts |= {0x84 | 0x04 << 8 | 1 << 40 + port | 7 << 44: times(missed, flow.WALK_READS * part)
@@ -232,8 +232,8 @@ def _ports(flows: Flows, share: float, ports: Sequence[float], classes: int) -> 
     """Return counts of four-byte units by port and of all ports; `classes` is the class mask's first bit."""
     counts: dict[int, Parts] = {}
     for event, mask, parts in ((0x83, 0x04, flows.io_read), (0x83, 0x01, flows.io_written),
-            (0xC0, 0x04, times(flows.io_read, flow.MMIO_READ)),
-            (0xC0, 0x01, times(flows.io_written, flow.MMIO_WRITTEN))):
+                               (0xC0, 0x04, times(flows.io_read, flow.MMIO_READ)),
+                               (0xC0, 0x01, times(flows.io_written, flow.MMIO_WRITTEN))):
         counts |= {event | mask << 8 | 1 << 36 + port | 7 << classes: times(parts, share * part / 4)
                    for port, part in enumerate(ports)}
         counts[event | mask << 8 | (1 << len(ports)) - 1 << 36 | 7 << classes] = times(parts, share / 4)

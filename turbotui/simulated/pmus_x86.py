@@ -81,7 +81,7 @@ def msr_pmu(model: Model) -> SimulatedPmu:
         return lambda now: float(int(shape.power.tj_max - model.core_celsius(place.core, now)))
 
     rows: dict[str, tuple[int, Make, EventFile]] = {"tsc": (0, lambda _place: lambda now: float(model.tsc(now)),
-        EventFile("event=0x00"))}
+                                                            EventFile("event=0x00"))}
     if not shape.hypervisor:
         rows["aperf"] = (1, form(APERF), EventFile("event=0x01"))
         rows["mperf"] = (2, form(MPERF_SECONDS, shape.reference_hz), EventFile("event=0x02"))
@@ -132,7 +132,7 @@ def cstate_pmus(model: Model) -> list[SimulatedPmu]:
     }
     result: list[SimulatedPmu] = []
     for name, table, states in (("cstate_core", core_rows, shape.cstate_core),
-            ("cstate_pkg", package_rows, shape.cstate_package)):
+                                ("cstate_pkg", package_rows, shape.cstate_package)):
         if states:
             rows = {f"c{n}-residency": (*table[n], EventFile(f"event={table[n][0]:#04x}")) for n in states}
             result.append(_table(model, name, rows))

@@ -54,7 +54,7 @@ def powercap(model: Model) -> Mapping[str, Node]:
     limits: dict[str, Node] = {}
     if shape.isa is Isa.INTEL:
         limits = {**constraint(0, "long_term", power.tdp, int(power.tau * 1e6)),
-            **constraint(1, "short_term", power.pl2, 2440)}
+                  **constraint(1, "short_term", power.pl2, 2440)}
     for package in range(shape.packages):
         inner: dict[str, Node] = {}
         parts = (
@@ -76,7 +76,7 @@ def powercap(model: Model) -> Mapping[str, Node]:
     if "psys" in shape.domains:
         name = f"intel-rapl:{shape.packages}"
         zones[name] = controller[name] = zone("psys", psys_unit(shape),
-            lambda now: model.system.at(b.SYS_PSYS_JOULES, now), {})
+                                              lambda now: model.system.at(b.SYS_PSYS_JOULES, now), {})
     zones["intel-rapl"] = folder(controller)
     return zones
 

@@ -174,7 +174,7 @@ class ProcFiles:
         lines = [" " * 20 + "".join(f"CPU{cpu:<8d}" for cpu in range(len(cpus)))]
         for name, form in self._soft.items():
             cells = ("".join([f" {int(basis.value(form, now)):>10d}" for basis in cpus]) if form
-                else f" {0:>10d}" * len(cpus))
+                     else f" {0:>10d}" * len(cpus))
             lines.append(f"{name:>12s}:{cells}")
         return "\n".join(lines) + "\n"
 

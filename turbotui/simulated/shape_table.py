@@ -61,7 +61,7 @@ def _schedule(name: str) -> LoadSchedule:
     work, span = _work, each(number)
     role = _listed(Role, kind=work, level=span, on=span, rest_level=span, rest=span)
     return LOADS.row(LoadSchedule, name, LOADS.inherited(name), roles=each(role),
-        phases=each(_listed(LoadPhase, kind=work)), hot_kind=work, hot_stay=span)
+                     phases=each(_listed(LoadPhase, kind=work)), hot_kind=work, hot_stay=span)
 
 
 def _work(written: object) -> int:

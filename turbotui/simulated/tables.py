@@ -59,18 +59,18 @@ def idle_row(kind: CoreType, level: int) -> IdleRow:
         shares[number] = shallow if last else shallow * 0.55
         shallow -= shares[number]
     return IdleRow(states=tuple(shares), poll=poll, at_least_c3=sum(shares[number] for number in deep_states),
-        at_least_c6=sum(shares[number] for number in deep_states if kind.idle[number].depth >= 6),
-        at_least_c7=sum(shares[number] for number in deep_states if kind.idle[number].depth >= 7))
+                   at_least_c6=sum(shares[number] for number in deep_states if kind.idle[number].depth >= 6),
+                   at_least_c7=sum(shares[number] for number in deep_states if kind.idle[number].depth >= 7))
 
 
 def core_table(kind: CoreType, cores: int) -> CoreTable:
     """The tables of one core type in a package of `cores` cores."""
     turbo = [float(kind.max_mhz)]
     turbo.extend(float(next((mhz for limit, mhz in kind.bins if active <= limit), kind.bins[-1][1]))
-        for active in range(1, cores + 1))
+                 for active in range(1, cores + 1))
     return CoreTable(idle=tuple(idle_row(kind, level) for level in range(LEVELS + 1)), turbo=tuple(turbo),
-        activity=tuple(workload.activity for workload in kind.works),
-        bytes_per_work=tuple(work.ipc * kind.ipc * work.llc_misses * LINE for work in kind.works))
+                     activity=tuple(workload.activity for workload in kind.works),
+                     bytes_per_work=tuple(work.ipc * kind.ipc * work.llc_misses * LINE for work in kind.works))
 
 
 def within_memory(shape: MachineShape) -> MachineShape:

@@ -101,7 +101,7 @@ def user_of(kind: int) -> int:
 def task_files(ran: Ran, waits: TaskWaits) -> dict[str, Node]:
     """Return the directories of processes below /proc, by their number."""
     work = [_Process(process_of(kind), parent, uid, WORKLOADS[kind].name, arguments, group, "R", nice)
-        for kind, (parent, uid, arguments, group, nice) in enumerate(_WORK)]
+            for kind, (parent, uid, arguments, group, nice) in enumerate(_WORK)]
     nodes = len(waits.model.layout.node_cpus)
     files: dict[str, Node] = {str(process.pid): folder({
         **_files(process), "stat": fixed(_stat(process, [])), "numa_maps": fixed(numa_maps([_PAGES])),
@@ -154,7 +154,7 @@ def _threads(process: _Process, ran: Callable[[float], Sequence[float]], moved: 
         str(process.pid + cpu): folder({
             "comm": fixed(process.name),
             "stat": File(lambda now, cpu=cpu: _stat(replace(process, pid=process.pid + cpu), [ran(now)[cpu]], cpu,  # type: ignore[misc]
-                                                        threads=len(ran(now)))),
+                                                    threads=len(ran(now)))),
             "schedstat": File(lambda now, cpu=cpu: f"{int(ran(now)[cpu] * 1e9)} 0 1\n"),  # type: ignore[misc]
             "sched": File(lambda now, cpu=cpu: _sched(process, cpu, ran(now)[cpu], moved)),  # type: ignore[misc]
         })
@@ -191,7 +191,7 @@ def _files(process: _Process) -> Mapping[str, Node]:
     arguments = b"".join(word.encode() + b"\0" for word in process.arguments)
     return {"cmdline": File(lambda _now: arguments), "comm": fixed(process.name),
             "cgroup": fixed(f"0::{process.group}"),
-        "status": fixed(_status(process))}
+            "status": fixed(_status(process))}
 
 
 def _status(process: _Process) -> str:

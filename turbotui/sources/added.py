@@ -291,7 +291,7 @@ class AddedEvent(PerfSource):
                     refusals.append(Unavailable(Reason.OFFLINE, f"{self._place}: none of its CPUs is measured"))
             offers = tuple(Offer(GroupEvent(signal if event is each else f"{signal}.leader", event.attr,
                                             str(self._place)),
-                on) for event in leader_first((each,)))
+                                 on) for event in leader_first((each,)))
             usable, refused = try_offers(machine, offers[:1], facts)
             refusals += refused.values()
             if usable:
@@ -304,8 +304,8 @@ class AddedEvent(PerfSource):
         scale = scales.pop()
         raw = counter.shape is Shape.RAW
         described = replace(_signal(counter), unit=Unit.COUNT, scale=scale, width_bits=64, readers=readers,
-            reduce=Reduce.MEAN, behavior=Behavior.GAUGE if raw else Behavior.COUNTER,
-            enabled="" if raw else times.enabled, running="" if raw else times.running, absent=absent)
+                            reduce=Reduce.MEAN, behavior=Behavior.GAUGE if raw else Behavior.COUNTER,
+                            enabled="" if raw else times.enabled, running="" if raw else times.running, absent=absent)
         clocks = times.signals("the added event", counter.scope, readers=readers)
         return Findings(tuple(groups), {signal: described, **clocks})
 
@@ -331,5 +331,5 @@ class AddedEvent(PerfSource):
     def _absent(self, machine: Machine, facts: Circumstances) -> Unavailable:
         near = difflib.get_close_matches(self._place.device, list_pmus(machine.host), n=_ALIAS_LENGTH)
         return Unavailable(Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
-            f"{self._place}: the kernel has no PMU {self._place.device} here",
-            f"did you mean {', '.join(near)}?" if near else "")
+                           f"{self._place}: the kernel has no PMU {self._place.device} here",
+                           f"did you mean {', '.join(near)}?" if near else "")

@@ -41,7 +41,7 @@ class AmdEnergy(LocatedFiles):
         if directory is None:
             vendor = machine.model.vendor
             why = Unavailable(Reason.NO_DRIVER if vendor == "AuthenticAMD" else Reason.NO_HARDWARE,
-                f"{CLASS}: no chip is called {_DRIVER}; the driver was for AMD and left Linux in 5.13")
+                              f"{CLASS}: no chip is called {_DRIVER}; the driver was for AMD and left Linux in 5.13")
             return LocatedSignals(dict.fromkeys(_SCOPES, why))
         paths = _paths(machine, directory)
         signals: dict[SignalId, LocatedSignal | Unavailable] = {}
@@ -51,7 +51,7 @@ class AmdEnergy(LocatedFiles):
                 signals[name] = Unavailable(Reason.NO_HARDWARE, f"{directory}: no label is that of a {scope.value}")
                 continue
             signal = Signal(name, scope, Unit.JOULE, Behavior.COUNTER, Reduce.SUM, origin=f"{directory}/energy*_input",
-                document=_DOCUMENT, scale=1e-6)
+                            document=_DOCUMENT, scale=1e-6)
             signals[name] = LocatedSignal.at(signal, _in_row(machine, scope, row_paths))
         return LocatedSignals(signals)
 

@@ -57,7 +57,7 @@ class Apic(PerCpuSource):
         cpu = machine.topology.cpus[0]
         by_cpuid, by_cpuinfo = _by_cpuid(machine, cpu), self._cpuinfo.look(machine).get(cpu, {})
         origins = {"apic": (f"CPUID 0x1 EBX[31:24] by {_DEVICE}", f"{_CPUINFO}, low 8 bits of initial apicid"),
-            "x2apic": (f"CPUID {_x2apic_leaf(machine)} by {_DEVICE}", f"{_CPUINFO}, apicid")}
+                   "x2apic": (f"CPUID {_x2apic_leaf(machine)} by {_DEVICE}", f"{_CPUINFO}, apicid")}
         answers: dict[SignalId, Signal | Unavailable] = {}
         for name, (first, second) in origins.items():
             if by_cpuid.get(name) is not None:
@@ -79,7 +79,7 @@ class Apic(PerCpuSource):
 
 def _signal(name: SignalId, origin: str) -> Signal:
     return Signal(name, Scope.CPU, Unit.COUNT, Behavior.GAUGE, Reduce.NONE, origin=origin,
-        document="Intel SDM vol. 2, CPUID; AMD APM vol. 3, CPUID")
+                  document="Intel SDM vol. 2, CPUID; AMD APM vol. 3, CPUID")
 
 
 def _x2apic_leaf(machine: Machine) -> str:

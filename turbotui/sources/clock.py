@@ -55,7 +55,7 @@ class ClockStart(_Clock):
     title = "clock before"
     gives = "when the readings of each CPU began"
     _signals: Mapping[SignalId, Signal] = {"clock.start": _signal("clock.start", Reduce.MIN,
-        "monotonic clock before a CPU's readings")}
+                                                                  "monotonic clock before a CPU's readings")}
 
 
 class ClockEnd(_Clock):

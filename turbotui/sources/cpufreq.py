@@ -145,8 +145,8 @@ def _probed(host: Host, cpus: Sequence[int], fact: _Fact, doubtful: set[SignalId
 def _signal(fact: _Fact, name: str) -> Signal:
     is_text = fact.is_text
     return Signal(fact.signal, Scope.CPU, Unit.TEXT if is_text else Unit.HERTZ, Behavior.GAUGE,
-        Reduce.SAME if is_text else Reduce.MEAN, origin=f"{CPU_DIR}/{name}", document=_DOCUMENT,
-        scale=1.0 if is_text else _HERTZ)
+                  Reduce.SAME if is_text else Reduce.MEAN, origin=f"{CPU_DIR}/{name}", document=_DOCUMENT,
+                  scale=1.0 if is_text else _HERTZ)
 
 
 def _timed(host: Host, cpu: int) -> str:
@@ -167,4 +167,4 @@ def _absent(machine: Machine) -> Unavailable:
         return Unavailable(
             Reason.VIRTUALISED, f"{directory} is not there: the hypervisor sets frequencies and shows guests no policy")
     return Unavailable(Reason.NO_DRIVER, f"{directory} is not there: no frequency driver is bound to these CPUs",
-        "modprobe acpi-cpufreq (or amd-pstate, cppc_cpufreq), or enable P-states in the firmware setup")
+                       "modprobe acpi-cpufreq (or amd-pstate, cppc_cpufreq), or enable P-states in the firmware setup")

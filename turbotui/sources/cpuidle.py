@@ -111,7 +111,7 @@ class Cpuidle(PerCpuSource):
                 signal = f"cpuidle.{index}.{fact.file}"
                 if fact.file in state.files:
                     signals[signal] = Signal(signal, Scope.CPU, fact.unit, Behavior.COUNTER, fact.reduce,
-                        origin=f"{directory}/{fact.file}", document=_DOCUMENT, scale=fact.scale)
+                                             origin=f"{directory}/{fact.file}", document=_DOCUMENT, scale=fact.scale)
                 else:
                     signals[signal] = Unavailable(Reason.NO_DRIVER,
                         f"{directory.format(cpu=state.cpu)}/{fact.file}: this kernel does not have the file",
@@ -149,7 +149,7 @@ def _latency(machine: Machine, state: _State) -> Signal | Unavailable:
         return Signal(signal, Scope.CPU, Unit.SECOND, Behavior.GAUGE, Reduce.SAME, origin=f"{directory}/latency",
                       document=_DOCUMENT, scale=1e-6)
     return Signal(signal, Scope.SYSTEM, Unit.SECOND, Behavior.CONSTANT, Reduce.SAME, origin=first, document=_DOCUMENT,
-        scale=1e-6, constant=microseconds)
+                  scale=1e-6, constant=microseconds)
 
 
 def _one_of_each_kind(machine: Machine) -> tuple[int, ...]:
@@ -174,7 +174,7 @@ def _absent(machine: Machine) -> Unavailable:
     host = machine.host
     if build_option(host, "CPU_IDLE") == "n":
         return Unavailable(Reason.NO_DRIVER, f"{detail}: the kernel was built without it (CONFIG_CPU_IDLE is not set)",
-            "use a kernel with CONFIG_CPU_IDLE=y")
+                           "use a kernel with CONFIG_CPU_IDLE=y")
     if word := boot_word(host, *_WITHOUT_IDLE):
         return Unavailable(Reason.NO_DRIVER, f"{detail}: the kernel was booted with {word}", f"boot without {word}")
     if machine.model.hypervisor:
@@ -182,4 +182,4 @@ def _absent(machine: Machine) -> Unavailable:
         reason = no_driver(host, "cpuidle-haltpoll", "HALTPOLL_CPUIDLE", detail, remedy=remedy)
         return Unavailable(Reason.VIRTUALISED, reason.detail, reason.remedy)
     return Unavailable(Reason.NO_DRIVER, f"{detail}: no driver found idle states that it could use",
-        "enable C-states in the firmware setup, and see: dmesg | grep -i idle")
+                       "enable C-states in the firmware setup, and see: dmesg | grep -i idle")

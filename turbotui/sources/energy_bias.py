@@ -27,7 +27,7 @@ class EnergyBias(LocatedFiles):
         if not any(machine.host.exists(_FILE.format(cpu=cpu)) for cpu in machine.topology.cpus):
             return LocatedSignals({"epb": _absent(machine)})
         signal = Signal("epb", Scope.CPU, Unit.COUNT, Behavior.GAUGE, Reduce.SAME, origin=_FILE,
-            document="kernel Documentation/admin-guide/pm/intel_epb.rst")
+                        document="kernel Documentation/admin-guide/pm/intel_epb.rst")
         return LocatedSignals({"epb": LocatedSignal.at(signal, lambda cpu: _FILE.format(cpu=cpu))})
 
 

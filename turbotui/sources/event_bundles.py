@@ -118,7 +118,7 @@ def _joined(topology: Topology, texts: Sequence[str], encoded: Sequence[Sequence
             bundles += [Bundle(((text, event),)) for event in here]
     for pmus, members in together.items():
         bundles += [Bundle(tuple((text, events[index]) for text, events in members), weak=True)
-            for index in range(len(pmus))]
+                    for index in range(len(pmus))]
     return bundles
 
 

@@ -127,7 +127,7 @@ def _filled(topology: Topology, scope: Scope, event: EncodedEvent) -> bool:
         return True
     instances = topology.instances(scope)
     return all(covers.issuperset(instances[topology.index(scope, cpu)].cpus) for cpu in event.cpus
-        if cpu in topology.places)
+               if cpu in topology.places)
 
 
 def _elsewhere(events: Sequence[str], bundles: Sequence[Bundle], scope: Scope, label: int) -> Unavailable:

@@ -76,7 +76,7 @@ class EventReader:
         self._instances: list[list[tuple[int, int]]] = [[(number, group.layout.places[count.signal])
             for number, group in enumerate(self._groups) if count.signal in group.layout.places] for count in counts]
         self._sums: Mapping[int, _Sum] = {number: _Sum() for number, instances in enumerate(self._instances)
-            if len(instances) > 1 and counts[number].times is not None}
+                                          if len(instances) > 1 and counts[number].times is not None}
         self._timed = [count.times is not None for count in counts]
         # most rows have one counter for each count, and need no sum
         self._alone = [instances[0] for instances in self._instances] if all(self._timed) and all(
@@ -104,7 +104,7 @@ class EventReader:
             return values
         for number, instances in enumerate(self._instances):
             read = [(group[place], group[ENABLED], group[RUNNING]) for index, place in instances
-                if (group := words[index]) is not None]
+                    if (group := words[index]) is not None]
             whole = len(read) == len(instances) and bool(read)
             if not self._timed[number]:
                 values.append(sum(value for value, _e, _r in read) if whole else None)

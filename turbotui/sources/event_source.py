@@ -174,7 +174,7 @@ class EventSource(PerCpuSource):
         members = dict(bundle.members)
         names = {id(event): self.request.signal(text) for text, event in bundle.members}
         return tuple(GroupEvent(names.get(id(event), f"{self.id} leader"), counting(event), event.fstr)
-            for event in leader_first([members[text] for text in texts]))
+                     for event in leader_first([members[text] for text in texts]))
 
     def _try(self, machine: Machine, family: Family, facts: Circumstances,
              groups: dict[int, tuple[tuple[GroupEvent, ...], ...]]) -> Family:

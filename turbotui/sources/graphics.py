@@ -145,7 +145,7 @@ def _files(
             files[name] = Unavailable(Reason.NO_HARDWARE, f"{paths[0]}: the graphics driver does not have the file")
             continue
         signal = Signal(name, Scope.SYSTEM, quantity.unit, quantity.behavior, Reduce.MEAN, origin=path,
-            document=layout.document, scale=quantity.step)
+                        document=layout.document, scale=quantity.step)
         files[name] = LocatedSignal.at(signal, everywhere(path))
     return files
 

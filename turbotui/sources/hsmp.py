@@ -51,9 +51,9 @@ class Hsmp(LocatedFiles):
             return LocatedSignals({LIMIT: Unavailable(Reason.FAILED, detail)})
         paths = _by_package(machine.host, chips, packages)
         signal = Signal(LIMIT, Scope.PACKAGE, Unit.WATT, Behavior.GAUGE, Reduce.SUM, origin=f"{chips[0]}/power1_cap",
-            document=_DOCUMENT, scale=_MICRO)
+                        document=_DOCUMENT, scale=_MICRO)
         return LocatedSignals({LIMIT: LocatedSignal.at(signal, lambda cpu: paths.get(machine.topology.row(Scope.PACKAGE,
-                                                                                                       cpu)))})
+                                                                                                          cpu)))})
 
 
 def _by_package(host: Host, chips: list[str], packages: list[RowId]) -> Mapping[RowId, str]:

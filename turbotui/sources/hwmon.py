@@ -149,7 +149,7 @@ def _others(chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> tuple[list
     for chip in chips:
         rows = _rows(chip.name)
         of_chip = [(row.of, Sensor(*owner, path, chip.name, label)) for row in rows for label, path in chip.sensors
-            if (owner := _owner(row, label, path, topology, ids)) is not None]
+                   if (owner := _owner(row, label, path, topology, ids)) is not None]
         for of, sensor in of_chip:
             by_chip.setdefault(of, []).append(sensor)
         if rows and not of_chip:
@@ -245,7 +245,7 @@ def _amd(host: Host, chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> t
     slots = {chip.entry: _slot(host, chip) for chip in chips}
     # without an address, all chips of a machine with one package belong to that package
     placed = [(slots[chip.entry] or (), chip) for chip in chips if chip.name == name
-        and (slots[chip.entry] or len(ids.packages) == 1)]
+              and (slots[chip.entry] or len(ids.packages) == 1)]
     each, rest = divmod(len(placed), len(ids.packages))
     if rest or not each:
         return [], f"{len(placed)} placed {name} chips for {len(ids.packages)} packages: which is whose is not known"
@@ -273,7 +273,7 @@ def _amd(host: Host, chips: Sequence[_Chip], topology: Topology, ids: _Ids) -> t
 def _complexes(group: Sequence[_Chip], package: int, topology: Topology, ids: _Ids) -> tuple[list[Sensor], str]:
     """The Tccd sensors of one package for its L3 caches in the order of their ids, one or two caches to each."""
     complexes = [(position, integer(match[1]), chip.name, label, path) for position, chip in enumerate(group)
-        for label, path in chip.sensors if (match := re.fullmatch(_CCD_LABEL, label)) is not None]
+                 for label, path in chip.sensors if (match := re.fullmatch(_CCD_LABEL, label)) is not None]
     if not complexes:
         return [], ""
     complexes.sort(key=lambda complex_: complex_[:2])
@@ -282,11 +282,11 @@ def _complexes(group: Sequence[_Chip], package: int, topology: Topology, ids: _I
     if rest or not each or min(caches) < 0:
         return [], f"package {package}: {len(complexes)} Tccd sensors for {len(caches)} L3 caches, not assigned"
     rows = {instance.label: instance.row for instance in topology.instances(Scope.L3)
-        if topology.places[instance.cpus[0]].package == package}
+            if topology.places[instance.cpus[0]].package == package}
     sensors = []
     for order, (_, _, chip, label, path) in enumerate(complexes):
         sensors += [Sensor(CCD, rows[cache], path, chip, label) for cache in caches[order * each : (order + 1) * each]
-            if cache in rows]
+                    if cache in rows]
     return sensors, ""
 
 

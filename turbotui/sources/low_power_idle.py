@@ -42,7 +42,7 @@ class LowPowerIdle(LocatedFiles):
                 signals[name] = _absent(machine, paths[0])
                 continue
             signal = Signal(name, Scope.SYSTEM, Unit.SECOND, Behavior.COUNTER, Reduce.MEAN, origin=path,
-                document=_DOCUMENT, scale=1e-6)
+                            document=_DOCUMENT, scale=1e-6)
             signals[name] = LocatedSignal.at(signal, everywhere(path))
         return LocatedSignals(signals)
 

@@ -190,7 +190,7 @@ class Msr(PerCpuSource):
             # A package that counts no energy has no energy counters worth believing (docs/specs/turbostat.md 2.5).
             for register in [register for register in usable if register.needs_units]:
                 signals[register.signal] = Unavailable(package.reason,
-                    f"{register.title}: off because {package.detail}")
+                                                       f"{register.title}: off because {package.detail}")
                 usable.remove(register)
         return tuple(usable)
 
@@ -213,7 +213,7 @@ class Msr(PerCpuSource):
         if register.is_energy and raw == 0:
             # As the kernel's own driver, which takes a zero counter for an absent one (perf_msr_probe).
             return Unavailable(Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE,
-                f"{register.title}: the energy counter reads 0")
+                               f"{register.title}: the energy counter reads 0")
         if register.zero_is_unset and register.field(raw) == 0:
             return Unavailable(Reason.NO_HARDWARE, f"{register.title} ({register.name}): reads 0, so nothing is set")
         if register.scaling is Scaling.BELOW_TJ_MAX and isinstance(scales.tj_max, Unavailable):
@@ -244,8 +244,8 @@ def _signal(machine: Machine, register: Register, scales: _Scales) -> Signal:
     elif register.scaling is Scaling.CYCLES and machine.platform.features.perf_multiplier:
         scale = _XEON_PHI_UNIT
     return Signal(id=register.signal, scope=_scope(register, scales), unit=register.unit, behavior=register.behavior,
-        reduce=register.reduce, origin=origin, document=register.document, width_bits=register.width_bits,
-        low_bit=register.low_bit, scale=scale, offset=offset, wrap_seconds=wrap)
+                  reduce=register.reduce, origin=origin, document=register.document, width_bits=register.width_bits,
+                  low_bit=register.low_bit, scale=scale, offset=offset, wrap_seconds=wrap)
 
 
 class MsrSettings(Msr):

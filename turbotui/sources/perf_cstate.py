@@ -95,7 +95,7 @@ class PerfCstate(NamedEvents):
         if scope is Scope.PACKAGE:  # some models count these per die (kernel cstate.c, PERF_PMU_SCOPE_DIE)
             scope = domain_scope(machine, pmu.cpumask)
         signal = Signal(event.signal, scope, Unit.CYCLE, Behavior.COUNTER, Reduce.MEAN, origin=event.title,
-            document=_DOCUMENT, readers=mask_readers(machine, pmu.cpumask, scope))
+                        document=_DOCUMENT, readers=mask_readers(machine, pmu.cpumask, scope))
         if event.signal == _EVERYWHERE:
             return Offer(event), replace(signal, scope=Scope.CPU, readers=())
         return Offer(event, frozenset(signal.readers)), signal

@@ -61,8 +61,8 @@ class Times:
     ) -> dict[SignalId, Signal]:
         """Both, raw in ns and in seconds as values; `what` names the group."""
         return {signal: Signal(signal, scope, Unit.SECOND, Behavior.COUNTER, reduce, f"{word} of {what}", document,
-            scale=1e-9, readers=readers, absent=absent or {})
-            for signal, word in ((self.enabled, "time_enabled"), (self.running, "time_running"))}
+                               scale=1e-9, readers=readers, absent=absent or {})
+                for signal, word in ((self.enabled, "time_enabled"), (self.running, "time_running"))}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +93,7 @@ class _Choice:
 @lru_cache(maxsize=256)
 def _choice_of(layouts: tuple[_Layout, ...], wanted: frozenset[SignalId]) -> _Choice:
     open_at = {signal: (number, word) for number, layout in enumerate(layouts)
-        for signal, word in layout.places.items()}
+               for signal, word in layout.places.items()}
     signals = (*(signal for signal in open_at if signal in wanted), *sorted(wanted - open_at.keys()))
     return _Choice(signals, tuple(open_at.get(signal) for signal in signals))
 
@@ -194,7 +194,7 @@ class PerfGroupReader:
             raise self._refusal.with_traceback(None)  # with it, the frames of every earlier reading
         words = [group.read() for group in self._open_groups]
         return [None if place is None or (group_words := words[place[0]]) is None else group_words[place[1]]
-            for place in self._choice.places]
+                for place in self._choice.places]
 
     def close(self) -> None:
         """Close every descriptor."""

@@ -48,7 +48,7 @@ class PerfL2(PerfSource):
             ]
             trials.add(offers, lambda event: count_signal(event, _DOCUMENT, _TIMES), _TIMES, _GROUP)
         absent = next((signal for signal in signals.values() if isinstance(signal, Unavailable)),
-            Unavailable(Reason.NO_HARDWARE, "the kernel has no PMU for these cores"))
+                      Unavailable(Reason.NO_HARDWARE, "the kernel has no PMU for these cores"))
         for name in _IDS:
             signals.setdefault(name, absent)
         return trials.findings()

@@ -29,7 +29,7 @@ class PerfSoftware(PerfSource):
 
     def _find(self, machine: Machine) -> Findings:
         offers = [Offer(GroupEvent(signal, PerfAttr(_TYPE_SOFTWARE, config), f"perf {name}"))
-            for signal, (config, name) in _EVENTS.items()]
+                  for signal, (config, name) in _EVENTS.items()]
         trials = Trials(machine)
         trials.add(offers, lambda event: count_signal(event, _DOCUMENT))
         return trials.findings()

@@ -183,8 +183,8 @@ def count_signal(event: GroupEvent, document: str, times: Times | None = None, *
                  reduce: Reduce = Reduce.SUM) -> Signal:
     """The signal of a counter that each CPU has; `times` scale it if its group can be multiplexed."""
     return Signal(id=event.signal, scope=Scope.CPU, unit=unit, behavior=Behavior.COUNTER, reduce=reduce,
-        origin=event.title, document=document, enabled="" if times is None else times.enabled,
-        running="" if times is None else times.running)
+                  origin=event.title, document=document, enabled="" if times is None else times.enabled,
+                  running="" if times is None else times.running)
 
 
 def absent_pmu(pmu: str, signals: Iterable[SignalId], facts: Circumstances) -> dict[SignalId, Signal | Unavailable]:

@@ -73,4 +73,4 @@ def _signal(signal: SignalId, answer: Constant) -> Signal | Unavailable:
         return answer
     row = _ROWS[signal]
     return Signal(id=signal, scope=Scope.SYSTEM, unit=row.unit, behavior=Behavior.CONSTANT, reduce=Reduce.SAME,
-        origin=answer.origin, document=row.document, scale=row.step, constant=round(answer.value / row.step))
+                  origin=answer.origin, document=row.document, scale=row.step, constant=round(answer.value / row.step))

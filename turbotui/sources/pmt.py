@@ -163,7 +163,7 @@ class Pmt(PerCpuSource):
         """Open the regions with the counters of one CPU. Raises HostError if a region does not open any more."""
         regions = self._regions.on(machine)
         places = {counter.signal: _place(machine, counter, regions, cpu) for counter in _COUNTERS
-            if counter.signal in wanted}
+                  if counter.signal in wanted}
         return PmtReader(machine.host, cpu, places)
 
 

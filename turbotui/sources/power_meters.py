@@ -94,7 +94,7 @@ class PowerMeters(MeterSource):
             meters = list(_platform(host, chip))
             devices += meters
             if not meters and chip.name not in _GRAPHICS and any(re.fullmatch(r"power\d+_(?:input|average)", file)
-                                                               for file in chip.files):
+                                                                 for file in chip.files):
                 others[chip.name] = None
         detail = (f"{HWMON}: neither a power supply on PMBus, nor an ACPI power meter, nor a service processor that "
                   "tells the machine's power")
@@ -120,7 +120,7 @@ class Fans(MeterSource):
                                            (MeterFile("turns", chip.path(file)),), chip.status, slow=True))
         note = f"the first {_MOST_FANS} of {len(devices)} are read" if len(devices) > _MOST_FANS else ""
         return FoundDevices(tuple(devices[:_MOST_FANS]),
-                     {meter_signal("fan", 0, "turns"): _none(machine, f"{HWMON}: no chip has a fan")}, note)
+                            {meter_signal("fan", 0, "turns"): _none(machine, f"{HWMON}: no chip has a fan")}, note)
 
 
 def _card(chip: HwmonChip) -> MeterDevice | None:

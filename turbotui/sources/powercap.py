@@ -237,7 +237,7 @@ def _energy_zone(host: Host, name: str, signal: SignalId, row: RowId) -> _Zone:
     limits = [read_number(host, f"{directory}/constraint_{place}_power_limit_uw") for place in range(3)]
     highest = max((limit for limit in limits if limit), default=0) * _MICRO * _OVER_LIMIT
     return _Zone(signal, row, f"{directory}/energy_uj", range_uj=read_number(host, f"{directory}/max_energy_range_uj")
-        or 0, watts=highest if 0 < highest < _NO_LIMIT_WATTS else _NO_LIMIT_WATTS)
+                 or 0, watts=highest if 0 < highest < _NO_LIMIT_WATTS else _NO_LIMIT_WATTS)
 
 
 def _limit_zones(host: Host, name: str, row: RowId) -> list[_Zone]:

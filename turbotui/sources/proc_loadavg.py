@@ -27,7 +27,7 @@ class ProcLoadavg(SystemFiles):
     title = PATH
     gives = "load averages over 1, 5 and 15 minutes"
     facts = tuple(SystemFact(f"load.{minutes}", PATH, minutes, Unit.COUNT, Behavior.GAUGE, _DOCUMENT, 0.01)
-        for minutes in _MINUTES)
+                  for minutes in _MINUTES)
 
     @staticmethod
     def parse(text: str) -> Mapping[str, int]:

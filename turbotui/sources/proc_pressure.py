@@ -47,7 +47,7 @@ class ProcPressure(SystemFiles):
     title = FOLDER
     gives = "share of time in which tasks waited for a CPU, memory, storage, or were held up by interrupts (PSI)"
     facts = tuple(SystemFact(signal, f"{FOLDER}/{file}", line, Unit.SECOND, Behavior.COUNTER, _DOCUMENT, _MICROSECOND)
-        for signal, file, line in _LINES)
+                  for signal, file, line in _LINES)
 
     @staticmethod
     def parse(text: str) -> Mapping[str, int]:
@@ -91,4 +91,4 @@ def why_no_pressure(host: Host, what: str) -> Unavailable:
             Reason.NO_DRIVER, f"{what}: the kernel accounts pressure only when it is told to "
             "(CONFIG_PSI_DEFAULT_DISABLED=y)", "boot with psi=1")
     return Unavailable(Reason.NO_DRIVER, f"{what}: the kernel does not account pressure",
-        "use Linux 4.20 or later with CONFIG_PSI=y; where it has that, boot with psi=1")
+                       "use Linux 4.20 or later with CONFIG_PSI=y; where it has that, boot with psi=1")

@@ -112,4 +112,4 @@ def _why_unreadable(error: HostError, host: Host) -> Unavailable:
         return proc_unreadable(error, host)
     # kernel/sched/stats.c: a kernel with the option always makes the file
     return Unavailable(Reason.NO_DRIVER, f"{error}: the kernel was built without it (CONFIG_SCHEDSTATS is not set)",
-        "use a kernel with CONFIG_SCHEDSTATS=y")
+                       "use a kernel with CONFIG_SCHEDSTATS=y")

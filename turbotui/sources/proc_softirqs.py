@@ -67,7 +67,7 @@ class ProcSoftirqs(SharedSource):
                 signals[signal] = Unavailable(Reason.NO_DRIVER, f"{PATH}: this kernel has no row {rows}")
             else:
                 signals[signal] = Signal(signal, Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM,
-                    origin=f"{PATH} column CPU{{cpu}}: {rows}", document=_DOCUMENT)
+                                         origin=f"{PATH} column CPU{{cpu}}: {rows}", document=_DOCUMENT)
         return Probe(signals)
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:

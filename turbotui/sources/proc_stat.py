@@ -128,7 +128,7 @@ class ProcStat(SharedSource):
         for signal, word, behavior in _ROWS:
             if word in stat.rows:
                 signals[signal] = Signal(signal, Scope.SYSTEM, Unit.COUNT, behavior, Reduce.SUM,
-                    origin=f"{PATH} {word}", document=_DOCUMENT)
+                                         origin=f"{PATH} {word}", document=_DOCUMENT)
             else:
                 signals[signal] = Unavailable(Reason.NO_DRIVER, f"{PATH}: there is no row {word!r}")
         return Probe(signals, doubtful=frozenset() if is_read else frozenset(signals))
@@ -173,6 +173,6 @@ class StatReader(NothingToClose):
         """Hold a counter that stepped back slightly at its highest value, so that it does not look like a reset."""
         if (before := self._highest.get(signal)) is not None:
             values = [old if new is not None and old is not None and 0 < old - new <= _SMALL_STEP_BACK else new
-                for old, new in zip(before, values, strict=True)]
+                      for old, new in zip(before, values, strict=True)]
         self._highest[signal] = values
         return values

@@ -66,7 +66,7 @@ class PerfRoofline(PerfSource):
                     signals |= times.signals(f"the perf group {group}")
                     named = {signal_of(metric, event.key): event for event in events}
                     signals |= {offer.event.signal: _signal(core_type.definition, offer.event,
-                        named[offer.event.signal], times) for offer in usable}
+                                                            named[offer.event.signal], times) for offer in usable}
             for signal, why in refused.items():
                 signals.setdefault(signal, why)
             lacking = _whys(core_type.definition, refused)
@@ -93,7 +93,7 @@ def why_uncounted(machine: Machine) -> Unavailable | None:
 def _no_definition(machine: Machine) -> Unavailable:
     name = machine.model.name or "this processor"
     return Unavailable(Reason.UNKNOWN_MODEL, f"no metric definition counts floating-point operations on {name}",
-        _INSTEAD)
+                       _INSTEAD)
 
 
 def _no_pmu(machine: Machine, definition: MetricDefinition) -> Unavailable:
@@ -118,8 +118,8 @@ def _signal(definition: MetricDefinition, event: perf_group.GroupEvent, facts: M
 
 def _vector_length(machine: Machine) -> Signal:
     return Signal(id=VECTOR_BITS, scope=Scope.CPU, unit=Unit.COUNT, behavior=Behavior.CONSTANT, reduce=Reduce.SAME,
-        origin="/proc/sys/abi/sve_default_vector_length (128 bits where there is none)",
-        document="kernel Documentation/arch/arm64/sve.rst", constant=vector_bits(machine.host))
+                  origin="/proc/sys/abi/sve_default_vector_length (128 bits where there is none)",
+                  document="kernel Documentation/arch/arm64/sve.rst", constant=vector_bits(machine.host))
 
 
 def _say_where(signals: dict[SignalId, Signal | Unavailable], groups: list[OfferGroup], machine: Machine) -> None:

@@ -75,7 +75,7 @@ class Spies(PerCpuSource):
             ids = SpySignals(name)
             why = arrangement.refused.get(name)
             absent = {cpu: NOT_SPIED if cpu in arrangement.sets else NO_SPY for cpu, names in counted.items()
-                if name not in names}
+                      if name not in names}
             for id_ in (*ids.measured, *(ids.joined if name in rotating and several else ())):
                 signals[id_] = replace(_signal(ids, id_), absent=absent) if why is None else why
         if arrangement.sets:
@@ -91,7 +91,7 @@ class Spies(PerCpuSource):
         if not wanted:
             return 0
         sizes = [sorted((sum(len(group) for group in spy_set) for spy_set in sets), reverse=True)[:2]
-            for sets in self.arrangement.sets.values()]
+                 for sets in self.arrangement.sets.values()]
         return readers * max((sum(size) if len(size) > 1 else 2 * sum(size) for size in sizes), default=0)
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> SpyReader:

@@ -56,7 +56,7 @@ class SystemFact:
     def offered(self) -> Signal:
         """Return the signal of a machine that has the number."""
         return Signal(self.signal, Scope.SYSTEM, self.unit, self.behavior, Reduce.SUM,
-            origin=f"{self.path} {self.pattern}", document=self.document, scale=self.scale)
+                      origin=f"{self.path} {self.pattern}", document=self.document, scale=self.scale)
 
 
 class SystemFiles(SharedSource, ABC):

@@ -76,12 +76,12 @@ def _probed(directory: str, files: frozenset[str], fact: _Fact) -> Signal | Unav
     name = next((name for name in fact.files if name in files), None)
     if name is not None:
         return Signal(fact.signal, fact.scope, fact.unit, Behavior.COUNTER, Reduce.SUM,
-            origin=f"{CPU_DIR}/thermal_throttle/{name}", document=_DOCUMENT, scale=fact.scale)
+                      origin=f"{CPU_DIR}/thermal_throttle/{name}", document=_DOCUMENT, scale=fact.scale)
     if fact.scope is Scope.PACKAGE and "core_throttle_count" in files and "package_throttle_count" not in files:
         return Unavailable(
             Reason.NO_HARDWARE, f"{directory}/{fact.files[0]}: this processor has no package thermal status")
     return Unavailable(Reason.NO_DRIVER, f"{directory}/{fact.files[0]}: this kernel does not have the file",
-        f"use Linux {fact.since} or later")
+                       f"use Linux {fact.since} or later")
 
 
 def _absent(machine: Machine) -> Unavailable:

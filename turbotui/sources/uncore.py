@@ -147,8 +147,8 @@ class UncoreSource(PerCpuSource):
 
     def _of(self, unit: UncoreUnit) -> list[SignalId]:
         return [name for bundle, events in enumerate(self.order.bundles)
-            for name in (self.order.times(unit, bundle).enabled, self.order.times(unit, bundle).running,
-            *(self.order.signal(unit, bundle, event) for event in events))]
+                for name in (self.order.times(unit, bundle).enabled, self.order.times(unit, bundle).running,
+                             *(self.order.signal(unit, bundle, event) for event in events))]
 
     def _describe(self, unit: UncoreUnit, cpu: int, bundle: int,
                   why: Unavailable | None) -> Mapping[SignalId, Signal | Unavailable]:

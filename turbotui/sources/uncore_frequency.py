@@ -131,7 +131,7 @@ def _in_package(topology: Topology, paths: Mapping[int, str]) -> Callable[[int],
 def _by_die(machine: Machine, names: Sequence[str]) -> LocatedSignal | Unavailable:
     topology = machine.topology
     paths = {(integer(match[1]), integer(match[2])): f"{DIRECTORY}/{name}/{_CURRENT}" for name in names
-        if (match := re.fullmatch(_DIE, name)) and machine.host.exists(f"{DIRECTORY}/{name}/{_CURRENT}")}
+             if (match := re.fullmatch(_DIE, name)) and machine.host.exists(f"{DIRECTORY}/{name}/{_CURRENT}")}
     if not paths:
         return Unavailable(Reason.NO_DRIVER, f"{DIRECTORY}: no directory has a {_CURRENT}", "use Linux 5.14")
     several = len(topology.instances(Scope.DIE)) > len(topology.instances(Scope.PACKAGE))

@@ -51,7 +51,7 @@ class Extremes:
         label = f", {self._layout.label}: nothing here was {self._layout.kind.measured}" if self._layout.label else ""
         yield f"# over {several(self._intervals, 'interval')}, {self._seconds:.3f} s{label}"
         rows = [_HEAD, *((self._names[row], column.id, column.unit or UNKNOWN, *_numbers(column, rings[column.id]))
-            for row, rings in self._seen.items() for column in self._columns if column.id in rings)]
+                         for row, rings in self._seen.items() for column in self._columns if column.id in rings)]
         widths = [max(len(cells[at]) for cells in rows) for at in range(len(_HEAD))]
         for cells in rows:
             placed = (flush_left(cell, width) if at < _LEFT else flush_right(cell, width)

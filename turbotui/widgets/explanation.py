@@ -79,7 +79,7 @@ def past_lines(column: Column[Any], ring: HistoryRing | None, top: float | None,
     shown = top or nice_top(ring.high)
     low, mean, high = (in_words(column, number) for number in (ring.low, ring.mean, ring.high))
     return [f"  over {ring.count} interval{'s' * (ring.count != 1)}: min {low}  mean {mean}  max {high}",
-        f"  {spark(ring.values(HISTORY), shown, 30, seq)}  0 to {in_words(column, shown)}"]
+            f"  {spark(ring.values(HISTORY), shown, 30, seq)}  0 to {in_words(column, shown)}"]
 
 
 def _hanging(start: str, text: str, width: int) -> list[str]:

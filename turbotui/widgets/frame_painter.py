@@ -174,7 +174,7 @@ class FramePainter(Painter[FrameContent, CounterColumn, RowId]):
             not self._scaled(frame, column) or frame.ran_throughout(column))
         if not plain:
             return [blank if standing is None else self._cell(frame, row, slot, standing)
-                for row, standing in zip(rows, standings, strict=True)]
+                    for row, standing in zip(rows, standings, strict=True)]
         # nearly every column: as above, but without look-ups for a CPU
         texts = fast_numbers(column, values, slot.width)
         segments: list[TextSegment] = []

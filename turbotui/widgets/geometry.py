@@ -113,7 +113,7 @@ def arrange(slots: Sequence[Slot], edge: int, width: int, offset: int = 0) -> Ge
         at += slot.outer
         before = slot
     return Geometry(drawn, tuple(starts), tuple(chosen), edge, width, more_left=bool(chosen) and offset > 1,
-        more_right=bool(slots) and not last)
+                    more_right=bool(slots) and not last)
 
 
 def offset_showing(slots: Sequence[Slot], edge: int, width: int, offset: int, wanted: int) -> int:

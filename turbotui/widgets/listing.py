@@ -108,7 +108,7 @@ class Listing(StyledScroll):
         if at >= len(self.items):
             return self._palette.strip((), width)
         return self._palette.strip(shortened(self.items[at].segments, width), width,
-            StyleRole.CURSOR if at == self.at else StyleRole.PLAIN)
+                                   StyleRole.CURSOR if at == self.at else StyleRole.PLAIN)
 
     def on_resize(self) -> None:
         """Keep the cursor visible."""

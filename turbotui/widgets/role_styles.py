@@ -200,7 +200,7 @@ class Palette:
             return weight
         theme = app.theme_variables
         return weight + Style(color=Color.parse(theme[ink]).rich_color,
-            bgcolor=Color.parse(theme[ground]).rich_color if ground else None)
+                              bgcolor=Color.parse(theme[ground]).rich_color if ground else None)
 
 
 def _cut(words: Sequence[tuple[str, Style]], width: int) -> list[tuple[str, Style]]:

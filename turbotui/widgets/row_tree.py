@@ -46,7 +46,7 @@ def row_tree_lines(content: Content[C, K], view: TableView[C, K], parents: Mappi
     rows = [key for key in content.rows if key in shown]
     parts: dict[K | None, list[K]] = {}
     for key in in_order(rows) if in_order is not None else ordered(content, rows, view.sort, reverse=view.reverse,
-                                                                    mark=view.mark):
+                                                                   mark=view.mark):
         parts.setdefault(parents.get(key), []).append(key)
     lines: list[Line[K]] = []
     waiting = _below(parts, None, 0)

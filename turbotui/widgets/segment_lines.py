@@ -75,7 +75,7 @@ class SegmentLines(Widget):
             self.refresh()
         else:
             drawn, self._strips = self._strips, [self._strips[y] if y < len(before) and before[y] == line
-                else self._strip(line, width) for y, line in enumerate(fresh)]
+                                                 else self._strip(line, width) for y, line in enumerate(fresh)]
             last = [self._palette.strip((), width, self._base)] * (len(drawn) - len(fresh))
             draw_lines(self, {y: strip for y, strip in enumerate([*self._strips, *last])
                               if y >= len(drawn) or strip is not drawn[y]})

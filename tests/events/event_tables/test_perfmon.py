@@ -76,7 +76,7 @@ def test_kinds_of_core_and_metrics(tmp_path: Path) -> None:
                                      {"EventName": "UNC.Z", "EventCode": "0x3", "Filter": "HA_AddrMatch"}]}
     tables = PerfmonTables(_collection(tmp_path, core, {"Events": []}), str(tmp_path)).read()
     assert [(one.name, one.pmu) for one in tables.events()] == [("a.b", "cpu_atom"),
-                                                               ("offcore_response.x.y", "cpu_atom")]
+                                                                ("offcore_response.x.y", "cpu_atom")]
     assert [(one.name, one.expression, one.groups) for one in tables.metrics()] == [("cpi", "A / B", ())]
     assert tables.source == f"{tmp_path} (mapfile.csv GenuineIntel-6-AA)"
 

@@ -323,7 +323,7 @@ FAILING = (
 
 @pytest.mark.parametrize(("script", "said"), FAILING)
 def test_what_perf_says_when_it_fails_is_reported(host: LinuxHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                              script: str, said: str) -> None:
+                                                  script: str, said: str) -> None:
     monkeypatch.setenv("PATH", _perf(tmp_path / "bin", script))
     with pytest.raises(UnknownEventError, match=said):
         open_engine(host).encode("mem.loads")

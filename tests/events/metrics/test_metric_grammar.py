@@ -61,7 +61,7 @@ def test_values(text: str, expected: float | None) -> None:
     ("aggr_nr(EVENT1)", ("EVENT1",)), ("d_ratio(EVENT1, 0)", ()), ("EVENT1 / 0", ()),
     ("EVENT1 if has_event(EVENT1) else 0", ()), ("EVENT1 if min(1, 2) else EVENT2", ("EVENT1", "EVENT2")),
     ("cha@UNC\\,config1\\=0x40433@ * 2", ("cha@UNC,config1=0x40433@",)), ("msr@tsc\\,cpu=cpu_core@",
-                                                                         ("msr@tsc,cpu=cpu_core@",)),
+                                                                          ("msr@tsc,cpu=cpu_core@",)),
     ("iffy + else_where + min_x", ("iffy", "else_where", "min_x")), ("4_FLOPS / 128B.X:u", ("4_FLOPS", "128B.X:u")),
     ("1e9x + 0x10", ("1e9x", "0x10")),
 ])  # fmt: skip

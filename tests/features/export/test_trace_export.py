@@ -80,7 +80,7 @@ def test_a_counter_shows_what_the_frame_has(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_an_unknown_value_is_a_gap_with_its_reason_and_no_sample(tmp_path: Path,
-                                                                capsys: pytest.CaptureFixture[str]) -> None:
+                                                                 capsys: pytest.CaptureFixture[str]) -> None:
     made = list(frames_of_machine("laptop-old", 12, columns=COLUMNS)[1])
     hidden = (5, 6)
     for at in hidden:

@@ -336,7 +336,7 @@ class Typed(io.StringIO):
 
 @pytest.mark.parametrize(("typed", "status"), [("y\n", 0), ("yes\n", 0), ("n\n", 1), ("\n", 1), ("", 1)])
 def test_a_user_is_asked(typed: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                           capsys: pytest.CaptureFixture[str]) -> None:
+                         capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stdin", Typed(typed))
     path = tmp_path / "it.tar.gz"
     assert main(["gather", str(path), "--seconds", "1", "--machine", "laptop-old"]) == status

@@ -136,7 +136,7 @@ def test_a_recording_tells_of_groups_in_every_format(tmp_path: Path, capsys: pyt
 
 
 def test_a_recording_without_groups_says_how_they_get_there(tmp_path: Path,
-                                                           capsys: pytest.CaptureFixture[str]) -> None:
+                                                            capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "cpus.ttj")
     assert main(["record", path, "--machine", "laptop", "-n", "2", "-i", "0.1"]) == 0
     assert main(["groups", "--replay", path]) != 0

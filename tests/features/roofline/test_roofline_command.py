@@ -73,7 +73,7 @@ def test_an_interrupt_is_reported_and_is_the_status(words: list[str], capsys: py
 def _points(*each: tuple[float, float]) -> list[RooflinePoint]:
     """Intervals of 0.5 s at (GFLOP/s, GB/s)."""
     return [RooflinePoint(SYSTEM_ROW, "machine", flops, gbytes, flops / gbytes, "AVX", None, 0.5 * at, 0.5,
-                 estimated=False)
+                          estimated=False)
             for at, (flops, gbytes) in enumerate(each, 1)]
 
 

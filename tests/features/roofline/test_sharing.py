@@ -204,7 +204,7 @@ def test_the_memory_traffic_of_simulated_machines_is_read_beside(name: str) -> N
     assert set(found) == {one.row for one in bed.machine.topology.instances(Scope.PACKAGE)}
     assert all(1e6 < rate < 1e12 for rate in found.values())
     reading = read_points(frame, [(SYSTEM_ROW, "machine")], measured_definitions(bed.capabilities.signals), Sizing(),
-                         seconds=1.0, traffic=found)
+                          seconds=1.0, traffic=found)
     (point,) = reading.points
     assert point.working is not None
     assert point.working.traffic == pytest.approx(sum(found.values()))

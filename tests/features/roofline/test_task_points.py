@@ -315,7 +315,7 @@ async def test_threads_that_missed_a_time_slice_are_not_called_idle() -> None:
 
 @pytest.mark.parametrize(("size", "name"), [((80, 24), "below"), ((120, 36), "side"), ((200, 60), "side")])
 async def test_that_sets_are_multiplexed_and_points_lie_outside_is_seen_at_any_size(size: tuple[int, int],
-                                                                             name: str) -> None:
+                                                                                    name: str) -> None:
     _truth, report = threads("turin-2s+calculix")
     async with roofline(ReplayedSession("turin-2s+calculix", 6), size=size) as (app, pilot, screen):
         await _threads_shown(pilot, screen, report)

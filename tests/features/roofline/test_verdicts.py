@@ -32,7 +32,7 @@ def roofs() -> RoofSet:
 
 def point_of(gflops: float, dominant: str, single: float | None, intensity: float = 40.0) -> RooflinePoint:
     return RooflinePoint(SYSTEM_ROW, "x", gflops, gflops / intensity, intensity, dominant, WidthModel.MIX, 1.0, 1.0,
-                estimated=False, single=single)
+                         estimated=False, single=single)
 
 
 @pytest.mark.parametrize(("gflops", "dominant", "single", "roof"), [

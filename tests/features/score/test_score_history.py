@@ -328,7 +328,7 @@ def test_every_run_is_kept_with_what_it_predicted(home: Path, capsys: pytest.Cap
 
 def history_of(home: Path, *runs: KeptRun, node: str = "cn17") -> None:
     history.store(history.path_of({"XDG_DATA_HOME": str(home)}, node),
-                        [replace(one, node=node) for one in runs])
+                  [replace(one, node=node) for one in runs])
 
 
 def test_the_check_of_a_trend_is_an_exit_status(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -359,7 +359,7 @@ def test_all_nodes_of_a_shared_home_are_looked_at(home: Path, capsys: pytest.Cap
 
 
 def test_a_folder_that_cannot_be_written_is_reported_and_the_report_stands(home: Path,
-                                                                       capsys: pytest.CaptureFixture[str]) -> None:
+                                                                           capsys: pytest.CaptureFixture[str]) -> None:
     (home / "turbotui").write_text("in the way")
     assert main(["score", "run", *MACHINE, "-i", "0.2"]) == 0
     out, error = capsys.readouterr()

@@ -217,7 +217,7 @@ def test_telemetry_bits_are_64_bit_arithmetic_and_belong_to_one_instance() -> No
     assert isinstance(probed(machine, f"{text},lsb=0,msb=1,seq=2")[1], Unavailable)
     assert isinstance(probed(machine, "pmt,name=T,domain=cpu0,offset=16,guid=def,lsb=0,msb=1")[1], Unavailable)
     joined = join_instances(parse_added(f"{text},lsb=0,msb=31"),
-                        parse_added("pmt,name=T,domain=package0,offset=0,guid=def,lsb=0,msb=31"))
+                            parse_added("pmt,name=T,domain=package0,offset=0,guid=def,lsb=0,msb=31"))
     source = added_source(joined)
     assert [source.open(machine, cpu, frozenset({joined.signal})).read()[0] for cpu in (0, 2)] == [
         "00000003", "76543210"]

@@ -128,7 +128,7 @@ def test_a_shared_counter_marks_the_threads_that_ran_meanwhile() -> None:
         return record(9, body)
 
     aggregate.feed([ring(shared(5, 1, 50 * millisecond, 50 * millisecond),
-                     shared(6, 2, 100 * millisecond, 70 * millisecond))])
+                         shared(6, 2, 100 * millisecond, 70 * millisecond))])
     assert {one.tid: one.is_incomplete(1) for one in aggregate.entries()} == {5: False, 6: True}
 
 

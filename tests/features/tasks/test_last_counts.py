@@ -42,7 +42,7 @@ def test_a_thread_that_was_never_sampled_has_what_it_counted_at_its_end() -> Non
 def test_what_no_heir_counted_is_the_first_threads() -> None:
     aggregate = aggregator()
     aggregate.feed([ring(0, fork(5, 5, 6, 5, 10), sample(5, 5, 15, (1, 400, 2)), ended(5, 6, 20),
-                     last_counts(5, 6, 21, (0, 900, 3))), ring(1, last_counts(5, 6, 22, (1, 50, 0)))])
+                         last_counts(5, 6, 21, (0, 900, 3))), ring(1, last_counts(5, 6, 22, (1, 50, 0)))])
     aggregate.close([closing(5, 0, 1, 1_700, 9), closing(5, 1, 1, 50, 0)])
     assert {one.tid: one.totals for one in aggregate.entries()} == {5: [1, 800, 6], 6: [1, 950, 3]}
     assert aggregate.tail == (0, 0, 0)
@@ -70,8 +70,8 @@ def test_records_that_come_before_those_of_another_ring_are_of_the_same_life() -
 def test_without_samples_run_time_is_that_between_switches_and_to_the_end() -> None:
     aggregate = aggregator(SamplingMoment.ENDS, last=False)
     aggregate.feed([ring(0, comm(5, 5, b"first", 100), switch(5, 130, out=True), fork(6, 5, 6, 5, 120),
-                     switch(6, 200, out=False), switch(6, 250, out=True), switch(6, 300, out=False),
-                     ended(6, 6, 345))])
+                         switch(6, 200, out=False), switch(6, 250, out=True), switch(6, 300, out=False),
+                         ended(6, 6, 345))])
     assert {one.tid: one.totals for one in aggregate.entries()} == {5: [30], 6: [95]}
     assert aggregate.timeline.total() == 125
 

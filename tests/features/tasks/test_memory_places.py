@@ -94,7 +94,7 @@ def test_nothing_is_read_for_other_columns() -> None:
     ({9: 100}, 9, set()),
 ])
 def test_where_a_row_ran_leaves_out_nodes_that_it_passed_through(loads: dict[int, int], last: int,
-                                                                nodes: set[int]) -> None:
+                                                                 nodes: set[int]) -> None:
     assert nodes_where_it_ran(loads, last, NODES) == nodes
 
 

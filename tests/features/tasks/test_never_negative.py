@@ -19,7 +19,7 @@ ROOTS = {77: 5, 78: 6}
 TIDS = st.integers(4, 9)
 COUNTS = st.tuples(st.integers(0, 60), st.integers(0, 900_000_000), st.integers(0, 9))
 STEPS = st.lists(st.tuples(st.sampled_from(["sample"] * 6 + ["fork", "end", "last", "lost", "reopen", "mark", "tidy",
-                                                            "nobody"]),
+                                                             "nobody"]),
                            TIDS, st.integers(0, 1), st.integers(0, 5), COUNTS, st.sampled_from((77, 78))), max_size=60)
 
 
@@ -85,7 +85,7 @@ def test_no_count_falls_below_zero(
 def test_what_is_a_threads_own_after_its_heirs_is_not_below_zero() -> None:
     aggregator = SampleAggregator(TaskSampling(Mode.INHERITED, SamplingMoment.SWITCHES, FORMAT, (), last=True), {77: 5})
     aggregator.feed([taken("fork", 8, 0, 1, values=(), event=77), taken("end", 8, 0, 20, values=(), event=77),
-                 taken("last", 8, 0, 21, values=(5, 50, 0), event=77)])
+                     taken("last", 8, 0, 21, values=(5, 50, 0), event=77)])
     aggregator.close([Closing(5, 0, GroupReading(100, 40, (3, 40, 0)))])
     assert all(row.counts["switches"] >= 0 for row in ApplicationTotals([aggregator]).rows(Grouping.THREAD))
     assert aggregator.sums() == (5, 50)

@@ -66,7 +66,7 @@ def test_the_sum_of_rows_the_idle_task_and_others_are_what_was_booked() -> None:
     for kept in (None, {5}):
         aggregate = SampleAggregator(choice, {}, kept=kept)
         aggregate.feed([ring(0, comm(5, 5, b"five", 1), sample(5, 5, 10, (1, 100)), sample(0, 0, 20, (2, 130)),
-                         sample(8, 8, 30, (4, 200)), lost(3, 40), sample(5, 5, 50, (5, 209)))])
+                             sample(8, 8, 30, (4, 200)), lost(3, 40), sample(5, 5, 50, (5, 209)))])
         marks = aggregate.marks()
         aggregate.feed([ring(0, sample(5, 5, 60, (6, 300)), sample(0, 0, 70, (7, 301)), sample(8, 8, 80, (9, 307)))])
         for since, whole in ((None, (9, 307)), (marks, (4, 98))):
@@ -84,8 +84,8 @@ def test_the_sum_of_rows_the_idle_task_and_others_are_what_was_booked() -> None:
 def test_who_is_no_row_becomes_none_however_long_he_is_silent() -> None:
     aggregate = SampleAggregator(TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ()), {}, ended=0, kept={5})
     aggregate.feed([ring(0, comm(5, 5, b"five", 1), sample(5, 5, 10, (1, 100)), sample(0, 0, 20, (2, 130)),
-                     sample(8, 8, 30, (3, 200)), lost(3, 40), sample(5, 5, 50, (4, 209)),
-                     sample(5, 5, 200_000_000_000, (5, 300)))])
+                         sample(8, 8, 30, (3, 200)), lost(3, 40), sample(5, 5, 50, (4, 209)),
+                         sample(5, 5, 200_000_000_000, (5, 300)))])
     aggregate.tidy()
     assert {row.name: row.counts["run"] for row in task_rows(aggregate, Grouping.COMMAND)} == {
         "five": 191, "(lost samples)": 9}
@@ -95,7 +95,7 @@ def test_who_is_no_row_becomes_none_however_long_he_is_silent() -> None:
 def test_a_number_that_is_used_again_starts_at_zero() -> None:
     aggregate = aggregator(Mode.INHERITED, {77: 5})
     aggregate.feed([ring(0, fork(8, 5, 8, 5, 1), sample(8, 8, 10, (1, 50)), ended(8, 8, 11), fork(8, 5, 8, 5, 20),
-                     comm(8, 8, b"second", 21), sample(8, 8, 30, (1, 70)))])
+                         comm(8, 8, b"second", 21), sample(8, 8, 30, (1, 70)))])
     assert sorted(one.totals for one in aggregate.entries()) == [[1, 50], [1, 70]]
     assert aggregate.sums() == (2, 120)
 
@@ -103,7 +103,7 @@ def test_a_number_that_is_used_again_starts_at_zero() -> None:
 def test_a_thread_in_two_sets_is_counted_once() -> None:
     aggregate = aggregator(Mode.INHERITED, {77: 5, 88: 6})
     aggregate.feed([ring(0, sample(5, 6, 10, (1, 40), event=77), sample(5, 6, 10, (1, 39), event=88),
-                     sample(5, 9, 20, (1, 5), event=77), sample(5, 9, 20, (1, 5), event=88))])
+                         sample(5, 9, 20, (1, 5), event=77), sample(5, 9, 20, (1, 5), event=88))])
     assert aggregate.sums() == (2, 45)
     aggregate.close([closing(5, 0, 2, 45), closing(6, 0, 2, 44)])
     assert aggregate.read == (2, 45)
@@ -120,7 +120,7 @@ def test_names_come_from_parents_and_exec() -> None:
     aggregate = aggregator(Mode.INHERITED, {77: 5})
     aggregate.name(5, "parent")
     aggregate.feed([ring(0, fork(6, 5, 6, 5, 1), sample(6, 6, 2, (1, 1)), comm(6, 6, b"child", 3), fork(7, 5, 7, 5, 4),
-                     sample(7, 7, 5, (1, 1)))])
+                         sample(7, 7, 5, (1, 1)))])
     assert {one.tid: one.name for one in aggregate.entries()} == {6: "child", 7: "parent"}
 
 
@@ -154,8 +154,8 @@ NOBODY = 0xFFFFFFFF
 def test_the_last_slice_of_an_ending_thread_is_its_own() -> None:
     aggregate = aggregator(Mode.CPUS)
     aggregate.feed([ring(0, sample(5, 5, 10, (1, 100)), ended(5, 6, 20), ended(7, 7, 21),
-                     sample(5, NOBODY, 30, (2, 140)), sample(NOBODY, NOBODY, 40, (3, 145)),
-                     sample(8, NOBODY, 50, (4, 150)))])
+                         sample(5, NOBODY, 30, (2, 140)), sample(NOBODY, NOBODY, 40, (3, 145)),
+                         sample(8, NOBODY, 50, (4, 150)))])
     assert {(one.pid, one.tid): one.totals for one in aggregate.entries()} == {
         (5, 5): [1, 100], (5, 6): [1, 40], (7, 7): [1, 5], (8, -1): [1, 5]}
 
@@ -192,7 +192,7 @@ def test_threads_with_sets_of_their_own_keep_their_entries_for_the_last_read() -
 def test_migrations_are_samples_on_another_cpu() -> None:
     aggregate = aggregator(Mode.INHERITED, {77: 5})
     aggregate.feed([ring(0, sample(5, 5, 10, (1, 10)), sample(5, 5, 40, (2, 20))), ring(1, sample(5, 5, 20, (1, 5), 1),
-                     sample(5, 5, 30, (2, 9), 1))])
+                                                                                        sample(5, 5, 30, (2, 9), 1))])
     [row] = task_rows(aggregate, Grouping.THREAD)
     assert (row.migrations, row.cpus, row.last_cpu) == (2, (0, 1), 0)
     assert row.loads == {0: 20, 1: 9}

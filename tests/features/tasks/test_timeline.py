@@ -15,7 +15,7 @@ SLICES = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 3), st.integers(0,
 
 @given(SLICES, st.sampled_from([1, 7, 100]))
 def test_nothing_of_the_run_time_is_lost_whatever_the_resolution(slices: list[tuple[int, int, int, int]],
-                                                                  size: int) -> None:
+                                                                 size: int) -> None:
     timeline = Timeline(size)
     for thread, cpu, start, length in slices:
         timeline.add(thread, cpu, start + 1, start + 1 + length)

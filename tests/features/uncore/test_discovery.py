@@ -220,7 +220,7 @@ def test_an_arm_mesh_and_a_shared_unit_by_their_names(tmp_path: Path) -> None:
     kinds = {units.kind.id: [metric.id for metric in units.starting] for units in find_kinds(found)}
     assert list(kinds) == ["arm_cmn", "arm_dsu", "xyz_pmu"]  # the unknown one last, by its name
     assert kinds["arm_cmn"] == ["slc lookups M/s", "slc hits %", "memory requests M/s", "memory at most GB/s",
-                               "at most used %", "frequency GHz"]
+                                "at most used %", "frequency GHz"]
     assert kinds["arm_dsu"] == ["lookups M/s", "hits %", "frequency GHz"]
     assert kinds["xyz_pmu"] == ["cycles M/s", "l3d_cache M/s", "l3d_cache_refill M/s"]
 

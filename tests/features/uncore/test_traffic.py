@@ -158,7 +158,7 @@ def test_a_share_goes_without_its_peak_before_it_is_cut(width: int) -> None:
     (8, (200, 50), ("UPI 0 to package 1 │", "UPI 1 to package 2 │", "[  memory 1  ]"))])
 def test_many_packages_keep_their_links(packages: int, size: tuple[int, int], beside: tuple[str, ...]) -> None:
     _watch, traffic = watched(replace(SHAPES["big-8s"], packages=packages, blocks=(replace(SHAPES["big-8s"].blocks[0],
-                                                                                             cores=4, l3=4),)))
+                                                                                           cores=4, l3=4),)))
     lines = picture(traffic, *size)
     assert len(lines) <= size[1]
     assert max(map(len, lines)) <= size[0]

@@ -230,7 +230,7 @@ def test_the_verb_records_them(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_what_is_damaged_is_reported_and_the_rest_is_shown(recorded: str, tmp_path: Path,
-                                                       capsys: pytest.CaptureFixture[str]) -> None:
+                                                           capsys: pytest.CaptureFixture[str]) -> None:
     data = bytearray(Path(recorded).read_bytes())
     data[data.rindex(b"\xabTTJ", 0, len(data) - 2000) + 60] ^= 1
     path = tmp_path / "damaged.ttj"

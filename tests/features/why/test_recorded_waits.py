@@ -58,7 +58,7 @@ def test_who_ran_meanwhile_is_named_where_cpus_are_short(tmp_path: Path, capsys:
 
 
 def test_waits_after_wake_ups_are_not_promised_where_they_are_unknown(tmp_path: Path,
-                                                                    capsys: pytest.CaptureFixture[str]) -> None:
+                                                                      capsys: pytest.CaptureFixture[str]) -> None:
     why = Unavailable(Reason.NOT_PERMITTED, "tracepoints")
     assert "p99 of web's waits after losing a CPU is" in verdict(tmp_path, capsys, "guest+overload", why=why)
 

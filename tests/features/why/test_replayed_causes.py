@@ -89,7 +89,7 @@ def watched(name: str, intervals: int = INTERVALS,
         return machine
 
     machine, frames = frames_of_machine(name, intervals, columns=columns, small=True, between=look, facts=chosen,
-                                         beside=MemoryWatch, sources=sources)
+                                        beside=MemoryWatch, sources=sources)
     return machine, frames, seen
 
 

@@ -74,7 +74,7 @@ def test_the_kernels_words_for_what_served_a_load(word: int, served: Served) -> 
 
 
 @pytest.mark.parametrize(("word", "load", "with_source"), [(0, False, False), (1, False, False), (2, True, True),
-                                                     (4, False, True), (8, False, True)])
+                                                           (4, False, True), (8, False, True)])
 def test_only_loads_are_loads(word: int, load: bool, with_source: bool) -> None:
     assert (is_load(word), has_data_source(word)) == (load, with_source)
 

@@ -132,7 +132,7 @@ def test_a_command_begins_with_its_first_slice_and_merged_threads_go_on_as_one()
 def test_a_stretch_goes_on_over_a_short_pause_and_ends_with_another_thread() -> None:
     pause = 90_000_000
     found = parallelism([(1, 0, 100), (1, pause, pause + 100), (2, pause + 100, pause + 150), (1, pause + 150,
-                                                                                                pause + 300)])
+                                                                                               pause + 300)])
     assert found.longest_stretches() == [
         SerialStretch(0, pause + 100, 1, 200), SerialStretch(pause + 100, pause + 150, 2, 50),
         SerialStretch(pause + 150, pause + 300, 1, 150)]

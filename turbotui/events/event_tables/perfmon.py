@@ -54,7 +54,7 @@ def is_perfmon(folder: str) -> bool:
     """Tell whether a directory is Intel's collection, whose mapfile.csv names files and not directories."""
     path = os.path.join(folder, MAPFILE)
     return os.path.lexists(path) and any(line.split(",")[2:3] and line.split(",")[2].endswith(".json")
-                                        for line in text_of_file(path).splitlines()[1:])
+                                         for line in text_of_file(path).splitlines()[1:])
 
 
 class PerfmonTables:

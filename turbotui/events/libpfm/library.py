@@ -216,14 +216,14 @@ class Libpfm:
         attr = PerfEventAttr(size=PUBLISHED_SIZE)
         name = ctypes.c_void_p()
         argument = PerfArgument(attr=ctypes.pointer(attr), fstr=ctypes.pointer(name), size=ctypes.sizeof(PerfArgument),
-            cpu=-1)
+                                cpu=-1)
         self._refuse(string)
         with self._lock:
             self._encode(string, plm, OS_PERF_EVENT_EXT if extended else OS_PERF_EVENT, argument)
             fstr = self._taken(name)
         encoding = PerfAttr(attr.type, attr.config, attr.config1, attr.config2, attr.config3, flags=attr.flags,
-            config4=attr.config4, sample_period=attr.sample_period, bp_type=attr.bp_type,
-            branch_sample_type=attr.branch_sample_type)
+                            config4=attr.config4, sample_period=attr.sample_period, bp_type=attr.bp_type,
+                            branch_sample_type=attr.branch_sample_type)
         return PerfEncoding(encoding, fstr, argument.idx, argument.cpu, argument.flags)
 
     def _refuse(self, string: str) -> None:
@@ -297,9 +297,9 @@ class Libpfm:
                 each = AttributeInformation(size=ctypes.sizeof(AttributeInformation))
                 if self._library.pfm_get_event_attr_info(index, place, OS_PERF_EVENT_EXT, ctypes.byref(each)) == 0:
                     attributes.append(PfmAttribute(_text(each.name), _text(each.desc), each.code,
-                        each.type == _UNIT_MASK, bool(each.flags & 1), _text(each.equiv)))
+                                                   each.type == _UNIT_MASK, bool(each.flags & 1), _text(each.equiv)))
         return PfmEvent(name=_text(information.name), description=_text(information.desc), pmu=information.pmu,
-            equivalent=_text(information.equiv), attributes=tuple(attributes))
+                        equivalent=_text(information.equiv), attributes=tuple(attributes))
 
     def pmu_of(self, index: int) -> PfmPmu:
         """Return the model that an event's number belongs to.

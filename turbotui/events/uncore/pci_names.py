@@ -29,7 +29,7 @@ def read_devices(host: Host, addresses: Iterable[str]) -> tuple[PciDevice, ...]:
     for address in addresses:
         try:
             vendor, device, kind = (host.read_text(f"{DEVICES}/{address}/{name}").strip().removeprefix("0x").lower()
-                for name in ("vendor", "device", "class"))
+                                    for name in ("vendor", "device", "class"))
         except HostError:
             continue
         devices.append(PciDevice(address, vendor, device, kind))

@@ -12,9 +12,9 @@ FEATURE = Feature(
                 ("ssh node turbotui collect | turbotui view -", "the dashboard of another machine"),
             )),
         Command("view", "turbotui.features.collect.view_verb", "the dashboard for readings that turbotui collect sends",
-            group="many", examples=(
-                ("ssh node turbotui collect | turbotui view -", "the dashboard of another machine"),
-                ("turbotui collect | turbotui view -", "of this machine, by way of a pipe"),
-            )),
+                group="many", examples=(
+                    ("ssh node turbotui collect | turbotui view -", "the dashboard of another machine"),
+                    ("turbotui collect | turbotui view -", "of this machine, by way of a pipe"),
+                    )),
     ),
 )

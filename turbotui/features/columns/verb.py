@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
         capabilities, catalog = session.capabilities, session.catalog
     envelope = envelope_now(machine.host)
     listed = tuple(_Listed(column, capabilities, why_absent(column, capabilities, machine.topology))
-        for column in catalog.columns)
+                   for column in catalog.columns)
     table = RowTable("columns", "column", COLUMNS, listed)
     print_tables(arguments, envelope, (table,), lambda: _text(envelope, listed))
     return 0

@@ -125,7 +125,7 @@ def compared(first: Side, second: Side, named: Collection[ColumnId] = ()) -> tup
                 comparisons.append(replace(plain, effect=test.effect, why=_drifting(plain.spreads)))
             else:
                 comparisons.append(replace(plain, effect=test.effect, p=chances.get(key, 1.0),
-                                                 least=min(1.0, test.least * len(family))))
+                                           least=min(1.0, test.least * len(family))))
     return tuple(sorted(comparisons, key=_order))
 
 

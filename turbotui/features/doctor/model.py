@@ -89,7 +89,7 @@ def diagnose(machine: Machine, capabilities: Capabilities) -> Diagnosis:
 
 def _source(source: Source, probe: Probe, capabilities: Capabilities) -> SourceReport:
     signals = tuple(_signal(name, signal, chosen=capabilities.provider.get(name) is source,
-        compared=second_id(name, source) in capabilities.beside.get(name, ())) for name,
+                            compared=second_id(name, source) in capabilities.beside.get(name, ())) for name,
                     signal in probe.signals.items())
     usable = [signal for signal in signals if signal.usable]
     missing = [signal for signal in signals if not signal.usable]
@@ -142,7 +142,7 @@ def _facts(machine: Machine, capabilities: Capabilities) -> tuple[tuple[str, str
     packages = len(topology.instances(Scope.PACKAGE))
     cores = len(topology.instances(Scope.CORE))
     granted = [name for name, number in (("CAP_PERFMON", CAP_PERFMON), ("CAP_SYS_RAWIO", CAP_SYS_RAWIO),
-        ("CAP_SYS_ADMIN", CAP_SYS_ADMIN)) if rights.has(number)]
+                                         ("CAP_SYS_ADMIN", CAP_SYS_ADMIN)) if rights.has(number)]
     unknown = "unknown: hidden" if machine.view.mask(PERF_PARANOID) else "unknown (no perf in this kernel?)"
     paranoid = unknown if rights.perf_paranoid is None else str(rights.perf_paranoid)
     usable = len(capabilities.signals) - sum(map(len, capabilities.beside.values()))

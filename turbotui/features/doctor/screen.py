@@ -166,7 +166,7 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         diagnosis = self._diagnosis
         wide = max((len(what) for what, _ in diagnosis.facts), default=0) + 2
         lines: list[tuple[TextSegment, ...]] = [((f" {flush_left(what, wide)}", StyleRole.TITLE),
-            (value, StyleRole.PLAIN)) for what, value in diagnosis.facts]
+                                                 (value, StyleRole.PLAIN)) for what, value in diagnosis.facts]
         return [*lines, *(((f" {note}", StyleRole.DIM),) for note in diagnosis.notes)]
 
     def _columns_of(self, source: SourceReport | None) -> list[str]:

@@ -263,5 +263,5 @@ def _by_libpfm(engine: LibpfmEngine, event: PfmEvent, string: str, mask: str) ->
         reason = str(error)
     words = f"{event.description}: {mask}" if mask else event.description
     return KnownEvent(name=string, engine="libpfm", source=f"libpfm {engine.library.release}",
-        pmu=string.partition("::")[0], counters=counters, reason=reason, brief=words,
-        unit=counters[0].unit if counters else "", scale=counters[0].scale if counters else 1.0)
+                      pmu=string.partition("::")[0], counters=counters, reason=reason, brief=words,
+                      unit=counters[0].unit if counters else "", scale=counters[0].scale if counters else 1.0)

@@ -29,8 +29,8 @@ class EncodingRow:
         attr = self.event.attr
         flags = flag_names(attr.flags)
         others = {"config4": attr.config4, "sample_freq" if "freq" in flags else "sample_period": attr.sample_period,
-            "bp_type": attr.bp_type, "branch_sample_type": attr.branch_sample_type,
-            "sample_max_stack": attr.sample_max_stack, "aux_sample_size": attr.aux_sample_size}
+                  "bp_type": attr.bp_type, "branch_sample_type": attr.branch_sample_type,
+                  "sample_max_stack": attr.sample_max_stack, "aux_sample_size": attr.aux_sample_size}
         always: dict[str, int] = {name: getattr(attr, name) for name in _ALWAYS}
         return {**always, **{name: value for name, value in others.items() if value}, **flags}
 

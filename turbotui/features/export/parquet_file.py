@@ -82,7 +82,7 @@ def _batch(frame: Frame, schema: Any, level: str, rows: Sequence[Any], columns: 
             batch[column.name] = pa.array([None if value is None else str(value) for value in values], _WORDS)
         else:
             batch[column.name] = pa.array([None if isinstance(value, str) or value is None else float(value)
-                                              for value in values], pa.float64())
+                                           for value in values], pa.float64())
     return pa.record_batch([batch[column_field.name] if column_field.name in batch
                             else pa.nulls(size, column_field.type) for column_field in schema],
                            schema=schema)

@@ -103,7 +103,7 @@ class JsonExport:
     def __init__(self, machine: str, columns: Sequence[LongColumn]) -> None:
         self._machine = machine
         self._layouts = {level: Layout(tuple(column.column for column in some), machine=machine, kind=HostKind.RECORDED)
-            for level, some in by_level(columns).items()}
+                         for level, some in by_level(columns).items()}
         self._json = JsonLines()
         self._newest: Envelope | None = None
 

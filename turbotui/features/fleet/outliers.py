@@ -174,15 +174,15 @@ def _by_itself(node: FleetNode, limits: NodeLimits) -> Iterable[Oddity]:
     """Return the findings about a node that need no other nodes."""
     if (throttled := node.values.get("Throttled%")) is not None and throttled >= limits.throttled:
         yield Oddity("Throttled%", f"{throttled:.0f} % of the time held back by heat",
-                      min(_ODDEST, throttled / limits.throttled), f"{limits.throttled:g} % and more is told")
+                     min(_ODDEST, throttled / limits.throttled), f"{limits.throttled:g} % and more is told")
     ratio = node.values.get("Ratio%")
     if ratio is not None and ratio <= 100.0 - limits.below_baseline and _works(node):
         yield Oddity("Ratio%", f"{100.0 - ratio:.0f} % slower than its own baseline",
-                      min(_ODDEST, (100.0 - ratio) / limits.below_baseline),
-                      f"{limits.below_baseline:g} % and more is told")
+                     min(_ODDEST, (100.0 - ratio) / limits.below_baseline),
+                     f"{limits.below_baseline:g} % and more is told")
     if node.age is not None and node.age >= limits.stale:
         yield Oddity("Age", f"its collector read nothing for {duration(node.age)}", 4.0,
-                      f"from {duration(limits.stale)} on is told")
+                     f"from {duration(limits.stale)} on is told")
 
 
 def _against(rule: PeerRule, value: float, peers: Peers) -> Oddity | None:

@@ -56,7 +56,7 @@ class ScrubbedJournal:
         header = header_of(machine)
         uid = ANYBODY if header.privileges.uid else 0
         header = replace(header, name=name, boot_id="", session=name, privileges=replace(header.privileges, uid=uid),
-            model=replace(header.model, name=self._text(header.model.name)))
+                         model=replace(header.model, name=self._text(header.model.name)))
         self._stream = StreamWriter(self._data.extend, header, FULL)
         self._encoder = SnapshotEncoder(FULL)
         self._known: tuple[Capabilities, Capabilities] | None = None

@@ -54,7 +54,7 @@ def part_table(archive: GatheredArchive) -> RowTable[GatheredPart]:
     """Make a table with a row for each kind of path."""
     machine, changed = archive.scrubbed.machine, archive.scrubbed.changed
     parts = [*_grouped((path, 1, len(data), changed.get(path, 0)) for path, data in machine.files.items()),
-        *_grouped((path, len(words), None, 0) for path, words in machine.words.items())]
+             *_grouped((path, len(words), None, 0) for path, words in machine.words.items())]
     if machine.counters:
         parts.append(GatheredPart("perf_event_open", len(machine.counters), None, 0))
     parts += (GatheredPart(name, 1, size, 0) for name, size in archive.documents.items() if "/" not in name)

@@ -180,7 +180,7 @@ COLUMNS: Final[tuple[GroupColumn, ...]] = (
     _bytes("MemPeak", "memory_peak", "The most memory that was charged to the group since it was made."),
     _bytes("MemHigh", "memory_high",
            "The amount above which the group is slowed down and its memory reclaimed (version "
-                                     "1: its soft limit)."),
+           "1: its soft limit)."),
     _bytes("MemMax", "memory_max",
            "The group's memory limit; if memory beyond it cannot be reclaimed, the kernel kills processes."),
     _bytes("Anon", "anon_bytes", "Memory of the programs themselves: heaps and stacks."),

@@ -47,7 +47,7 @@ class GroupRecord(IntervalRows):
             "name": [row.group.name for row in kept], "plan": [plans.index(dict(row.files)) for row in kept],
             "increases": _lists([row.increases for row in kept]), "values": _lists([row.values for row in kept]),
             "spans": _lists([row.spans for row in kept]),
-                "counted": [definition_facts(counted) for counted in self.counted],
+            "counted": [definition_facts(counted) for counted in self.counted],
             "absent": _lists([{name: number[why] for name, why in row.absent.items()} for row in kept]),
         }
 

@@ -45,7 +45,7 @@ def _package_limit(facts: MachineFacts) -> Iterable[HeaderLine]:
     if word is None:
         return
     words = [name for bit, name in ((27, "UNdemote-C3"), (28, "UNdemote-C1"), (25, "demote-C3"), (26, "demote-C1"))
-        if word >> bit & 1]
+             if word >> bit & 1]
     words.append("locked" if word >> 15 & 1 else "UNlocked")
     words.append(f"pkg-cstate-limit={word & 0xF} ({features.cst_limit[word & 0xF].value})")
     if features.has_auto_conversion:

@@ -60,7 +60,7 @@ def units_of(word: int, *, microjoules: bool = False) -> Units:
     """
     exponent = word >> 8 & 0x1F
     return Units(watt=2.0 ** -(word & 0xF), joule=2.0**exponent * 1e-6 if microjoules else 2.0**-exponent,
-        second=2.0 ** -((word >> 16 & 0xF) or _DEFAULT_TIME_EXPONENT))
+                 second=2.0 ** -((word >> 16 & 0xF) or _DEFAULT_TIME_EXPONENT))
 
 
 @dataclass(frozen=True, slots=True)

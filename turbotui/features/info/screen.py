@@ -33,7 +33,7 @@ class InfoPainter(RowPainter[ConfigurationLine]):
         segments, row = super().ids(content, line), content.get(line.row)
         first = row is not None and row.number == 1
         return (segments if first else [(text, StyleRole.DIM if role is StyleRole.PLAIN else role)
-            for text, role in segments])
+                                        for text, role in segments])
 
     def segment(self, content: RowContent[ConfigurationLine], row: Hashable, slot: Slot) -> TextSegment:
         text, role = super().segment(content, row, slot)

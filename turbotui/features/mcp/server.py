@@ -65,7 +65,7 @@ async def _answered(verbs: Verbs, question: Question, asked: Asked, machine: Seq
     command = question.command(asked, machine, recordings)
     if question is _LIST:
         return ToolAnswer("\n".join(_span(name, path) for name, path in recordings.items())
-                      or "no recording was named when turbotui mcp was started")
+                          or "no recording was named when turbotui mcp was started")
     if question is EXPLAIN and NAME.name not in asked:
         raise UsageError(f"{question.name} needs {NAME.name}: {NAME.about}")
     name = str(asked[NAME.name]) if question is EXPLAIN else ""

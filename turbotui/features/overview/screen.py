@@ -148,8 +148,8 @@ class OverviewScreen(CellCursorScreen):
         if frame is None or not size.width or not size.height:
             return
         inputs = OverviewInputs(frame, watch.history, None if watch.in_past else self._look, self._has_tasks,
-                      watch.interval if frame.seconds is None else frame.seconds, watch.levels,
-                      self._cursor, self._note(size.width), watch.in_past, self._unseen())
+                                watch.interval if frame.seconds is None else frame.seconds, watch.levels,
+                                self._cursor, self._note(size.width), watch.in_past, self._unseen())
         self.drawn.show_lines(self._painter.lines(inputs, size.width, size.height), self._lit)
 
     def _unseen(self) -> str:

@@ -172,7 +172,7 @@ def _at_odds(balance: Balance) -> Iterator[str]:
     """
     speaking = [figure for figure in balance.platforms
                 if figure.watts is not None and figure.kind not in {"module", "battery"}
-               and not _exceeds(balance.counted, figure.watts)]
+                and not _exceeds(balance.counted, figure.watts)]
     for first, second in itertools.pairwise(speaking):
         low, high = sorted((first.watts or 0.0, second.watts or 0.0))
         if high - low > max(_APART * high, _LEAST_WATTS):

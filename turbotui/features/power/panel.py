@@ -71,7 +71,7 @@ def package_panel(source: PowerSource, verdict: LimitVerdict, width: int, *, alo
     if not alone:
         most = 2 if width >= _WIDE else 3
         text = wrapped(as_sentence(sentence(verdict)), width,
-            StyleRole.AMBER if verdict.state is LimitState.HELD else StyleRole.PLAIN, most=most)
+                       StyleRole.AMBER if verdict.state is LimitState.HELD else StyleRole.PLAIN, most=most)
         lines += [*text, *[()] * (most - len(text))]  # a constant number of lines, so that panels do not jump
     for scale in (_watts(source, verdict), _heat(verdict, source), _clock(source, verdict)):
         lines += [] if scale is None else _bar_lines(scale, width, source.share(scale.target, scale.value))
@@ -80,7 +80,7 @@ def package_panel(source: PowerSource, verdict: LimitVerdict, width: int, *, alo
     # If hardly anything is known there is room for the full reasons.
     lines += _missing(source, verdict, width, most=3 if len(lines) < _FEW else 1)
     return Panel(_title(verdict), StyleRole.AMBER if verdict.state is LimitState.HELD else StyleRole.SUMMARY,
-        tuple(lines))
+                 tuple(lines))
 
 
 def _title(verdict: LimitVerdict) -> str:
@@ -128,7 +128,7 @@ def _together(marks: Sequence[_Named]) -> tuple[tuple[BarMark, Target | None], .
     """Join the labels of marks at one value: "TDP PL1 350"."""
     together = lists_by_key((round(value), (word, target)) for word, value, target in marks)
     return tuple((BarMark(value, f"{' '.join(word for word, _ in words)} {value:,.0f}"), words[-1][1])
-        for value, words in together.items())
+                 for value, words in together.items())
 
 
 def _watts(source: PowerSource, verdict: LimitVerdict) -> _Scale | None:

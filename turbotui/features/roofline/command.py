@@ -151,7 +151,7 @@ def _open(machine: Machine, core_types: tuple[CountedCoreType, ...], pid: int) -
     first: HostError | None = None
     for optional in (True, False):
         absent = (frozenset() if optional else frozenset(key for core_type in core_types
-            for key in core_type.definition.optional))
+                                                         for key in core_type.definition.optional))
         plan = _Plan(core_types, tuple(plan_sets(core_type.definition, absent=absent) for core_type in core_types))
         try:
             return CommandCounters(machine.host, plan.attrs(), pid, plan.later), plan

@@ -225,7 +225,7 @@ def _placed(machine: Machine, frames: Iterable[Frame], capabilities: Capabilitie
         passed += frame.seconds or 0.0
         estimated = frame.estimated(flops, SYSTEM_ROW)
         reading = read_points(frame, rows, definitions, sizing, seconds=passed, estimated=estimated, weights=weights,
-                             traffic=None if traffic is None else traffic.read(frame))
+                              traffic=None if traffic is None else traffic.read(frame))
         points += reading.points
         meter.feed(frame)
         used = meter.take()

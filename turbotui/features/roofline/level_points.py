@@ -97,7 +97,7 @@ def level_verdict(point: RooflinePoint, choice: LevelRoofs) -> LevelVerdict:
         points = [level_point if level_point.share != used else LevelPoint(level_point.point, level_point.level,
                                                                            level_point.gbytes, level_point.roof,
                                                                            level_point.share,
-                                                            binds=True) for level_point in points]
+                                                                           binds=True) for level_point in points]
     return LevelVerdict(tuple(points), compute)
 
 

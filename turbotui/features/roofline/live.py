@@ -146,7 +146,7 @@ def giga(levels: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]
 def moments_of(points: Sequence[RooflinePoint]) -> tuple[Moment, ...]:
     """Convert the intervals of a row for `find_phases`."""
     return tuple(Moment(point.length, (point.intensity or 0.0) * (point.gbytes or 0.0) * point.length * 1e9,
-        (point.gbytes or 0.0) * point.length * 1e9, point.dominant) for point in points)
+                        (point.gbytes or 0.0) * point.length * 1e9, point.dominant) for point in points)
 
 
 def _speed(frame: Frame, row: RowId, by_cpu: Mapping[RowId, Speed | None]) -> Speed | None:

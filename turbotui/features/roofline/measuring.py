@@ -235,7 +235,7 @@ class Measuring:
         isa, precision, operation = target.isa, target.precision, target.operation
         flags = self._machine.model.flags
         kernels = [self._assembler.write_arithmetic(isa, precision, operation, shape, flags)
-            for shape in (MATRIX_SHAPES if isa.encoding is Encoding.TILES else self._assembler.arithmetic)]
+                   for shape in (MATRIX_SHAPES if isa.encoding is Encoding.TILES else self._assembler.arithmetic)]
         data = (tile_data(isa) if isa.encoding is Encoding.TILES else product_data(isa) if isa.products else
                 arithmetic_data(operation, precision, isa.bytes(precision)))
 
@@ -251,7 +251,7 @@ class Measuring:
     def _bandwidth(self, threads: KernelThreads, access: _Access, give_up: float) -> Bandwidth:
         flags = self._machine.model.flags
         kernels = [self._assembler.write_memory(access.isa, Precision.DOUBLE, access.mix, shape, flags)
-            for shape in self._assembler.memory[access.mix]]
+                   for shape in self._assembler.memory[access.mix]]
         size = access.working_set.bytes
         shared = access.working_set.level in self._shared
 
@@ -292,7 +292,7 @@ def _disturbances(evidence: Sequence[RoofEvidence]) -> list[str]:
 
 def _evidence(rounds: Rounds, size: int, disturbances: tuple[str, ...]) -> RoofEvidence:
     return RoofEvidence(median=rounds.median, spread=rounds.spread, rounds=len(rounds.rounds), hertz=rounds.hertz,
-        shape=str(rounds.kernel.shape), share=rounds.best.share, bytes=size, disturbances=disturbances)
+                        shape=str(rounds.kernel.shape), share=rounds.best.share, bytes=size, disturbances=disturbances)
 
 
 def machine_title(machine: Machine) -> str:

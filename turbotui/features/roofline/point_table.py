@@ -72,4 +72,4 @@ def point_table(points: Iterable[RooflinePoint]) -> AnyTable:
         seen[point.identity] += 1
         rows.append(_Numbered(seen[point.identity], point))
     return RowTable("roofline", "point", _COLUMNS, rows,
-        lambda column, row, value: judge_point(column, row.point, value))
+                    lambda column, row, value: judge_point(column, row.point, value))

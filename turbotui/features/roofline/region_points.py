@@ -174,7 +174,7 @@ def points_of_totals(totals: RegionTotals, sizing: Sizing, topology: Topology,
                             seconds=totals.seconds, task=f"{REGION}{region.name}",
                             working=working)
         regions.append(RegionPoint(region.name, region.entries, region.seconds, share, point,
-                                     None if point is not None else totals.why or _NOT_COUNTED))
+                                   None if point is not None else totals.why or _NOT_COUNTED))
     return tuple(regions)
 
 

@@ -60,7 +60,7 @@ def _of_stretch(row: PhaseOfRow) -> RoofVerdict | None:
 
 
 _NAME: Final[Column[JudgedPoint]] = Column("name", "", -1, (), lambda row: row.point.name, identity=True,
-                                          help="name of the row: machine, cpu 3, a command")
+                                           help="name of the row: machine, cpu 3, a command")
 _TOTALS: Final[tuple[Column[JudgedPoint], ...]] = (
     _NAME,
     Column("AI", "flop/byte", 4, (), lambda row: row.point.intensity, help="arithmetic intensity"),

@@ -208,7 +208,7 @@ def roof_tables(sets: Sequence[RoofSet]) -> tuple[AnyTable, ...]:
     """Return all tables of some sets of roofs; `roof_notes` has the sentences."""
     groups = [Cores(roofs, number, group) for roofs in sets for number, group in enumerate(roofs.groups, 1)]
     return (peak_table(sets), integer_table(sets), bandwidth_table(sets), ridge_table(sets),
-        RowTable("sets", "roofs", _SETS, sets, _dated), RowTable("cores", "cores", _CORES, groups))
+            RowTable("sets", "roofs", _SETS, sets, _dated), RowTable("cores", "cores", _CORES, groups))
 
 
 def roof_notes(sets: Sequence[RoofSet]) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ class CurveWindow(TextWindow):
 
     KEYS = "Enter measure · y copy · Esc close"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "measure", "measure"),
-        Binding("c", "close", "close", show=False)]
+                                             Binding("c", "close", "close", show=False)]
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(self._lines)

@@ -77,7 +77,7 @@ class FunctionsWindow(TextWindow):
 
     KEYS = "r sample again · y copy · Esc close"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "again", "sample again"),
-        Binding("f", "close", "close", show=False)]
+                                             Binding("f", "close", "close", show=False)]
 
     def __init__(self, machine: Machine, place: SampledPlace, sizing: Sizing, uncounted: Unavailable | None) -> None:
         super().__init__(self._lines)

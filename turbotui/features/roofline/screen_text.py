@@ -48,7 +48,7 @@ def below_lines(view: RoofView, notes: Sequence[Note], power: Lines, width: int)
     short = [note.short for note in rest]
     lines = [whole] if len(whole) <= width else [_as_many(short, width), _as_many([source], width)]
     return [[*watts, *machine[0:3], *efficiency[0:3]], *([(f" {line}", StyleRole.AMBER)] for line in why),
-        *([(line, StyleRole.DIM)] for line in lines if line)]
+            *([(line, StyleRole.DIM)] for line in lines if line)]
 
 
 def _as_many(parts: Sequence[str], width: int) -> str:

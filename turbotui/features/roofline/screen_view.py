@@ -208,8 +208,8 @@ class RoofView:
         rows = [] if scope is None or scope is Scope.SYSTEM else [(row, name_of(frame.topology, row))
                                                                   for row in frame.rows(scope)]
         return read_points(frame, [*rows, (SYSTEM_ROW, "machine")], self._definitions, SIZINGS[self.sizing],
-                          seconds=self._end(frame), estimated=estimated, weights=self._weights,
-                          traffic=self.traffic.read(frame))
+                           seconds=self._end(frame), estimated=estimated, weights=self._weights,
+                           traffic=self.traffic.read(frame))
 
     def _end(self, frame: Frame) -> float:
         """When a frame ended, in seconds since the past began."""

@@ -76,7 +76,7 @@ class Chip:
 def core_of(name: str) -> Core:
     """Return the design limits of a microarchitecture. Raises InternalError if it is in no table."""
     return CORES.row(Core, name, {"name": name, **_table(CORES, name)}, widths=each(_width), units=_units,
-        load=_by_bits, store=_by_bits, both=_by_bits, products=each(_product))
+                     load=_by_bits, store=_by_bits, both=_by_bits, products=each(_product))
 
 
 def chip_of(name: str) -> Chip:

@@ -80,8 +80,8 @@ def _evidence_json(evidence: RoofEvidence | None) -> dict[str, object]:
 def from_json(value: Mapping[str, object]) -> RoofSet:
     """Restore the set that `to_json` wrote. Raises ValueError if the object is damaged."""
     roofs = make_row(RoofSet, _renamed(value, cores="groups"), origin=valued(Origin), peaks=tables("{}", _peak),
-        integer_peaks=tables("{}", _peak), bandwidths=tables("{}", _bandwidth),
-        groups=tables("{}", lambda group: make_row(CoreGroup, group)))
+                     integer_peaks=tables("{}", _peak), bandwidths=tables("{}", _bandwidth),
+                     groups=tables("{}", lambda group: make_row(CoreGroup, group)))
     # Also for sets stored by versions that did not look for similar levels.
     alike = alike_levels(roofs.bandwidths) if roofs.origin is Origin.MEASURED else ()
     return replace(roofs, notes=tuple(dict.fromkeys((*roofs.notes, *alike))))

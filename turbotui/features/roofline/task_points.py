@@ -74,10 +74,10 @@ def task_points(report: Report, sizing: Sizing, seconds: float) -> TaskPoints:
         notes.append(Note(f"{several(low, 'thread')} with shared counters: counts too low", f"{low} counted too low"))
     if report.set_count > 1:
         notes.append(Note(f"threads: {report.set_count} multiplexed sets of events, joined by instructions (~)",
-                           f"~ {report.set_count} sets multiplexed"))
+                          f"~ {report.set_count} sets multiplexed"))
     if few:
         notes.append(Note(f"{few} thread{'s' * (few > 1)} did not run in each set's time slice",
-                           f"{few} not in each time slice"))
+                          f"{few} not in each time slice"))
     if numerics.double_only:
         notes.append(Note("threads: double precision only, the other events found no counter", "double only"))
     return TaskPoints(points, tuple(notes), few)

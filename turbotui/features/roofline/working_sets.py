@@ -42,7 +42,7 @@ def working_sets(caches: Sequence[Cache], cpus: Sequence[int], available: int | 
         return max(1, len(cache.cpus & running))
 
     sets = [WorkingSet(f"L{level}", levels[level].size // 2 // threads(levels[level])) for level in (1, 2)
-        if level in levels]
+            if level in levels]
     if 3 in levels:
         sets.append(WorkingSet("L3", _third(levels, threads(levels[3]))))
     last = levels[max(levels)] if levels else None

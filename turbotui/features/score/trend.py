@@ -128,7 +128,7 @@ def _deviation(runs: Sequence[KeptRun], value: Callable[[KeptRun], float | None]
 
 def _group(runs: Sequence[KeptRun], value: Callable[[KeptRun], float | None]) -> MeasurementSpan:
     return MeasurementSpan(statistics.median(value(run) or 0.0 for run in runs), len(runs),
-                 sum(run.throttling.active is True for run in runs), runs[0].when, runs[-1].when)
+                           sum(run.throttling.active is True for run in runs), runs[0].when, runs[-1].when)
 
 
 def sentences(trend: Trend) -> list[str]:

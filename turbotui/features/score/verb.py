@@ -268,7 +268,7 @@ def _store_pooled(arguments: argparse.Namespace, path: str) -> int:
     if not pasts:
         raise TurbotuiError(f"no run is kept in {kept_history.folder(os.environ)}: turbotui score run keeps one")
     runs = pool([run for _file, past in pasts for run in past.runs], arguments.name, arguments.unit,
-                 load=arguments.load, anyway=arguments.anyway)
+                load=arguments.load, anyway=arguments.anyway)
     baselines.store(path, runs.baseline)
     _print_baselines(arguments, [runs.baseline], runs)
     return 0

@@ -63,7 +63,7 @@ def spied_table(plan: SpyPlan, capabilities: Capabilities,
         return Cell(None, why)
 
     counts = (_counts(name, plan.reference, multiplexed=SpySignals(name).beside in capabilities.signals)
-        for name in plan.events)
+              for name in plan.events)
     return RowTable(SPIED, "interval", (*_FIRST, *counts), intervals, judge)
 
 
@@ -154,7 +154,7 @@ class Joiner:
         joined: tuple[Joined, ...] = join_rotation([interval for _seq, interval in past])
         ready = max(given, len(past) - lag)
         intervals = [SpiedInterval(seq, cpu, interval.seconds, interval.counts, interval.estimated)
-            for (seq, _interval), interval in list(zip(past, joined, strict=True))[given:ready]]
+                     for (seq, _interval), interval in list(zip(past, joined, strict=True))[given:ready]]
         # counts older than one rotation are not needed for interpolation any more
         spare = max(0, ready - lag - 1)
         del past[:spare]

@@ -247,7 +247,7 @@ class _SpyRun:
         catalog, capabilities = session.catalog, session.capabilities
         first = [column for name in ("CPU",) if (column := catalog.get(name)) is not None]
         beside = [column for name in _BESIDE if (column := catalog.get(name)) is not None
-            and all(need in capabilities.signals for need in column.needs)]
+                  and all(need in capabilities.signals for need in column.needs)]
         return Layout((*first, *[column for column in columns if column.default], *beside))
 
     def say(self, notes: tuple[str, ...]) -> None:

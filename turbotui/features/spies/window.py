@@ -118,7 +118,7 @@ class SpyForm(FieldWindow):
             joined = "" if session is None else f"joined by {session.spies.reference}"
             items.append(Item((("spied on, ", StyleRole.TITLE), (joined, StyleRole.TITLE))))
             items += [Item(((f" {spy.on.text}", StyleRole.PLAIN), (f": {_events(spy)}", StyleRole.DIM)),
-                f"{_ENTRY}{spy.on.text}") for spy in entries]
+                           f"{_ENTRY}{spy.on.text}") for spy in entries]
         offers = self._follow(self.query_one(Input).value)
         items.append(Item(((("may follow" if offers else "nothing is known to follow"), StyleRole.TITLE),)))
         items += [Item(((f" {text}", StyleRole.PLAIN),), text) for text in offers]

@@ -65,7 +65,7 @@ def choose(catalog: Catalog, options: StatOptions, absent: Callable[[CounterColu
     if options.summary_only:
         wanted = [column for column in wanted if column.category is not Category.TOPOLOGY]
     return ColumnChoice(tuple(column for column in wanted if not absent(column)),
-        tuple(column.id for column in wanted if column.id in named and absent(column)))
+                        tuple(column.id for column in wanted if column.id in named and absent(column)))
 
 
 def _is_turbostat(column: CounterColumn) -> bool:

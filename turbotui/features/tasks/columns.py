@@ -290,7 +290,7 @@ def was_not_scheduled(column: TaskColumn, inputs: TaskInputs) -> bool:
 def extra_columns(names: tuple[str, ...], definition: frozenset[str] = frozenset()) -> tuple[TaskColumn, ...]:
     """Columns for the counters asked for by name."""
     return tuple(TaskColumn(f"{name}/s", "/s", 0, (name,), _scaled(name, 1.0), width=max(9, len(name) + 2), priority=2,
-        help=f"{name}, as asked for") for name in names if name not in STANDARD | definition)
+                            help=f"{name}, as asked for") for name in names if name not in STANDARD | definition)
 
 
 def count_columns(names: tuple[str, ...]) -> tuple[TaskColumn, ...]:

@@ -106,7 +106,7 @@ def joined_places(earlier: MemoryPlaces | None, later: MemoryPlaces | None, pass
         return later or earlier
     memory: dict[int, NodeMemory | Unavailable] = {
         pid: node_memory if isinstance(node_memory, Unavailable)
-                                                   else replace(node_memory, age_ns=node_memory.age_ns + passed_ns)
+        else replace(node_memory, age_ns=node_memory.age_ns + passed_ns)
         for pid, node_memory in earlier.memory.items()}
     memory |= {pid: node_memory for pid, node_memory in later.memory.items()
                if isinstance(node_memory, NodeMemory) or not isinstance(memory.get(pid), NodeMemory)}

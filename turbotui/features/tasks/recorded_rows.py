@@ -31,8 +31,8 @@ def loads_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
     counts = [None if row.sampled is None else row.sampled.counts for row in rows]
     return {"served": {served.name: [None if each is None else each.served[served] for each in counts]
                        for served in Served},
-        **{name: [None if each is None else getattr(each, name) for each in counts] for name in _SUMS},
-        "why": reason_facts(known.why)}
+            **{name: [None if each is None else getattr(each, name) for each in counts] for name in _SUMS},
+            "why": reason_facts(known.why)}
 
 
 def loads_from(stored: JsonValue, count: int) -> list[SampledLoads | None]:
@@ -205,7 +205,7 @@ def rows_from(stored: JsonValue, names: Sequence[str], application: str) -> tupl
     served = stored.optional("sampled", lambda loads: loads_from(loads, many), [None] * many)
     weighed = stored.optional("parallel", lambda times: parallel_from(times, many), [None] * many)
     stored.expect_columns(many, tids, texts, lists, threads, last, migrations, run, flags, loads, marked,
-                        *counts.values())
+                          *counts.values())
     return tuple(
         TaskRow(pids[at], tids[at], texts[at], threads[at], _cpus(lists[at]), last[at],
                 {name: count for name, column in counts.items() if (count := column[at]) is not None}, migrations[at],

@@ -51,7 +51,7 @@ class _Sums:
         """The sum of the counts of two regions."""
         more, less = (self, other) if len(self.base) >= len(other.base) else (other, self)
         sums = _Sums(self.run_ns + other.run_ns, self.estimated or other.estimated, [[*row] for row in more.base],
-                      [{**counts} for counts in more.sets])
+                     [{**counts} for counts in more.sets])
         for base, sets, old, new in zip(sums.base, sums.sets, less.base, less.sets, strict=False):
             base[:] = [here + two for here, two in zip(base, old, strict=True)]
             for at, interval in new.items():

@@ -250,7 +250,7 @@ class LanePainter(RowPainter[TaskInputs]):
         lanes = content.lanes if isinstance(content, TaskContent) and content.lanes is not None else {}
         line_lanes = [lanes.get(str(line.row)) for line in lines]
         return [[(" did not run in this window", StyleRole.DIM)] if lane is None
-            else lane_segments(lane, self.cell) for lane in line_lanes]
+                else lane_segments(lane, self.cell) for lane in line_lanes]
 
 
 def with_room(fixed: Sequence[Slot], moving: Sequence[Slot], width: int,

@@ -182,7 +182,7 @@ def _missing(snapshot: TaskSnapshot, energy: Unavailable | None) -> dict[str, li
     whys = {column.id: [why_missing(column, report.names, report.numerics, energy) for report in live]
             for column in _SHOWN if not column.identity and DOUBLE_FLOP not in column.needs}
     return lists_by_key((why[0].sentence(), name) for name, why in whys.items()
-                         if why and all(why) and why[0] is not None)
+                        if why and all(why) and why[0] is not None)
 
 
 def no_tasks_words(first_ns: int | None, *, played: bool) -> str:

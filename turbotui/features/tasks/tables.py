@@ -103,7 +103,7 @@ def active_tasks(aggregator: SampleAggregator, by: Grouping, since: Mapping[int,
     a sixth of a CPU.
     """
     return {task_of(by, entry) for entry in aggregator.entries() if (mark := since.get(entry.serial)) is None
-        or mark.totals != tuple(entry.totals)}
+            or mark.totals != tuple(entry.totals)}
 
 
 def task_rows(aggregator: SampleAggregator, by: Grouping, since: Mapping[int, Mark] | None = None,

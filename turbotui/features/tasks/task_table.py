@@ -138,7 +138,7 @@ def _why(column: TaskColumn, inputs: TaskInputs, energy: Unavailable | None) -> 
 
 _NOT_MEASURED: Final = {WAIT: NOT_YET, LOADS: NOT_SAMPLED, PARALLEL: NOT_WEIGHED, MAPS: NOT_MAPPED}
 _NOT_TOLD: Final = Unavailable(Reason.NOT_PERMITTED, "/proc does not say it of this task, or not to this user",
-                                "run as root to see tasks of others")
+                               "run as root to see tasks of others")
 
 
 @dataclass(frozen=True, slots=True)

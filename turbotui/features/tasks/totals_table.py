@@ -40,7 +40,7 @@ MISNUMBERED_PART: Final = "numbered by another program"
 IN_NO_ROW: Final = {0: IDLE_PART, OTHERS: "others", OUTSIDE: OUTSIDE_PART, MISNUMBERED: MISNUMBERED_PART}
 """Accounts of whole CPUs that are no row: nobody's work, or that of others than a watched command, by thread number."""
 _UNNAMED: Final = {0: "idle", -1: "(ending)", LOST: "(lost samples)", OTHERS: "(others)", OUTSIDE: "(outside)",
-                  MISNUMBERED: "(numbered by another program)"}
+                   MISNUMBERED: "(numbered by another program)"}
 _MANY: Final = "(many names)"
 _GONE: Final = 4_096  # threads whose names are remembered after their end
 

@@ -208,7 +208,7 @@ class WatchedApplication:
     def early(self) -> float:
         """Return the seconds of run time that were added in this interval but happened before it."""
         return (sum(counts[aggregator.names.index(RUN)] for aggregator in self.aggregators
-            for counts in aggregator.early().values()) / 1e9)
+                    for counts in aggregator.early().values()) / 1e9)
 
     def next_slice(self, now_ns: int) -> None:
         """Switch to the next event set when it is due, but not before the first sample."""

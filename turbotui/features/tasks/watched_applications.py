@@ -166,11 +166,11 @@ class WatchedApplications:
         multiplexed = MultiplexedSets() if len(sets) > 1 else None
         kept = pids if application.command and sets[0].mode is Mode.CPUS else None
         aggregators = tuple(SampleAggregator(choice, reader.roots, timeline, multiplexed=multiplexed, kept=kept,
-            scheduled=scheduled) for choice, reader in zip(sets, readers, strict=True))
+                                             scheduled=scheduled) for choice, reader in zip(sets, readers, strict=True))
         now = self._host.now_ns()
         nothing: Marks = ({},) * len(sets)
         watched = WatchedApplication(application, readers, aggregators, ApplicationTotals(aggregators), chosen.numerics,
-            pids, None, now, nothing, now, nothing, now, taken_ns=now)
+                                     pids, None, now, nothing, now, nothing, now, taken_ns=now)
         try:
             if scheduled:
                 self._time_switches()

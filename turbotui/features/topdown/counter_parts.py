@@ -137,7 +137,7 @@ def _without_refused(machine: Machine, named: OpenedEvents, target: CountTarget)
     names = {id(event): name for name, event in accepted}
     return OpenedEvents([(names.get(id(event), ""), event)
                          for event in leader_first([member for _name, member in accepted])],
-                       whys)
+                        whys)
 
 
 def _why_refused(machine: Machine, event: EncodedEvent, error: HostError) -> Unavailable:

@@ -65,13 +65,13 @@ def places(topology: Topology, level: RowLevel) -> tuple[CpuSet, ...]:
         kinds = {cpu: topology.places[cpu].core_type or "" for cpu in cpus}
         return tuple(
             CpuSet(level, ("kind", at), f"{kind} cores" if kind else "all cores",
-                  tuple(cpu for cpu in cpus if kinds[cpu] == kind), kind=kind)
+                   tuple(cpu for cpu in cpus if kinds[cpu] == kind), kind=kind)
             for at, kind in enumerate(sorted(set(kinds.values()), key=type_rank)))
     if level is RowLevel.CORE:
         return tuple(_core(topology, instance.cpus) for instance in topology.instances(Scope.CORE))
     if level is RowLevel.CPU:
         return tuple(CpuSet(level, ("cpu", cpu), f"cpu {cpu}", (cpu,), topology.places[cpu].label(Scope.PACKAGE),
-                           topology.places[cpu].label(Scope.CORE), cpu, topology.places[cpu].core_type or "")
+                            topology.places[cpu].label(Scope.CORE), cpu, topology.places[cpu].core_type or "")
                      for cpu in cpus)
     return ()  # see MOVING
 

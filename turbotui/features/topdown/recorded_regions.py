@@ -25,7 +25,7 @@ class RegionSlotsRecord(IntervalRows):
         interval = self.interval
         return {
             "table": "topdown regions", "family": interval.family, "user_only": interval.user_only,
-                "lost": interval.lost,
+            "lost": interval.lost,
             "ended": interval.ended, "refused": [{"why": why, "programs": many} for why,
                                                  many in interval.refused.items()],
             "first": _span_facts(interval.first),
@@ -38,8 +38,8 @@ def _span_facts(span: RegionSpan) -> dict[str, object]:
     extents = [region.extent for region in span.regions]
     return {"seconds": span.seconds, "name": [extent.name for extent in extents],
             "entries": [extent.entries for extent in extents],
-        "open": [extent.seconds for extent in extents], "apportioned": [extent.apportioned for extent in extents],
-        "groups": group_facts([span.whole, *(count.counts for count in span.regions)])}
+            "open": [extent.seconds for extent in extents], "apportioned": [extent.apportioned for extent in extents],
+            "groups": group_facts([span.whole, *(count.counts for count in span.regions)])}
 
 
 def region_slots(data: JsonValue) -> RegionInterval:

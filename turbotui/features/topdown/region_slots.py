@@ -123,7 +123,7 @@ class RegionSums:
         seconds, apportioned = (by_rows(by_cpu, rows, float.__add__) for by_cpu in (self._seconds, self._apportioned))
         names = [name for name in dict.fromkeys(rows.values()) if entries.get(name) or seconds.get(name)]
         regions = [RegionCount(RegionExtent(name, entries.get(name, 0), seconds.get(name, 0.0),
-                                                apportioned.get(name, 0.0)), counts.get(name, {})) for name in names]
+                                            apportioned.get(name, 0.0)), counts.get(name, {})) for name in names]
         regions.sort(key=lambda region: (region.extent.name == OTHERS, -region.extent.seconds, region.extent.name))
         return RegionSpan(self.seconds, self.whole, tuple(regions))
 

@@ -94,7 +94,7 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
             return wrapped(f"{row.place.label}: {what}{'' if why is None else why.sentence()}", width, StyleRole.DIM)
         return [
             [(f" {row.place.label} · ", StyleRole.PLAIN), (f"{hottest.words.title} {_in_words(row, hottest)}",
-                                                          StyleRole.SUMMARY), (f"  {key(hottest)}", StyleRole.KEY)],
+                                                           StyleRole.SUMMARY), (f"  {key(hottest)}", StyleRole.KEY)],
             *_words(hottest, width),
         ]
     lines: list[list[TextSegment]] = [[(f" {row.place.label}", StyleRole.PLAIN)]]
@@ -115,7 +115,7 @@ def tree_lines(row: TopdownRow, path: Sequence[Node], width: int, key: Callable[
     if ran and min(ran) < 1.0:
         share = f"{100 * min(ran):.0f} %"
         lines += wrapped(f"~ counters of these ran {share} of the interval: they are multiplexed", width,
-                          StyleRole.DIM)
+                         StyleRole.DIM)
     how = "" if hottest is None else key(hottest)
     if hottest is not None and how:
         lines.append([(cut(f" {hottest.words.title}: {how}", width), StyleRole.KEY)])

@@ -158,8 +158,8 @@ def suits(tree: Tree | WrittenTree, model: str, pmu: str, events: frozenset[str]
         watchdog: whether the NMI watchdog occupies a counter of the PMU.
     """
     return (any(re.fullmatch(pattern, pmu) for pattern in tree.pmus)
-        and (not tree.models or any(re.fullmatch(pattern, model) for pattern in tree.models))
-        and events.issuperset(tree.needs) and not (tree.watchdog and watchdog))
+            and (not tree.models or any(re.fullmatch(pattern, model) for pattern in tree.models))
+            and events.issuperset(tree.needs) and not (tree.watchdog and watchdog))
 
 
 @dataclass(frozen=True, slots=True)

@@ -279,7 +279,7 @@ class UncoreCounters:
             at = {event: next(at for at, bundle in enumerate(bundles) if bundle.issuperset(part))
                   for part in _together(metric) for event in part}
             self._names[key] = _Behind({event: order.signal(unit, bundle, event) for event, bundle in at.items()},
-                tuple(order.times(unit, bundle) for bundle in dict.fromkeys(at.values())))
+                                       tuple(order.times(unit, bundle) for bundle in dict.fromkeys(at.values())))
         return self._names[key]
 
     def _increases(self, frame: Frame, unit: UncoreUnit, metric: Metric) -> dict[str, float] | Unavailable:
@@ -313,7 +313,7 @@ class UncoreCounters:
         """Return the increase of a unit's signal in a frame's interval."""
         if (known := frame.capabilities.signals.get(signal)) is None:
             return frame.capabilities.missing.get(signal) or Unavailable(Reason.NOT_READ,
-                f"{unit.pmu.name} {self.unread}")
+                                                                         f"{unit.pmu.name} {self.unread}")
         delta = frame.deltas(signal)[0]  # the scope is the whole machine, with one instance
         if delta is not None:
             return delta

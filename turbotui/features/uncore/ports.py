@@ -44,11 +44,11 @@ class PortMap:
     def of(self, unit: UncoreUnit) -> tuple[Port, ...]:
         """Return a unit's root ports by number; none if unknown, or for PMUs other than a root complex's."""
         ports_below = [(port.place.port, port) for port in self._ports if port.place is not None
-            and unit.pmu.name in port.place.pmus]
+                       and unit.pmu.name in port.place.pmus]
         ports_below.sort(key=lambda pair: pair[0])
         names = names_of(self._host, [name for _, port in ports_below for name in (port.address, *port.devices)])
         return tuple(Port(number, port.address, names.get(port.address, port.address),
-            {name: names.get(name, name) for name in port.devices}) for number, port in ports_below)
+                          {name: names.get(name, name) for name in port.devices}) for number, port in ports_below)
 
     def elsewhere(self, address: str, pmus: Sequence[str]) -> str:
         """Return the PMU that counts a device (with domain), if it is none of these PMUs; "" if unknown."""

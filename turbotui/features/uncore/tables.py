@@ -22,7 +22,7 @@ from turbotui.quantities.uncore import Metric
 from turbotui.sampling.frame import Frame
 
 PLACE: Final[Column[UnitRow]] = Column("place", "", -1, (), lambda row: row.label, width=8, identity=True,
-                                   help="its place and number; Σ: the sum over the units of a package")
+                                       help="its place and number; Σ: the sum over the units of a package")
 _IDENTITY: Final = ("place", "package", "die", "pmu", "cpu")
 _ENDS: Final = {LINKS: ("to", "the die and the link at the other end"),
                 STACKS: ("devices", "below the root ports of the stack")}

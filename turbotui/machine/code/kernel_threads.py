@@ -362,4 +362,4 @@ def _combine(timings: Sequence[_Timing], shared: bool) -> Round:
     else:
         rate = sum(timing.work * 1e9 / max(1, timing.cpu_ns) for timing in timings)
     return Round(rate=rate, hertz=statistics.fmean(timing.hertz for timing in timings),
-        share=min(timing.share for timing in timings), together=shared)
+                 share=min(timing.share for timing in timings), together=shared)

@@ -38,7 +38,7 @@ _BRIEF = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int6
 
 def _reserve(size: int, what: str) -> int:
     address: int | None = _libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE,
-        mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+                                     mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
     if address is None or address == _MAP_FAILED:
         raise MachineError(f"no memory for {what}: mmap of {size} bytes: {os.strerror(ctypes.get_errno())}")
     return address

@@ -35,7 +35,7 @@ GZIP: Final = b"\x1f\x8b\x08"
 """The first bytes of the file (RFC 1952, 2.3.1)."""
 _GZIP: Final = 31  # wbits of zlib: 15, and 16 for a gzip header
 _NAME, _SIZE, _SUM, _KIND, _MAGIC, _PREFIX = (slice(0, 100), slice(124, 136), slice(148, 156), slice(156, 157),
-                                             slice(257, 263), slice(345, 500))
+                                              slice(257, 263), slice(345, 500))
 _USTAR, _GNU = b"ustar\0", b"ustar "
 _FILE, _FOLDER = (b"0", b"\0"), b"5"
 _OF_NEXT, _LONG_NAME = b"x", b"L"

@@ -64,8 +64,8 @@ def documents_of(machine: Gathered, changed: Mapping[str, int] = MappingProxyTyp
         "left_out": left_out, "scrubbed": {path: count for path, count in sorted(changed.items()) if count},
     }
     folders = {"folders": {path: list(names) for path, names in sorted(machine.folders.items())},
-        "present": sorted(machine.present), "absent": sorted(machine.absent),
-        "errors": {path: _name(number) for path, number in sorted(machine.errors.items())}}
+               "present": sorted(machine.present), "absent": sorted(machine.absent),
+               "errors": {path: _name(number) for path, number in sorted(machine.errors.items())}}
     for name, value in ((_ABOUT, about), (_FOLDERS, folders), (_DEVICES, _device_rows(machine.words)),
                         (_COUNTERS, _counter_rows(machine.counters))):
         files[name] = (json_text(value, indent=1) + "\n").encode()

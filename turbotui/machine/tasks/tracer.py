@@ -334,7 +334,7 @@ class TaskTracer:
         if len(reading.values) < self.choice.width:
             parts = [reading, *map(self._read, counters.descriptors[1:])]
             reading = GroupReading(reading.enabled, reading.running, tuple(part.values[0] for part in parts),
-                              tuple(lost for part in parts for lost in part.lost[:1]))
+                                   tuple(lost for part in parts for lost in part.lost[:1]))
         return Closing(counters.root, counters.cpu, reading)
 
     def _read(self, descriptor: int) -> GroupReading:

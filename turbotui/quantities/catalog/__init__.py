@@ -116,8 +116,8 @@ def catalog_for(signals: Mapping[SignalId, Signal]) -> Catalog:
     """The catalog of a machine that offers these signals: the static columns and those that only this machine has."""
     chosen: dict[ColumnId, CounterColumn] = {}
     order = (*_BEFORE_CPUIDLE, *idle.cpuidle_columns(signals), *_AFTER_CPUIDLE, *uncore.uncore_columns(signals),
-        *_AFTER_UNCORE, *meters.meter_columns(signals), *roofline.roofline_columns(signals),
-        *installed_parts("columns", CounterColumn))
+             *_AFTER_UNCORE, *meters.meter_columns(signals), *roofline.roofline_columns(signals),
+             *installed_parts("columns", CounterColumn))
     for column in order:
         previous = chosen.get(column.id)
         if previous is None or (not _can(previous, signals) and _can(column, signals)):

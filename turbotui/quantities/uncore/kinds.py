@@ -123,13 +123,13 @@ def metrics_of(pmu: str, processor: str = "") -> tuple[Metric, ...]:
         is_last = table is timed[-1]
         metrics.append(metric_of(pmu, "frequency" if is_last else table.clock, "GHz", f"{event} / dt",
                                  chosen=not is_last,
-                                   document=table.document, clocks=clocks, events=dict(table.events)))
+                                 document=table.document, clocks=clocks, events=dict(table.events)))
     for table in tables:
         rows = [("", False, row) for row in table.values]
         rows += [(tier, True, (what, unit, formula)) for tier, what, unit, formula in table.tiers]
         rows += [("", True, row) for row in table.more]
         metrics += (metric_of(pmu, what, unit, formula, document=table.document, clocks=clocks, chosen=chosen,
-            tier=tier, events=dict(table.events)) for tier, chosen, (what, unit, formula) in rows)
+                              tier=tier, events=dict(table.events)) for tier, chosen, (what, unit, formula) in rows)
     return tuple(metrics)
 
 

@@ -86,7 +86,7 @@ def test_no_counter_goes_down_when_cpus_go_offline_and_come_back() -> None:
             host.set_online(cpu, number not in {2, 3})
 
     found = [text_of(one) for one in scrapes("laptop-old", ExportRequest(per="cpu"), intervals=6, between=between,
-                                                   small=True)]
+                                             small=True)]
     cpus = [values(one, "turbotui_machine_cpus")[""] for one in found]
     assert (min(cpus), cpus[-1]) == (6, 8), cpus
     highest: dict[object, float] = {}

@@ -156,7 +156,7 @@ def test_a_textfile_is_whole_readable_for_all_and_gone_at_the_end(tmp_path: Path
                 status, text = path.stat(), path.read_text()
                 assert text.endswith("\n")
                 assert "turbotui_machine_busy_seconds_total" in {one.name for family in text_families(text)
-                                                                for one in family.samples}
+                                                                 for one in family.samples}
                 assert status.st_mode & 0o777 == 0o644
                 seen.add(status.st_mtime_ns)
             assert process.poll() is None

@@ -117,19 +117,19 @@ def collector(frame: Frame | None, cost: OwnCost, seconds: float) -> Iterator[Ex
     used = resource.getrusage(resource.RUSAGE_SELF)
     yield ExposedMetric("turbotui_sampled_seconds", "counter",
                         "Time that counters are of: divide their rates by its rate",
-                 [({}, seconds)])
+                        [({}, seconds)])
     yield ExposedMetric("turbotui_collector_cpu_seconds", "counter", "CPU time of the collector (getrusage(2))",
-                 [({}, used.ru_utime + used.ru_stime)])
+                        [({}, used.ru_utime + used.ru_stime)])
     if cost.rss_bytes is not None:
         yield ExposedMetric("turbotui_collector_resident_bytes", "gauge", "Memory of the collector (proc(5), statm)",
-                     [({}, float(cost.rss_bytes))])
+                            [({}, float(cost.rss_bytes))])
     if frame is not None:
         newer = frame.newer
         yield ExposedMetric("turbotui_snapshot_timestamp_seconds", "gauge", "When the newest snapshot was taken",
-                     [({}, newer.wall_ns / 1e9)])
+                            [({}, newer.wall_ns / 1e9)])
         yield ExposedMetric("turbotui_collector_late_answers", "counter",
                             "Answers of CPUs that came after their interval",
-                     [({}, float(newer.late_total))])
+                            [({}, float(newer.late_total))])
         if frame.seconds is not None:
             yield ExposedMetric("turbotui_snapshot_interval_seconds", "gauge", "Length of the last interval",
-                         [({}, frame.seconds)])
+                                [({}, frame.seconds)])

@@ -112,4 +112,4 @@ def cpu_places(topology: Topology) -> Sequence[Mapping[str, str]]:
     scopes = (Scope.CORE, Scope.DIE, Scope.PACKAGE, Scope.L3, Scope.NODE)
     names = {scope: row_labels(topology, scope) for scope in scopes}
     return [{"cpu": str(cpu), **{scope.value: names[scope][topology.row(scope, cpu)] for scope in scopes},
-        "core_type": (topology.places[cpu].core_type or "")} for cpu in topology.cpus]
+             "core_type": (topology.places[cpu].core_type or "")} for cpu in topology.cpus]

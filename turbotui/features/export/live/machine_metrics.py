@@ -150,8 +150,8 @@ class MeterMetrics:
         yield ExposedMetric("turbotui_meter", "info",
                             "A meter of power beside the processor: place is platform for all that "
                             "the machine takes, part for a part of it", [
-                          ({"meter": meter.column, "kind": meter.kind.words, "label": meter.label,
-                            "place": meter.kind.place.value}, 1.0) for meter in self._meters])
+                                ({"meter": meter.column, "kind": meter.kind.words, "label": meter.label,
+                                  "place": meter.kind.place.value}, 1.0) for meter in self._meters])
         yield ExposedMetric("turbotui_meter_energy_joules", "counter", "Energy of a meter that counts it", [
             ({"meter": name}, joules) for name, joules in self._joules.items()])
         if frame is not None:
@@ -334,7 +334,7 @@ class MachineMetrics:
                 document = "proc(5)" if column is None else column.document
                 yield ExposedMetric(metric_name(level, spread_family.stem), "gauge",
                                     _help(spread_family.text, document), samples, level,
-                             spread=True)
+                                    spread=True)
         if level is MACHINE:
             yield from self._lowest_ratio(frame)
 
@@ -347,7 +347,7 @@ class MachineMetrics:
                    for at in positions if (value := values[at]) is not None]
         return ExposedMetric(metric_name(family.level, family.stem), "gauge", _help(family.text, signal.document),
                              samples,
-                      family.level)
+                             family.level)
 
     def _lowest_ratio(self, frame: Frame) -> Iterator[ExposedMetric]:
         for name in self._lowest():

@@ -104,8 +104,8 @@ ALERTS: Final = (
               "Its packages were throttled for heat in {{ $value | humanizePercentage }} of the time: look at fans, "
               "filters, inlet temperature and heat sinks; turbotui why says what it costs."),
     PromAlertRule("TurbotuiHeldByPowerLimit", "instance:turbotui_power_throttled:ratio > 0.5", "15m", "info",
-              "{{ $labels.instance }} is at its power limit",
-              "Its packages were held back by their power limit in {{ $value | humanizePercentage }} of the time."),
+                  "{{ $labels.instance }} is at its power limit",
+                  "Its packages were held back by their power limit in {{ $value | humanizePercentage }} of the time."),
     PromAlertRule("TurbotuiSlowerThanBaseline",
               "turbotui_machine_lowest_performance_ratio < 0.95 * min without (benchmark) "
               "(turbotui_machine_baseline_performance_ratio)", "10m", "warning",
@@ -113,15 +113,15 @@ ALERTS: Final = (
               "Its slowest busy CPU runs at {{ $value | humanize }} of the base clock, more than 5 % below the least "
               "that turbotui score baseline kept for it: what waits for all CPUs waits for this one."),
     PromAlertRule("TurbotuiCounterLost",
-              "(turbotui_source_up == 0 and max_over_time(turbotui_source_up[1d]) == 1) "
-              "+ on (job, instance, source) group_left (reason) turbotui_source_reason_info", "10m", "warning",
-              "{{ $labels.instance }} gives no more of {{ $labels.source }}",
-              "It did within the last day: {{ $labels.reason }}. turbotui doctor says what to do."),
+                  "(turbotui_source_up == 0 and max_over_time(turbotui_source_up[1d]) == 1) "
+                  "+ on (job, instance, source) group_left (reason) turbotui_source_reason_info", "10m", "warning",
+                  "{{ $labels.instance }} gives no more of {{ $labels.source }}",
+                  "It did within the last day: {{ $labels.reason }}. turbotui doctor says what to do."),
     PromAlertRule("TurbotuiCollectorStalled",
-              "time() - turbotui_snapshot_timestamp_seconds > 60 + 4 * turbotui_snapshot_interval_seconds", "2m",
-              "warning",
-              "The collector of {{ $labels.instance }} reads nothing any more",
-              "Its scrapes are answered with a snapshot of {{ $value | humanizeDuration }} ago."),
+                  "time() - turbotui_snapshot_timestamp_seconds > 60 + 4 * turbotui_snapshot_interval_seconds", "2m",
+                  "warning",
+                  "The collector of {{ $labels.instance }} reads nothing any more",
+                  "Its scrapes are answered with a snapshot of {{ $value | humanizeDuration }} ago."),
 )
 
 

@@ -122,7 +122,7 @@ def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, M
     session = Session(machine, SOURCES, seconds, LinuxHost(), cpus)
     columns = _columns(session, arguments.columns)
     request = ExportRequest(arguments.per, _number(arguments, "series"), _number(arguments, "size"), facts, columns,
-                          _parts(arguments, machine.host, tuple(machine.topology.cpus)))
+                            _parts(arguments, machine.host, tuple(machine.topology.cpus)))
     return Exporter(session, request), machine
 
 
