@@ -77,6 +77,24 @@ async def test_the_minute_before_is_judged_after_a_screen_that_judges_nothing() 
         await until(pilot, lambda: app.watched.judge.limits()[0].window >= 11)
 
 
+async def test_a_look_at_a_screen_that_judges_nothing_makes_no_cause_shorter() -> None:
+    session = SimulatedSession("laptop-old+heat")
+    async with dashboard(session, ticks=1) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
+        await pilot.press("4")
+        await until_read(app, pilot)
+        await seen(app, pilot, session, 2)
+        window = app.watched.judge.limits()[0].window
+        await pilot.press("1")
+        app._recent._clock = lambda: 1e9 + KEEP_READING  # nothing is done for a screen that was left so long ago
+        for _ in range(3):
+            session.tick()
+            await pilot.pause()
+        await pilot.press("4")
+        session.tick()
+        await pilot.pause()
+        await until(pilot, lambda: app.watched.judge.limits()[0].window == window + 4)
+
+
 async def test_a_moment_that_was_left_while_it_was_judged_is_judged_when_it_is_shown_again() -> None:
     session = SimulatedSession("laptop-old+heat")
     async with dashboard(session, ticks=8) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Final
 
 from turbotui.app.past import AFTER, PastEvent, Portions, TimeCursor
@@ -26,7 +26,8 @@ from turbotui.untrusted import one_line
 _MOST_NOTED: Final = 500
 _APART: Final = 10 * 10**9
 """Nanoseconds from one noted finding to the next."""
-_MISSED: Final = 5  # intervals that nobody judged from which the minute before is read again
+_MISSED: Final = 5
+"""Intervals that nobody judged from which the minute before is read again, later; fewer are judged with the next."""
 _FEW: Final = 64  # CPUs up to which files of each may be read for the details of a sentence at every tick
 
 
@@ -103,6 +104,9 @@ class Judge:
     def push(self, frame: Frame) -> None:
         """Judge the newest frame."""
         self._lacks = self.lacks_before(frame)
+        if not self._lacks and self._shown_moment() is None:
+            for missed in self._missed(frame):
+                self._push(missed, self.diagnosis)
         self._push(frame, self.diagnosis)
         self._newest_ns = frame.newer.wall_ns
         if self._lacks and self._shown_moment() is None:
@@ -113,6 +117,16 @@ class Judge:
         newest, cursor = self.diagnosis.newest, self._cursor()
         return cursor is not None and (self._lacks or (
             len(cursor.before(2)) > 1 if newest is None else frame.seq > newest + _MISSED))
+
+    def _missed(self, frame: Frame) -> Iterator[Frame]:
+        """The few kept frames between the last judged one and a new one, without which a cause would seem shorter."""
+        newest, cursor = self.diagnosis.newest, self._cursor()
+        if newest is None or cursor is None or frame.seq <= newest + 1:
+            return
+        for time_ns in cursor.before(_MISSED):
+            kept = cursor.timeline.frame(time_ns)
+            if kept is not None and newest < kept.seq < frame.seq:
+                yield kept
 
     def _push(self, frame: Frame, diagnosis: MachineDiagnosis) -> None:
         """Judge a frame, with what a recording has of tasks then."""
