@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import itertools
 import weakref
@@ -21,7 +20,6 @@ from turbotui.app.dashboard import _GROWING, _MOST_CLOSED, TurbotuiApp
 from turbotui.app.why_window import WhyWindow
 from turbotui.feature_list import FEATURES
 from turbotui.features.cpus.screen import CpuScreen
-from turbotui.features.roofline.screen import RooflineScreen
 
 
 def widgets_of(screen: Screen[object]) -> list[Widget]:
@@ -71,23 +69,6 @@ async def test_a_hidden_screen_keeps_no_frame_and_is_the_same_when_it_is_shown_a
         session.tick()
         await pilot.pause()
         assert lines_with_text(app) > before // 2
-
-
-async def test_a_screen_that_is_left_while_it_reads_kept_frames_keeps_none_of_them() -> None:
-    session = SimulatedSession("sapphire-2s", few=True, small=True)
-    app = TurbotuiApp(session, screen="info")
-    async with app.run_test(size=(120, 36)) as pilot:
-        while not session.started:
-            await pilot.pause()
-        await ticks(session, pilot, 8)
-        app.action_show_screen("roofline")
-        while not (isinstance(app.screen, RooflineScreen) and app.screen._unseen is not None):
-            await ticks(session, pilot, 1)
-        hidden = app.screen
-        app.action_show_screen("info")
-        await ticks(session, pilot)
-        tasks = {name for name, value in vars(hidden).items() if isinstance(value, asyncio.Task)}
-        assert tasks == {"_task"}, "the one that Textual has for every widget"
 
 
 async def test_a_window_over_a_screen_hides_nothing_of_it() -> None:
@@ -143,10 +124,10 @@ async def test_a_closed_window_is_let_go(key: str) -> None:
 async def test_what_grows_while_somebody_types_is_let_go_though_no_frame_comes(
         most_keys: int, keys: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """An interval may be a minute, and in a minute of keys windows that were closed take tens of megabytes."""
-    rests: list[tuple[bool, list[int]]] = []
+    rests: list[list[int]] = []
     session = SimulatedSession("laptop", small=True)
-    app = TurbotuiApp(session, screen="cpus", on_rest=lambda whole: rests.append(
-        (whole, [cached.cache_info().currsize for cached in _GROWING])))
+    app = TurbotuiApp(session, screen="cpus",
+                      on_rest=lambda: rests.append([cached.cache_info().currsize for cached in _GROWING]))
     monkeypatch.setattr(dashboard, "_QUIET", float("inf"))
     monkeypatch.setattr(dashboard, "_MOST_KEYS", most_keys)
     async with app.run_test(size=(120, 36)) as pilot:
@@ -157,17 +138,14 @@ async def test_what_grows_while_somebody_types_is_let_go_though_no_frame_comes(
         assert rests == []
         await pilot.press(keys[-1], "up")
         await pilot.pause()
-        assert rests == [(False, [0] * len(_GROWING))]
+        assert rests == [[0] * len(_GROWING)]
 
 
-async def test_all_garbage_is_collected_when_nobody_types_and_at_each_tenth_rest(
-        monkeypatch: pytest.MonkeyPatch) -> None:
-    rests: list[bool] = []
+async def test_after_any_key_a_frame_without_keys_is_a_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    rests: list[int] = []
     session = SimulatedSession("laptop", small=True)
-    app = TurbotuiApp(session, screen="cpus", on_rest=rests.append)
+    app = TurbotuiApp(session, screen="cpus", on_rest=lambda: rests.append(1))
     monkeypatch.setattr(dashboard, "_QUIET", 0.0)
-    monkeypatch.setattr(dashboard, "_MOST_KEYS", 1)
-    monkeypatch.setattr(dashboard, "_YOUNG_RESTS", 2)
     async with app.run_test(size=(120, 36)) as pilot:
         while not session.started:
             await pilot.pause()
@@ -175,14 +153,4 @@ async def test_all_garbage_is_collected_when_nobody_types_and_at_each_tenth_rest
         assert rests == []
         await pilot.press("down")
         await ticks(session, pilot)
-        assert rests == [True], "not at each frame"
-        rests.clear()
-        monkeypatch.setattr(dashboard, "_QUIET", float("inf"))
-        for _rest in range(4):
-            await pilot.press("down", "down")
-            await pilot.pause()
-        assert rests == [False, False, True, False]
-        monkeypatch.setattr(dashboard, "_QUIET", 0.0)
-        rests.clear()
-        await ticks(session, pilot)
-        assert rests == [True], "what is older than the last of them"
+        assert rests == [1]

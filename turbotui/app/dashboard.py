@@ -59,7 +59,6 @@ _SCREENS_TOLD: Final = 4
 _QUIET = 1.5  # seconds without a key after which no key is expected soon
 _MOST_KEYS = 200  # typed ones from one rest to the next
 _MOST_CLOSED = 3  # windows whose remains wait for a rest, up to a megabyte of each
-_YOUNG_RESTS = 9  # before one at which all is collected: 70 ms at 224 CPUs, and 10 what is young
 _GROWING: Final = (StylesCache.get_inner_outer, Segment._split_cells,  # noqa: SLF001 - nothing else bounds it
                    Region.overlaps, Region.contains_region, Region.translate, Region.grow, Region.shrink,
                    Region.intersection, Region.union)
@@ -89,8 +88,7 @@ class TurbotuiApp(FramesApp):
         tour: whether to offer the tour.
         settings: the user's settings; theme, first screen and keys are used here.
         on_shown: called when the empty first screen is there.
-        on_rest: called after keys when nobody has typed for a while, at the latest when a few windows were closed; with
-            whether all is to be collected, or what is young.
+        on_rest: called after keys when nobody has typed for a while, at the latest when a few windows were closed.
 
     Attributes:
         failure: the exception that ended the program, if any.
@@ -124,7 +122,7 @@ class TurbotuiApp(FramesApp):
                  abilities: Abilities = _ANY_TERMINAL, theme: str | None = None, screen: str = "",
                  profile: tuple[str, Profile] | None = None, player: Player | None = None,
                  settings: PersonalSettings = NO_SETTINGS, tour: bool = False,
-                 on_shown: Callable[[], None] | None = None, on_rest: Callable[[bool], None] | None = None) -> None:
+                 on_shown: Callable[[], None] | None = None, on_rest: Callable[[], None] | None = None) -> None:
         wanted, unknown = first_screen(settings)
         if settings.units or settings.thresholds:
             settings = replace(settings, problems=(*settings.problems, *presented(settings, session)))
@@ -175,7 +173,7 @@ class TurbotuiApp(FramesApp):
         self.tour = Tour(self, is_over=not settings.tour)
         self._on_shown = on_shown
         self._on_rest = on_rest
-        self._keys_since_rest = self._closed_since_rest = self._young_rests = 0
+        self._keys_since_rest = self._closed_since_rest = 0
         self._last_key = 0.0
         self._asked_early: list[str] = []
         self.key_gate = KeyGate(self, super().on_event)
@@ -338,15 +336,13 @@ class TurbotuiApp(FramesApp):
 
     def _rested(self) -> None:
         """Do slow work, such as clearing caches, between two frames."""
-        is_quiet = time.monotonic() - self._last_key > _QUIET
-        if self._has_much_to_free or (is_quiet and (self._keys_since_rest or self._young_rests)):
-            whole = is_quiet or self._young_rests == _YOUNG_RESTS
+        is_quiet = self._keys_since_rest and time.monotonic() - self._last_key > _QUIET
+        if is_quiet or self._has_much_to_free:
             self._keys_since_rest = self._closed_since_rest = 0
-            self._young_rests = 0 if whole else self._young_rests + 1
             for cached in _GROWING:
                 cached.cache_clear()
             if self._on_rest is not None:
-                self._on_rest(whole)
+                self._on_rest()
 
     def read_wanted(self) -> None:
         base = self.base

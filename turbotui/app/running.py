@@ -76,13 +76,9 @@ def freeze_objects() -> None:
     gc.freeze()
 
 
-def collect_garbage(whole: bool) -> None:
-    """Free the remains of closed windows: up to a megabyte of cycles each (widgets and their styles).
-
-    Args:
-        whole: look at all objects, and not only at those that were made since the last collection.
-    """
-    gc.collect(2 if whole else 1)
+def collect_garbage() -> None:
+    """Free the remains of closed windows: up to a megabyte of cycles each (widgets and their styles)."""
+    gc.collect()
     return_free_pages()
 
 
