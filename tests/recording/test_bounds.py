@@ -8,6 +8,7 @@ import random
 import re
 import struct
 import tracemalloc
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -26,11 +27,11 @@ from turbotui.recording.codec import COUNTS, HEAD
 from turbotui.recording.compression import pack, stream_compressor, stream_decompressor, unpack
 from turbotui.recording.framing import DamagedError, Record, RecordKind, RecordParser, framed
 from turbotui.recording.journal_file import JournalFile
-from turbotui.recording.json_values import JsonValue, unpacked
+from turbotui.recording.json_values import Allowance, JsonValue, unpacked
 from turbotui.recording.recorder import Recorder
 from turbotui.recording.recording_part import RecordingPart
 from turbotui.recording.rows import GROUPS_STREAM, RecordedRows
-from turbotui.recording.stream_reader import KnownLayouts
+from turbotui.recording.stream_reader import KnownLayouts, StreamReader
 from turbotui.recording.stream_writer import INDEX, OFFSET
 from turbotui.sampling.frame import Frame
 
@@ -391,6 +392,25 @@ def test_files_of_a_session_are_read_once(records: Records, tmp_path: Path) -> N
     assert not decoded
     with recording.read(str(path)) as journal:
         assert journal.kept.texts == {"/a": "first"}
+
+
+def test_files_without_a_header_before_them_are_read_once() -> None:
+    kept = {"texts": {"/a": "first"}, "folders": {}, "words": [], "refused": {}}
+    record, reader = Record(RecordKind.FILES, 0, 0, pack(json.dumps(kept).encode())), StreamReader()
+    assert len([*reader.items_of(record), *reader.items_of(record)]) == 1
+
+
+def test_long_texts_count_as_the_values_that_they_could_be() -> None:
+    def refused(number: int) -> bool:
+        text = json.dumps([f"{number}{'x' * 2_000_000}"]).encode()  # a value
+        try:
+            allowance.unpacked(zlib.compress(text), "the files")
+        except DamagedError:
+            return True
+        return False
+
+    allowance = Allowance()
+    assert 16 <= [refused(number) for number in range(24)].index(True) <= 20
 
 
 def test_damage_is_listed_up_to_a_number(records: Records, tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ _VALUES_A_BYTE: Final = 8
 _FREE_VALUES: Final = 512  # of any record
 _BYTES_A_VALUE: Final = 256
 """Bytes for each value that a document may have: an event has 64, and up to 1,000 characters of at most 12 bytes."""
+_USUAL_BYTES: Final = 32
+"""Bytes of text that count as a value in what records hold together: a layout has 9 a value, kept files 26 to 60."""
 _EARNED_A_BYTE: Final = 2
 """Values for each packed byte of all layouts together: those of 22 to 224 CPUs have 0.7 to 0.8, of 1,024 CPUs 1.8."""
 _CELLS_A_BYTE: Final = 8
@@ -224,9 +226,10 @@ def _document(payload: bytes, where: str, most: int) -> tuple[JsonValue, int]:
 class Allowance:
     """Limits what the records of a recording hold together: each alone may hold more than is needed.
 
-    Layouts and kept files may hold a million values, and two more for each packed byte of what was let in. Ticks may
-    hold four million cells beyond those in proportion to their bytes. What was let in once can be read again, and what
-    was not is never parsed. Equal reasons of layouts are one object, and count once.
+    Layouts and kept files may hold a million values, or texts of 32 MB, and two values or 64 bytes more for each packed
+    byte of what was let in. Ticks may hold four million cells beyond those in proportion to their bytes. What was let
+    in once can be read again, and what was not is never parsed. Equal reasons of layouts are one object, and count
+    once.
     """
 
     def __init__(self) -> None:
@@ -269,7 +272,7 @@ class Allowance:
         if left <= 0:
             raise DamagedError(f"{where} of the recording is damaged: it and those before it hold too many values")
         document, values = _document(payload, where, left)
-        self._let_in[key], self._left = True, max(0, left - values)
+        self._let_in[key], self._left = True, max(0, left - max(values, document.size // _USUAL_BYTES))
         return document
 
 

@@ -244,7 +244,7 @@ class RecordingPart:
     def noted(self, kind: type[T]) -> Iterator[T]:
         """Return gaps, events or kept files, without reading anything else."""
         index = self.file.index()
-        reader = StreamReader()
+        reader = StreamReader(self._layouts)
         for record in self._listed(offset for entry in index for offset in entry.noted):
             if record.kind == _NOTED[kind]:
                 yield from (item for item in reader.items_of(record) if isinstance(item, kind))

@@ -122,7 +122,7 @@ class StreamReader:
         self._layouts: dict[int, tuple[CpuTableLayout, TickDecoder]] = {}
         self._layout_payload = b""
         self._unread: Record | None = None  # the newest layout, until a tick or rows need it
-        self._files_of = ""
+        self._files_of: set[str | int] = set()  # sessions, or hashes where no header was read: each has one
         self._rows = RowStreams(kinds, self._known.allowance)
         self._expected: int | None = None
         self._damage: Damage | None = None
@@ -253,9 +253,11 @@ class StreamReader:
                       stored["seconds"].number(), stored["frames"].integer())
         elif record.kind == RecordKind.EVENT:
             yield event_from(unpacked(record.payload, "an event", _MOST_OF_EVENT))
-        elif record.kind == RecordKind.FILES and not (self.header and self._files_of == self.header.session):
-            self._files_of = self.header.session if self.header else ""  # a session has one
-            yield kept_from(self._known.allowance.unpacked(record.payload, "the files"))
+        elif record.kind == RecordKind.FILES:
+            session = self.header.session if self.header else hash(record.payload)
+            if session not in self._files_of:
+                self._files_of.add(session)
+                yield kept_from(self._known.allowance.unpacked(record.payload, "the files"))
         elif record.kind == RecordKind.END:
             self.ended = True
 
