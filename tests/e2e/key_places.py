@@ -25,7 +25,7 @@ _TABLE = {
     "arrange": Promise("← → move", undo=ESC),
     "category": Promise(r"clock: \d+ columns hidden", typed=("f",), undo=("f", "Escape")),
     "search": Promise(_cell("cpu 62"), typed=("62",), undo=ESC),
-    "search_next": Promise(_cell("cpu 56"), first=("/", "cpu5", "Enter"), now=_cell("cpu 5")),
+    "search_next": Promise(_cell("cpu 56"), first=("/", "cpu5", "Enter"), now=_cell("cpu 5"), undo=ESC),
     "filter": Promise(r"filter Busy%>50: \d+ rows?", typed=("Busy%>50",), undo=ESC),
     "save": Promise("save this view as", undo=ESC),
     "joules": Promise("Energy in joules", undo=("J",)),
