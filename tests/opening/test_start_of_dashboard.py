@@ -141,7 +141,7 @@ def test_the_version_of_stat_imports_this_and_nothing_else() -> None:
         "turbotui.features.stat.getopt", "turbotui.features.stat.options", "turbotui.features.stat.streams",
         "turbotui.features.stat.verb", "turbotui.machine.cpulist", "turbotui.quantities",
         "turbotui.quantities.plain_numbers", "turbotui.quantities.units", "turbotui.sampling",
-        "turbotui.sampling.limits", "turbotui.tables.formats",
+        "turbotui.sampling.limits", "turbotui.tables.formats", "turbotui.threads",
     }
     assert modules.isdisjoint({"asyncio", "textual", "rich", "ctypes", "logging", "ssl", "subprocess", "json"})
 

@@ -96,7 +96,7 @@ async def test_regions_are_points_with_names_beside_those_of_cores(path: str, si
             drawn = screen.roof_plot.text
             assert "solve" in drawn
             assert "write ?" in drawn or size[0] == 80
-            assert {len(line) for line in drawn.splitlines()} == {len(drawn.splitlines()[0])}
+            assert len({len("".join(text for text, _ in line)) for line in screen.roof_plot.segments}) == 1
             screen.table.select("region solve")
             await pilot.pause()
             assert screen.readout().startswith("solve: ")

@@ -27,7 +27,7 @@ FEATURE = Feature(
             group="know", examples=(
                 ("turbotui roofs --machine sapphire-2s", "the roofs of a simulated server, at once"),
                 ("turbotui roofs --quick", "of this machine, in some seconds"),
-                ("turbotui roofs --theory", "what the data sheet of this processor promises"),
+                ("turbotui roofs --theory i7-3770K", "what a data sheet promises of a chip"),
             )),
     ),
     screens=(ScreenSpec("roofline", "6", "roofline", "turbotui.features.roofline.screen", "RooflineScreen"),),
