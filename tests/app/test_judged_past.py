@@ -60,24 +60,8 @@ async def test_the_next_moment_is_judged_without_reading_those_before_again() ->
         assert app.watched.judge.limits()[0].window == before.window + 1
 
 
-async def test_the_minute_before_is_judged_after_a_screen_that_judges_nothing() -> None:
-    session = SimulatedSession("laptop-old+heat")
-    async with dashboard(session, ticks=1) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
-        await pilot.press("4")
-        await until_read(app, pilot)
-        await seen(app, pilot, session, 2)
-        await pilot.press("1")
-        app._recent._clock = lambda: 1e9 + KEEP_READING  # nothing is done for a screen that was left so long ago
-        for _ in range(8):
-            session.tick()
-            await pilot.pause()
-        await pilot.press("4")
-        session.tick()
-        await pilot.pause()
-        await until(pilot, lambda: app.watched.judge.limits()[0].window >= 11)
-
-
-async def test_a_look_at_a_screen_that_judges_nothing_makes_no_cause_shorter() -> None:
+@pytest.mark.parametrize("away", [3, 8], ids=["judged with the next", "the minute is read again"])
+async def test_a_screen_that_judges_nothing_makes_no_cause_shorter(away: int) -> None:
     session = SimulatedSession("laptop-old+heat")
     async with dashboard(session, ticks=1) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
         await pilot.press("4")
@@ -86,13 +70,13 @@ async def test_a_look_at_a_screen_that_judges_nothing_makes_no_cause_shorter() -
         window = app.watched.judge.limits()[0].window
         await pilot.press("1")
         app._recent._clock = lambda: 1e9 + KEEP_READING  # nothing is done for a screen that was left so long ago
-        for _ in range(3):
+        for _ in range(away):
             session.tick()
             await pilot.pause()
         await pilot.press("4")
         session.tick()
         await pilot.pause()
-        await until(pilot, lambda: app.watched.judge.limits()[0].window == window + 4)
+        await until(pilot, lambda: app.watched.judge.limits()[0].window == window + away + 1)
 
 
 async def test_a_moment_that_was_left_while_it_was_judged_is_judged_when_it_is_shown_again() -> None:

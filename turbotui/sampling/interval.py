@@ -191,6 +191,7 @@ class Interval(Differences):
             return None in self.levels(name)
         return bool(self.departed(name)) or (self._risen(name) is None and None in self.deltas(name))
 
+    @once
     def departed(self, name: SignalId) -> Sequence[Instance]:
         """The instances of a counter that left in this interval: what they counted until then nobody read."""
         older, signal = self.older, self.capabilities.signals[name]
