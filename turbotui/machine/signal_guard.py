@@ -118,8 +118,8 @@ def noticed_signals() -> Iterator[None]:
 
     thread = NamedThread(target=interrupt, name="signals", daemon=True)
     with guarded_signals({_LOOK: look}):
+        thread.start()  # first: where no thread can be had, nothing is left set
         before = signal.set_wakeup_fd(coming, warn_on_full_buffer=False)
-        thread.start()
         try:
             yield
         finally:
