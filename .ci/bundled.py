@@ -23,8 +23,8 @@ def packages(name: str, known: set[str]) -> Iterator[str]:
     """A package's requirements, and theirs, without extras."""
     for requirement in _requirements(name):
         words, _, marker = requirement.partition(";")
-        found = re.match(r"[\w.-]+", words)
-        wanted = "" if found is None else re.sub(r"[-_.]+", "-", found[0]).lower()
+        match = re.match(r"[\w.-]+", words)
+        wanted = "" if match is None else re.sub(r"[-_.]+", "-", match[0]).lower()
         if "extra" in marker or not wanted or wanted in known:
             continue
         try:

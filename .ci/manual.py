@@ -75,8 +75,9 @@ def _of_parser(name: str, summary: str, parser: argparse.ArgumentParser) -> Verb
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to list them
         text = "" if action.help in (None, argparse.SUPPRESS) else " ".join((action.help or "").split())
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            told = {one.dest: one.help or "" for one in action._choices_actions}  # noqa: SLF001
-            under += [_of_parser(f"{name} {word}", told.get(word, ""), one) for word, one in action.choices.items()]
+            summaries = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001
+            under += [_of_parser(f"{name} {word}", summaries.get(word, ""), subparser)
+                      for word, subparser in action.choices.items()]
         elif action.option_strings:
             takes = action.nargs != 0
             word = (action.metavar or action.dest.upper()) if takes else ""
@@ -113,24 +114,25 @@ def man_page(verb: Verb, all_verbs: Sequence[Verb]) -> str:
              f"\\fBturbotui{' ' + _roff(verb.name) if verb.name else ''}\\fR [options]"
              + "".join(f" [{_operand(name)}]" for name, _help in verb.operands)
              + (f" [\\-\\- \\fI{verb.behind}\\fR ...]" if verb.behind else "")]
-    for one in (verb, *verb.under):
-        head = "OPTIONS" if one is verb else f"turbotui {one.name}".upper()
-        if one.flags or one.operands:
-            lines += [f'.SH "{_roff(head)}"', *([_roff(one.summary) + "."] if one is not verb else [])]
-        for flag in one.flags:
+    for section in (verb, *verb.under):
+        head = "OPTIONS" if section is verb else f"turbotui {section.name}".upper()
+        if section.flags or section.operands:
+            lines += [f'.SH "{_roff(head)}"', *([_roff(section.summary) + "."] if section is not verb else [])]
+        for flag in section.flags:
             names = ", ".join(f"\\fB{_roff(name)}\\fR" for name in flag.names)
             argument = f" \\fI{_roff('|'.join(flag.choices) or flag.argument)}\\fR" if flag.argument else ""
             lines += [".TP", names + argument, _roff(flag.help) or "."]
-        for name, text in one.operands:
+        for name, text in section.operands:
             if text:
                 lines += [".TP", _operand(name), _roff(text)]
     if verb.notes:
         lines += [".SH NOTES", _roff(verb.notes)]
     if not verb.name:
         lines += [".SH COMMANDS"]
-        for one in all_verbs:
-            if one.name:
-                lines += [".TP", f"\\fB{_roff(one.name)}\\fR", f"{_roff(one.summary)}; see turbotui\\-{_roff(one.name)}(1)"]
+        for other in all_verbs:
+            if other.name:
+                name = _roff(other.name)
+                lines += [".TP", f"\\fB{name}\\fR", f"{_roff(other.summary)}; see turbotui\\-{name}(1)"]
         lines += [".SH EXIT STATUS", "0 done, 1 failed, 2 wrong command line, 3 the machine cannot be read, "
                   "4 no usable terminal, 5 slower and 6 no sure answer (score \\-\\-slower, diff \\-\\-limit, "
                   "fleet check, why), 7 something slows the machine down (why) or a node was found (fleet check), 130 and "
@@ -231,9 +233,10 @@ def fish(all_verbs: Sequence[Verb]) -> str:
         if verb.name:
             lines += [f"complete -c turbotui -f -n 'not __fish_seen_subcommand_from {names}' -a {verb.name} "
                       f"-d {_quoted(verb.summary)}"]
-        for one in verb.under:
-            lines += [f"complete -c turbotui -f -n {_quoted(seen)} -a {one.name.split()[-1]} -d {_quoted(one.summary)}"]
-        for flag in (flag for one in (verb, *verb.under) for flag in one.flags):
+        for subverb in verb.under:
+            lines += [f"complete -c turbotui -f -n {_quoted(seen)} -a {subverb.name.split()[-1]} "
+                      f"-d {_quoted(subverb.summary)}"]
+        for flag in (flag for subverb in (verb, *verb.under) for flag in subverb.flags):
             words = [f"-{'s' if len(name) == 2 else 'l'} {name.lstrip('-')}" for name in flag.names]
             takes = "" if not flag.argument else f" -x -a {_quoted(' '.join(flag.choices))}" if flag.choices else " -r"
             if flag.is_machine:
@@ -252,10 +255,11 @@ def _plain(text: str) -> str:
 
 def pages() -> dict[str, str]:
     """Every file, by its path below share/."""
-    found = verbs()
-    made = {f"man/man1/turbotui{'-' + verb.name if verb.name else ''}.1": man_page(verb, found) for verb in found}
+    documented = verbs()
+    made = {f"man/man1/turbotui{'-' + verb.name if verb.name else ''}.1": man_page(verb, documented)
+            for verb in documented}
     return made | {
-        "bash-completion/completions/turbotui": bash(found),
-        "zsh/site-functions/_turbotui": zsh(found),
-        "fish/vendor_completions.d/turbotui.fish": fish(found),
+        "bash-completion/completions/turbotui": bash(documented),
+        "zsh/site-functions/_turbotui": zsh(documented),
+        "fish/vendor_completions.d/turbotui.fish": fish(documented),
     }

@@ -67,9 +67,9 @@ def beside(seconds: float, size: tuple[int, int], chosen: Sequence[Peer]) -> Seq
         stack.enter_context(_sleepers())
         terminals = [stack.enter_context(_running(peer, size)) for peer in chosen]
         _drain(terminals, _WARM_UP)
-        before, start = [(one.cpu_seconds(), one.bytes) for one in terminals], time.monotonic()
+        before, start = [(terminal.cpu_seconds(), terminal.bytes) for terminal in terminals], time.monotonic()
         _drain(terminals, seconds)
-        after, passed = [(one.cpu_seconds(), one.bytes) for one in terminals], time.monotonic() - start
+        after, passed = [(terminal.cpu_seconds(), terminal.bytes) for terminal in terminals], time.monotonic() - start
     spent = [((used - was) / passed, (sent - had) / passed)
              for (was, had), (used, sent) in zip(before, after, strict=True)]
     return [Share(peer.name, 100.0 * share, spent[0][0] / share, written / 1e3)

@@ -131,7 +131,7 @@ def main() -> int:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except PermissionError:
         print("no realtime priority: other programs interrupt what is measured")
-    print(f"{'ms, the other version and this one':44}{'least of both, ratio':>25}{'medians':>22}")
+    print(f"{'ms, the other version and this version':44}{'least of both, ratio':>25}{'medians':>22}")
     for words in COMMANDS:
         print(f"{' '.join(words):44} {in_turn(_command(trees[0], words), _command(trees[1], words), arguments.rounds)}",
               flush=True)
@@ -139,10 +139,10 @@ def main() -> int:
         first, second = (Version(tree, cpus) for tree in trees)
         for part in PARTS:
             ask = partial(first.milliseconds, part), partial(second.milliseconds, part)
-            found = in_turn(*ask, 2 * arguments.rounds)
-            print(f"{part + f', {cpus:,} CPUs':44} {found}", flush=True)
-        for one in (first, second):
-            one.process.communicate()
+            ratios = in_turn(*ask, 2 * arguments.rounds)
+            print(f"{part + f', {cpus:,} CPUs':44} {ratios}", flush=True)
+        for version in (first, second):
+            version.process.communicate()
     return 0
 
 

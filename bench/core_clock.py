@@ -27,19 +27,19 @@ _DISTURBED = 0.05  # how much longer than the median of its second a loop is tha
 def _loop(write_end: int, until: float) -> None:
     """Tell monotonic ns, the loop's ns and CPU ns at the end of each loop."""
     clock = ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p).value or 0
-    words, told = (ctypes.c_int64 * 10)(), bytearray()
+    words, chunks = (ctypes.c_int64 * 10)(), bytearray()
     with CodePage(CHAINS[os.uname().machine].write(_LOOP)) as page:
         while time.monotonic() < until:
             page.run_briefly(ctypes.addressof(words), clock, 1)
             took = 10**9 * (words[2] - words[0]) + words[3] - words[1]
-            told += _CHUNK.pack(time.monotonic_ns(), took, time.process_time_ns())
+            chunks += _CHUNK.pack(time.monotonic_ns(), took, time.process_time_ns())
     with open(write_end, "wb") as pipe:  # at the end: a full pipe would stop the loops
-        pipe.write(told)
+        pipe.write(chunks)
 
 
 def _moments(timer: ChainTimer, seconds: int) -> tuple[list[tuple[int, float]], int]:
     chains = CHAINS[os.uname().machine]
-    found, refused = [], 0
+    moments, refused = [], 0
     start = time.monotonic()
     for number in range(seconds * KEPT):
         time.sleep(max(0.0, start + number / KEPT - time.monotonic()))
@@ -47,8 +47,8 @@ def _moments(timer: ChainTimer, seconds: int) -> tuple[list[tuple[int, float]], 
         if moment.hertz is None:
             refused += 1
         else:
-            found.append((time.monotonic_ns(), moment.hertz))
-    return found, refused
+            moments.append((time.monotonic_ns(), moment.hertz))
+    return moments, refused
 
 
 def _cost(timer: ChainTimer, asleep: float, tries: int) -> float:
@@ -74,7 +74,7 @@ def main() -> None:
         os._exit(0)
     os.close(write_end)
     timer = ChainTimer(os.uname().machine)
-    found, refused = _moments(timer, seconds)
+    clocks, refused = _moments(timer, seconds)
     with open(read_end, "rb") as pipe:
         chunks = [_CHUNK.unpack(words) for words in iter(lambda: pipe.read(_CHUNK.size), b"")]
     os.waitpid(child, 0)
@@ -83,7 +83,7 @@ def main() -> None:
     for second in range(seconds):
         begin, end = first + second * 10**9, first + (second + 1) * 10**9
         inside = [chunk for chunk in chunks if begin <= chunk[0] < end]
-        moments = [hertz for at, hertz in found if begin <= at < end]
+        moments = [hertz for at, hertz in clocks if begin <= at < end]
         if len(inside) < 100 or len(moments) < KEPT - 2:
             continue
         usual = statistics.median(took for _at, took, _used in inside)

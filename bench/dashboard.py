@@ -45,12 +45,12 @@ def cost_of_dashboard(name: str, words: Sequence[str], seconds: float,
             [sys.executable, "-m", "bench.child", report.name, str(_WARM_UP), str(seconds), *words, "-i", "1"],
             *size, {},
         )
-        found = _watch(name, terminal, seconds)
+        usage = _watch(name, terminal, seconds)
         report.seek(0)
         shares: dict[str, float] = json.loads(report.read() or "{}")
     screen, sampler = shares.get("MainThread"), shares.get("sampler")
     reading = sum(value for thread, value in shares.items() if thread not in ("MainThread", "sampler", "clock"))
-    return Cost(name, found.all, screen, sampler, reading, found.rss_mb, found.kb_per_second)
+    return Cost(name, usage.all, screen, sampler, reading, usage.rss_mb, usage.kb_per_second)
 
 
 def cost_without_model(name: str, words: Sequence[str], ticks: int,

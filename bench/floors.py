@@ -134,13 +134,13 @@ def running(seconds: float) -> Sequence[Floor]:
 
 def running_large(seconds: float) -> Sequence[Floor]:
     """Measure the dashboard of 1,024 CPUs without their model, and then its floors at the same time."""
-    found = [cost_without_model(f"{screen} of 1,024 CPUs, no model", ["--machine", "big-8s", "--screen", screen], 12)
+    costs = [cost_without_model(f"{screen} of 1,024 CPUs, no model", ["--machine", "big-8s", "--screen", screen], 12)
              for screen in ("overview", "cpus")]
     shares = beside(seconds, _SIZE, (
         Peer("50 counters of 1,024 CPUs added up", (sys.executable, "-c", _COUNTERS)),
         *(Peer(f"Textual: lines of {where}", _scrolling(lines, colours)) for lines, colours, where in _LARGE),
     ))
-    return [*(Floor(cost.name, cost.all) for cost in found), *(Floor(share.name, share.percent) for share in shares)]
+    return [*(Floor(cost.name, cost.all) for cost in costs), *(Floor(share.name, share.percent) for share in shares)]
 
 
 def _scrolling(lines: int, colours: int) -> tuple[str, ...]:
@@ -149,17 +149,17 @@ def _scrolling(lines: int, colours: int) -> tuple[str, ...]:
 
 def memory() -> Sequence[Floor]:
     """Return the resident megabytes of processes that only import, from Python alone to the whole dashboard."""
-    found = []
+    floors = []
     for name, text in IMPORTS:
         words = [sys.executable, "-c", f"{text}\n{_RSS.format(page=os.sysconf('SC_PAGE_SIZE'))}"]
         done = subprocess.run(words, capture_output=True, text=True, check=True)  # noqa: S603 - of this file
-        found.append(Floor(name, float(done.stdout)))
+        floors.append(Floor(name, float(done.stdout)))
     with tempfile.TemporaryDirectory() as folder:
         terminal = Terminal([sys.executable, "-m", "turbotui"], *_SIZE, {"XDG_CONFIG_HOME": folder})
         terminal.drain(8.0)
-        found.append(Floor("turbotui that shows the overview", terminal.usage().rss_bytes / 1e6))
+        floors.append(Floor("turbotui that shows the overview", terminal.usage().rss_bytes / 1e6))
         terminal.end()
-    return found
+    return floors
 
 
 def importing(runs: int) -> Sequence[Floor]:
@@ -169,11 +169,11 @@ def importing(runs: int) -> Sequence[Floor]:
         "imports of stat": (sys.executable, "-c", "import gc, turbotui.features.stat.running; gc.freeze()"),
         "stat -n1 -i0.01": (sys.executable, "-m", "turbotui", "stat", "-n1", "-i0.01"),
     }
-    found: dict[str, list[float]] = {name: [] for name in commands}
+    times: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(runs):
         for name, words in commands.items():
-            found[name].append(cpu_ms(words))
-    return [Floor(name, sorted(values)[runs // 2]) for name, values in found.items()]
+            times[name].append(cpu_ms(words))
+    return [Floor(name, sorted(values)[runs // 2]) for name, values in times.items()]
 
 
 if __name__ == "__main__":

@@ -110,14 +110,14 @@ _ODD_WORDS: Final = (0, 1, 0x7FFF_FFFF, 0xFFFF_FFFF, 1 << 22, 1 << 26)
 
 def base(path: Path) -> list[Record]:
     """Return the records of a recording up to its fifth tick, and all records that are not ticks."""
-    found, ticks = [], 0
+    records, ticks = [], 0
     for record in RecordParser().feed(path.read_bytes()):
         if not isinstance(record, Record):
             continue
         ticks += record.kind in _TICK_KINDS
         if record.kind not in _TICK_KINDS or ticks <= _TICKS:
-            found.append(record)
-    return found
+            records.append(record)
+    return records
 
 
 class Inputs:
@@ -144,15 +144,15 @@ def _joined(records: Sequence[Record]) -> bytes:
 
 def changed_bytes(chance: random.Random, data: bytes, most: int = 8) -> bytes:
     """Replace, remove or insert some bytes."""
-    found = bytearray(data)
+    changed = bytearray(data)
     for _ in range(chance.randrange(1, most)):
-        at = chance.randrange(len(found) + 1)
+        at = chance.randrange(len(changed) + 1)
         if chance.random() < 0.3:
             size = chance.choice((1, 2, 4, 8))
-            found[at:at + size] = (chance.choice(_ODD_WORDS) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+            changed[at:at + size] = (chance.choice(_ODD_WORDS) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
         else:
-            found[at:at + chance.randrange(4)] = chance.randbytes(chance.randrange(4))
-    return bytes(found)
+            changed[at:at + chance.randrange(4)] = chance.randbytes(chance.randrange(4))
+    return bytes(changed)
 
 
 def _file_bytes(chance: random.Random, records: Sequence[Record]) -> bytes:
@@ -163,10 +163,10 @@ def _payload_bytes(chance: random.Random, records: Sequence[Record]) -> bytes:
     made = list(records)
     for _ in range(chance.randrange(1, 3)):
         at = chance.randrange(len(made))
-        one = made[at]
-        kind = chance.choice(list(RecordKind)) if chance.random() < 0.1 else one.kind
-        stream = chance.choice((0, *_READERS)) if chance.random() < 0.1 else one.stream
-        made[at] = Record(kind, stream, one.sequence, changed_bytes(chance, one.payload))
+        record = made[at]
+        kind = chance.choice(list(RecordKind)) if chance.random() < 0.1 else record.kind
+        stream = chance.choice((0, *_READERS)) if chance.random() < 0.1 else record.stream
+        made[at] = Record(kind, stream, record.sequence, changed_bytes(chance, record.payload))
     if chance.random() < 0.2:
         chance.shuffle(made)
     return _joined(made)
@@ -175,17 +175,17 @@ def _payload_bytes(chance: random.Random, records: Sequence[Record]) -> bytes:
 def _documents(chance: random.Random, records: Sequence[Record]) -> bytes:
     """Change one to three values of JSON documents."""
     made = list(records)
-    places = [at for at, one in enumerate(made) if one.kind not in _BINARY]
+    places = [at for at, record in enumerate(made) if record.kind not in _BINARY]
     for _ in range(chance.randrange(1, 4)):
         if not places:
             break
         at = chance.choice(places)
-        one = made[at]
-        head = _ROWS_HEAD if one.kind == RecordKind.ROWS else 0
-        document = json.loads(unpack(one.payload[head:]))
+        record = made[at]
+        head = _ROWS_HEAD if record.kind == RecordKind.ROWS else 0
+        document = json.loads(unpack(record.payload[head:]))
         change_value(chance, document)
-        payload = one.payload[:head] + pack(json.dumps(document).encode())
-        same = one.payload
+        payload = record.payload[:head] + pack(json.dumps(document).encode())
+        same = record.payload
         made = [Record(each.kind, each.stream, each.sequence, payload if each.payload == same else each.payload)
                 for each in made]
     return _joined(made)
@@ -228,24 +228,24 @@ def _bodies(chance: random.Random, records: Sequence[Record]) -> bytes:
     streams: dict[int, tuple[StreamDecompressor, StreamCompressor]] = {}
     spoil = chance.randrange(_TICKS)
     ticks = 0
-    for one in records:
-        if one.kind not in _TICK_KINDS:
-            made.append(one)
+    for record in records:
+        if record.kind not in _TICK_KINDS:
+            made.append(record)
             continue
-        if one.kind in _KEYS:
-            streams[one.stream] = stream_decompressor(), stream_compressor()
-        begin = HEAD.size + (4 if one.stream else 0)  # a tick of rows has its capacity first
+        if record.kind in _KEYS:
+            streams[record.stream] = stream_decompressor(), stream_compressor()
+        begin = HEAD.size + (4 if record.stream else 0)  # a tick of rows has its capacity first
         try:
-            unpacking, packing = streams[one.stream]
-            body = unpacking.decompress(one.payload[begin:], *struct.unpack_from("<I", one.payload, begin - 4))
+            unpacking, packing = streams[record.stream]
+            body = unpacking.decompress(record.payload[begin:], *struct.unpack_from("<I", record.payload, begin - 4))
         except (RecordingError, LookupError, struct.error):  # the ticks before it are left out
             return _file_bytes(chance, records)
         if ticks == spoil or chance.random() < 0.2:
             changed = 80 if chance.random() < 0.6 else len(body)
             body = changed_bytes(chance, body[:changed], 3 if changed == 80 else 8) + body[changed:]
         ticks += 1
-        head = one.payload[:begin - 4] + struct.pack("<I", len(body))
-        made.append(Record(one.kind, one.stream, one.sequence, head + packing.compress((body,))))
+        head = record.payload[:begin - 4] + struct.pack("<I", len(body))
+        made.append(Record(record.kind, record.stream, record.sequence, head + packing.compress((body,))))
     return _joined(made)
 
 
@@ -367,14 +367,14 @@ def run(count: int, inputs: Callable[[int], T], first: int = 0, *, read: Callabl
         By the place in the program at which something was raised that is no refusal, or by what was too much: the first
         input that did it, and the traceback.
     """
-    found: dict[str, tuple[int, str]] = {}
+    faults: dict[str, tuple[int, str]] = {}
     layouts = KnownLayouts()
     most_kb = 0
     began = time.monotonic()
 
     def note(number: int, key: str, text: str) -> None:
-        if key not in found:
-            found[key] = number, text
+        if key not in faults:
+            faults[key] = number, text
             print(f"input {number}: {key}\n{text}", flush=True)
 
     before = signal.signal(signal.SIGVTALRM, _too_long)
@@ -402,10 +402,10 @@ def run(count: int, inputs: Callable[[int], T], first: int = 0, *, read: Callabl
             most_kb = max(most_kb, used_kb)
             if number % 20_000 == 19_999:
                 print(f"{number + 1 - first:,} inputs, {time.monotonic() - began:.0f} s, {used_kb >> 10} MB at most, "
-                      f"{len(found)} faults", flush=True)
+                      f"{len(faults)} faults", flush=True)
     finally:
         signal.signal(signal.SIGVTALRM, before)
-    return found
+    return faults
 
 
 def main() -> int:
@@ -420,10 +420,10 @@ def main() -> int:
     if arguments.only is not None:
         read_all(inputs[arguments.only], arguments.only, KnownLayouts())
         return 0
-    found = run(arguments.count, inputs.__getitem__)
+    faults = run(arguments.count, inputs.__getitem__)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{arguments.count:,} inputs: {len(found)} faults, {peak:.0f} MB at most")
-    return min(len(found), 100)
+    print(f"{arguments.count:,} inputs: {len(faults)} faults, {peak:.0f} MB at most")
+    return min(len(faults), 100)
 
 
 if __name__ == "__main__":

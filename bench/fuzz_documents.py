@@ -210,9 +210,9 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     total = 0
     for kind in arguments.kinds or KINDS:
-        found = faults(kind, arguments.count, arguments.seed)
-        print(f"{kind}: {arguments.count:,} inputs: {len(found)} faults", flush=True)
-        total += len(found)
+        failures = faults(kind, arguments.count, arguments.seed)
+        print(f"{kind}: {arguments.count:,} inputs: {len(failures)} faults", flush=True)
+        total += len(failures)
     return min(total, 100)
 
 

@@ -35,12 +35,12 @@ class _KeptPool(WorkerPool):
         """Read, or return earlier answers."""
         self._seen += 1
         if len(self._kept) < self.ticks:
-            found = await super().ask(*arguments, **words)
-            answered = {kind for answer in found[0] for kind in answer.rows}
+            answers = await super().ask(*arguments, **words)
+            answered = {kind for answer in answers[0] for kind in answer.rows}
             # ticks in which nobody was late, no reader of rows either
-            if self._seen > _SETTLED and not found[1] and answered == self._by_kind.keys():
-                self._kept.append(found)
-            return found
+            if self._seen > _SETTLED and not answers[1] and answered == self._by_kind.keys():
+                self._kept.append(answers)
+            return answers
         self._given += 1
         if self._given == 1:
             setattr(Model, "now", _stopped)  # noqa: B010 - looks at tasks would have it computed meanwhile

@@ -71,8 +71,8 @@ def _return_every_byte(come: int, go: int) -> None:
 
 
 def _switches() -> int:
-    found = resource.getrusage(resource.RUSAGE_SELF)
-    return found.ru_nvcsw + found.ru_nivcsw
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_nvcsw + usage.ru_nivcsw
 
 
 def main() -> int:
@@ -81,8 +81,8 @@ def main() -> int:
     parser.add_argument("--trips", type=int, default=20_000)
     parser.add_argument("--cpu", type=int, default=min(os.sched_getaffinity(0)))
     arguments = parser.parse_args()
-    found = rally(arguments.trips, arguments.cpu)
-    print(found.wall, found.used, found.switches)
+    rally_cost = rally(arguments.trips, arguments.cpu)
+    print(rally_cost.wall, rally_cost.used, rally_cost.switches)
     return 0
 
 

@@ -80,8 +80,8 @@ def synthetic_machine() -> tuple[Machine, Capabilities]:
     sources: dict[str, dict[SignalId, Signal]] = {}
     for kind in _KINDS:
         for number in range(kind.count):
-            one = Signal(f"{kind.name}.{number}", Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM, kind.source)
-            sources.setdefault(kind.source, {})[one.id] = one
+            counter = Signal(f"{kind.name}.{number}", Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM, kind.source)
+            sources.setdefault(kind.source, {})[counter.id] = counter
     sources["hwmon"] = {"heat": Signal("heat", Scope.CPU, Unit.CELSIUS, Behavior.GAUGE, Reduce.MAX, "hwmon")}
     sources["msr"] = {"energy": Signal("energy", Scope.CPU, Unit.JOULE, Behavior.COUNTER, Reduce.SUM, "msr",
                                        width_bits=32, scale=2**-16, wrap_seconds=300.0)}

@@ -44,7 +44,7 @@ def spells(seconds: float) -> Spells:
     session = Session(machine, SOURCES, 1.0, LinuxHost())
     session.want(column.id for column in default_columns(session.catalog, session.capabilities, machine.topology,
                                                          extras=True))
-    found, ticks, began = Spells(), 0, (0.0, 0.0)
+    shares, ticks, began = Spells(), 0, (0.0, 0.0)
     recorder: LiveRecorder | None = None
     with tempfile.TemporaryDirectory() as folder:
 
@@ -57,7 +57,7 @@ def spells(seconds: float) -> Spells:
                 now = time.process_time(), time.monotonic()
                 if ticks > _FIRST:
                     percent = 100.0 * (now[0] - began[0]) / (now[1] - began[1])
-                    (found.plain if recorder is None else found.recording).append(percent)
+                    (shares.plain if recorder is None else shares.recording).append(percent)
                 if recorder is None:
                     path = f"{folder}/{ticks}.ttj"
                     recorder = LiveRecorder(path, Recorder(path, machine))
@@ -69,26 +69,26 @@ def spells(seconds: float) -> Spells:
                 before = time.thread_time()
                 recorder.take(frame)
                 if (ticks - _FIRST) % _SPELL:  # the first tick of a file has the header and the layout, too
-                    found.writing.append(1e3 * (time.thread_time() - before))
+                    shares.writing.append(1e3 * (time.thread_time() - before))
 
         session.start(take)
         threading.Event().wait(seconds)
         session.stop()
         if recorder is not None:
             recorder.stop()
-    return found
+    return shares
 
 
 def main() -> int:
     """Run and print."""
     parser = argparse.ArgumentParser(prog="python -m bench.recording_beside", description=__doc__)
     parser.add_argument("--seconds", type=float, default=240.0)
-    found = spells(parser.parse_args().seconds)
-    plain, recording = statistics.median(found.plain), statistics.median(found.recording)
-    print(f"sampling {plain:.3f} %, with recording {recording:.3f} % of a CPU (medians of {len(found.plain)} and "
-          f"{len(found.recording)} spells of {_SPELL} s): {recording - plain:+.3f} %")
-    print(f"writing: median {statistics.median(found.writing):.3f} ms, p95 "
-          f"{sorted(found.writing)[int(len(found.writing) * 0.95)]:.3f} ms of CPU time a tick; to reach: 2 ms, 0.2 %")
+    shares = spells(parser.parse_args().seconds)
+    plain, recording = statistics.median(shares.plain), statistics.median(shares.recording)
+    print(f"sampling {plain:.3f} %, with recording {recording:.3f} % of a CPU (medians of {len(shares.plain)} and "
+          f"{len(shares.recording)} spells of {_SPELL} s): {recording - plain:+.3f} %")
+    print(f"writing: median {statistics.median(shares.writing):.3f} ms, p95 "
+          f"{sorted(shares.writing)[int(len(shares.writing) * 0.95)]:.3f} ms of CPU time a tick; to reach: 2 ms, 0.2 %")
     return 0
 
 

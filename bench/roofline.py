@@ -46,12 +46,12 @@ def pictures(rounds: int = _ROUNDS) -> list[Picture]:
     def place(step: int, speed: float) -> tuple[float, float]:
         return plot.x.value((step * speed) % 1.0), plot.y.value((step * speed * 1.618) % 1.0)
 
-    found = []
+    pictures = []
     for number in range(rounds):
         trail = tuple(place(at + number * 7, 0.00317) for at in range(MOST))
         dots = tuple(Dot(*place(at + number * 3, 0.0171), _WIDTHS[at % len(_WIDTHS)]) for at in range(_CPUS))
-        found.append(Picture(plot, dots, number % _CPUS, trail))
-    return found
+        pictures.append(Picture(plot, dots, number % _CPUS, trail))
+    return pictures
 
 
 async def _measured(size: tuple[int, int], shown: Sequence[Picture]) -> list[float]:

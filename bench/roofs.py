@@ -153,21 +153,21 @@ def compare(ours: Sequence[Contender], theirs: Sequence[Contender], buffer: Buff
     iterations = [_iterations(contender, buffer, seconds) for contender in everyone]
     rates: list[list[float]] = [[] for _ in everyone]
     for _ in range(rounds):
-        for contender, count, found in zip(everyone, iterations, rates, strict=True):
-            found.append(_rate(contender, buffer, count))
-    mine, other = rates[: len(ours)], rates[len(ours):]
-    best = max(range(len(mine)), key=lambda index: max(mine[index]))
-    peer = max(other, key=max)
-    return Comparison(ours[best].name, max(mine[best]), max(peer),
-                      statistics.median(mine[best]) / statistics.median(peer))
+        for contender, count, contender_rates in zip(everyone, iterations, rates, strict=True):
+            contender_rates.append(_rate(contender, buffer, count))
+    our_rates, their_rates = rates[: len(ours)], rates[len(ours):]
+    best = max(range(len(our_rates)), key=lambda index: max(our_rates[index]))
+    peer = max(their_rates, key=max)
+    return Comparison(ours[best].name, max(our_rates[best]), max(peer),
+                      statistics.median(our_rates[best]) / statistics.median(peer))
 
 
 def _contenders(kernels: Sequence[Kernel], pages: Sequence[CodePage], size: int) -> list[Contender]:
-    found = []
+    contenders = []
     for kernel, page in zip(kernels, pages, strict=True):
         whole = size // kernel.work * kernel.work
-        found.append(Contender(str(kernel.shape), page.run, whole or kernel.work, whole))
-    return found
+        contenders.append(Contender(str(kernel.shape), page.run, whole or kernel.work, whole))
+    return contenders
 
 
 def main() -> int:
@@ -191,10 +191,10 @@ def main() -> int:
     print(f"{'':<28} {'ours':>8} {'gcc':>8}   {'ours/gcc':>8} {'medians':>8}  loop")
     ratios = []
 
-    def show(name: str, unit: str, found: Comparison) -> None:
-        ratios.append(found.ratio)
-        print(f"{name:<28} {found.best / 1e9:8.1f} {found.gcc_best / 1e9:8.1f}   {found.ratio:8.1%} "
-              f"{found.median_ratio:8.1%}  {found.ours} {unit}", flush=True)
+    def show(name: str, unit: str, comparison: Comparison) -> None:
+        ratios.append(comparison.ratio)
+        print(f"{name:<28} {comparison.best / 1e9:8.1f} {comparison.gcc_best / 1e9:8.1f}   {comparison.ratio:8.1%} "
+              f"{comparison.median_ratio:8.1%}  {comparison.ours} {unit}", flush=True)
 
     with tempfile.TemporaryDirectory() as folder, Buffer(max(one.bytes for one in sets)) as buffer:
         for isa in isas:

@@ -43,19 +43,19 @@ def _put(columns: Columns, slots: list[int], second: int) -> None:
 
 def differences(older: RowTick, newer: RowTick) -> None:
     """Subtract every counter of every row."""
-    found = RowDifferences(older, newer)
+    differences = RowDifferences(older, newer)
     for quantity in QUANTITIES:
-        found.deltas(quantity.id)
+        differences.deltas(quantity.id)
 
 
 def milliseconds(call: Callable[[], object]) -> float:
     """The shortest CPU time of some calls."""
-    found = []
+    times = []
     for _ in range(_ROUNDS):
         began = time.process_time_ns()
         call()
-        found.append(time.process_time_ns() - began)
-    return min(found) / 1e6
+        times.append(time.process_time_ns() - began)
+    return min(times) / 1e6
 
 
 def main() -> int:

@@ -71,22 +71,22 @@ def cpu_ms(words: Sequence[str]) -> float:
 
 def command_costs(runs: int) -> dict[str, float]:
     """Return the median CPU time of each command in ms; the runs of all commands alternate."""
-    found: dict[str, list[float]] = {name: [] for name, _ in COMMANDS}
+    times: dict[str, list[float]] = {name: [] for name, _ in COMMANDS}
     for _ in range(runs):
         for name, words in COMMANDS:
-            found[name].append(cpu_ms(words))
-    return {name: statistics.median(values) for name, values in found.items()}
+            times[name].append(cpu_ms(words))
+    return {name: statistics.median(values) for name, values in times.items()}
 
 
 def starts(runs: int) -> dict[str, Start]:
     """Return the milliseconds to the first paint, and to the end after `q`, of each installed program with a screen."""
-    found: dict[str, list[Start]] = {}
+    by_program: dict[str, list[Start]] = {}
     for _ in range(runs):
         for name, words, picture, differences in SCREENS:
             if shutil.which(words[0]) is not None:
-                found.setdefault(name, []).append(Start(
+                by_program.setdefault(name, []).append(Start(
                     _until(words, picture), _until(words, differences), _ended_by_q(words)))
-    return {name: _medians(several) for name, several in found.items()}
+    return {name: _medians(several) for name, several in by_program.items()}
 
 
 def _medians(several: Sequence[Start]) -> Start:

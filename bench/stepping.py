@@ -41,9 +41,9 @@ class Steps:
     @property
     def line(self) -> str:
         """Median, 95th percentile and maximum."""
-        found = sorted(self.times)
-        return (f"{self.screen:12} {statistics.median(found):8.1f} {found[int(len(found) * 0.95)]:8.1f} "
-                f"{found[-1]:8.1f}")
+        times = sorted(self.times)
+        return (f"{self.screen:12} {statistics.median(times):8.1f} {times[int(len(times) * 0.95)]:8.1f} "
+                f"{times[-1]:8.1f}")
 
 
 def moments_of(journal: Journal, *, ring: bool) -> PastFrames:
@@ -93,8 +93,8 @@ def main() -> int:
             print(f"{'ms of CPU':12} {'median':>8} {'p95':>8} {'worst':>8}")
             for screen in arguments.screens.split(","):
                 past = moments_of(journal, ring=arguments.ring)
-                found = asyncio.run(steps(journal, past, screen, arguments.count, 1 if arguments.on else -1))
-                print(found.line, flush=True)
+                cost = asyncio.run(steps(journal, past, screen, arguments.count, 1 if arguments.on else -1))
+                print(cost.line, flush=True)
     return 0
 
 

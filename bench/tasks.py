@@ -65,8 +65,8 @@ def switch_cost(name: str, application: Application, rounds: int, trips: int) ->
     plain, sampled, lost = [], [], 0
     used, booked = 0.0, 0
     for _ in range(rounds):
-        one = _play(trips, cpus[0])
-        plain.append(_each(one))
+        rally = _play(trips, cpus[0])
+        plain.append(_each(rally))
         two, gone, spent, samples = _watched(application, trips, cpus)
         sampled.append(_each(two))
         lost += gone
@@ -103,7 +103,7 @@ def token_account(application: Application, processes: int, hops: int) -> TokenA
     os.close(put)
     watching = WatchedApplications(read_machine(LinuxHost()), live=True)
     try:
-        one = watching.add(application, child=None if application.everything else held.pid)
+        watched = watching.add(application, child=None if application.everything else held.pid)
         watching.waiting.add(held.descriptor)
         began, used = time.monotonic(), time.thread_time()
         held.go()
@@ -112,12 +112,12 @@ def token_account(application: Application, processes: int, hops: int) -> TokenA
         passed = time.monotonic() - began
         watching.finish()
         used = time.thread_time() - used
-        rows = {row.pid: row.run_seconds for row in watching.report(one, Grouping.PROCESS, whole=True).rows}
-        lost = one.aggregate.lost / (_taken(one) + one.aggregate.lost)
+        rows = {row.pid: row.run_seconds for row in watching.report(watched, Grouping.PROCESS, whole=True).rows}
+        lost = watched.aggregate.lost / (_taken(watched) + watched.aggregate.lost)
     finally:
         watching.close()
-    with os.fdopen(answer) as told:
-        truth = {int(pid): float(seconds) for pid, seconds in (line.split() for line in told)}
+    with os.fdopen(answer) as answers:
+        truth = {int(pid): float(seconds) for pid, seconds in (line.split() for line in answers)}
     shares = [rows.get(pid, 0.0) / seconds for pid, seconds in truth.items()]
     return TokenAccount(hops * len(truth) / passed, lost, 1e6 * used / (hops * len(truth)), (min(shares), max(shares)))
 
@@ -130,21 +130,21 @@ def reader_cost(seconds: float, events: Sequence[str] = EIGHT) -> tuple[float, f
     """
     watching = WatchedApplications(read_machine(LinuxHost()), live=True)
     try:
-        one = watching.add(Application("all", everything=True, events=",".join(events)))
+        watched = watching.add(Application("all", everything=True, events=",".join(events)))
         watching.round(watching.pause)
-        before = _taken(one)
+        before = _taken(watched)
         began, used = time.monotonic(), time.thread_time()
         while time.monotonic() < began + seconds:
             watching.round(watching.pause)
         passed, used = time.monotonic() - began, time.thread_time() - used
-        return used / passed, (_taken(one) - before) / passed
+        return used / passed, (_taken(watched) - before) / passed
     finally:
         watching.close()
 
 
-def _taken(one: WatchedApplication) -> int:
+def _taken(watched: WatchedApplication) -> int:
     """The samples that were taken so far, those that were merged with others too."""
-    return one.aggregate.samples + sum(reader.merged for reader in one.readers)
+    return watched.aggregate.samples + sum(reader.merged for reader in watched.readers)
 
 
 def _words(trips: int, cpu: int) -> list[str]:
@@ -161,8 +161,8 @@ def _rally(text: str) -> Rally:
     return Rally(float(wall), float(used), int(switches))
 
 
-def _each(one: Rally) -> float:
-    return 1e6 * one.used / one.switches
+def _each(rally: Rally) -> float:
+    return 1e6 * rally.used / rally.switches
 
 
 def _watched(application: Application, trips: int, cpus: Sequence[int]) -> tuple[Rally, int, float, int]:
@@ -174,7 +174,7 @@ def _watched(application: Application, trips: int, cpus: Sequence[int]) -> tuple
     watching = WatchedApplications(read_machine(LinuxHost()), _PAGES, live=True)
     everyone = os.sched_getaffinity(0)
     try:
-        one = watching.add(application, child=None if application.everything else held.pid)
+        watched = watching.add(application, child=None if application.everything else held.pid)
         watching.waiting.add(held.descriptor)
         os.sched_setaffinity(0, {cpus[-1]})
         began = time.thread_time()
@@ -182,14 +182,14 @@ def _watched(application: Application, trips: int, cpus: Sequence[int]) -> tuple
         while held.status is None:
             watching.round(watching.pause)
         used = time.thread_time() - began
-        samples = _taken(one)
+        samples = _taken(watched)
         watching.finish()
-        lost = one.aggregate.lost
+        lost = watched.aggregate.lost
     finally:
         os.sched_setaffinity(0, everyone)
         watching.close()
-    with os.fdopen(answer) as told:
-        return _rally(told.read()), lost, used, samples
+    with os.fdopen(answer) as answers:
+        return _rally(answers.read()), lost, used, samples
 
 
 def print_costs(rounds: int, trips: int, seconds: float) -> None:
@@ -203,9 +203,9 @@ def print_costs(rounds: int, trips: int, seconds: float) -> None:
     )
     print("a switch of a watched task (us of CPU time; to reach: 1 us more)")
     for name, application in ways:
-        one = switch_cost(name, application, rounds, trips)
-        print(f"  {one.name:<34} {one.plain:5.2f} without, {one.sampled:5.2f} with: {one.added:+5.2f} us, "
-              f"x {one.sampled / one.plain:4.2f}; {one.lost} lost; reader {one.reader:4.1f} us a sample")
+        cost = switch_cost(name, application, rounds, trips)
+        print(f"  {cost.name:<34} {cost.plain:5.2f} without, {cost.sampled:5.2f} with: {cost.added:+5.2f} us, "
+              f"x {cost.sampled / cost.plain:4.2f}; {cost.lost} lost; reader {cost.reader:4.1f} us a sample")
     print("eight processes that pass tokens (to reach: 5 us, and 0.99 of what wait4 reports)")
     for name, application in ways[::2]:
         account = token_account(application, 8, 5 * trips)

@@ -25,7 +25,7 @@ class PastRows(KeptIntervals[P]):
         super().__init__(most_rows, most_bytes)
         self._played = session if isinstance(session, PlayedSession) else None
         self._recorded = recorded
-        self._found: tuple[Hashable, P | None] = None, None
+        self._last_rows: tuple[Hashable, P | None] = None, None
 
     def of(self, frame: Frame, view: Hashable = None) -> P | None:
         """The rows of a frame's interval; None if none were kept or recorded.
@@ -42,6 +42,6 @@ class PastRows(KeptIntervals[P]):
         if self._played is None:
             return self.at(frame.older.wall_ns, frame.newer.wall_ns)
         key = frame.newer.wall_ns, view
-        if self._found[0] != key:
-            self._found = key, self._recorded(self._played.rows, frame)
-        return self._found[1]
+        if self._last_rows[0] != key:
+            self._last_rows = key, self._recorded(self._played.rows, frame)
+        return self._last_rows[1]

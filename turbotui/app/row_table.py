@@ -51,7 +51,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         super().__init__(watch)
         self._pasts: dict[str, RowPast[R]] = {}
         self._marked: MarkedMoment | None = None
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
     def new_table(self) -> RowWidget[R]:
         return TableWidget(self.first_view(), self.row_list(), self.painter, seconds=self.watch_state.interval,
@@ -128,8 +128,8 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
         name, known = content.whole.name, {column.id.lower()
                                            for column in (*content.whole.columns, *self.known_columns)}
         unknown = [limit for limit in limits if limit not in known]
-        if unknown and content.whole.rows and name not in self._told:
-            self._told.add(name)
+        if unknown and content.whole.rows and name not in self._warned:
+            self._warned.add(name)
             self.notice(f"[thresholds.{name}] of your settings: no column here is called {', '.join(unknown)}")
 
     # The past

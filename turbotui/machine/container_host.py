@@ -41,13 +41,13 @@ def _is_renumbered(host: Host) -> bool:
         return False  # the file is the kernel's own, and long on a machine of many CPUs
     # lxcfs numbers CPUs from 0 without gaps; the kernel itself shows all online CPUs, of which every affinity and
     # cpuset is a part
-    listed = _told(host)
+    listed = _listed_cpus(host)
     if listed != frozenset(range(len(listed))) or not listed:
         return False
     return (usable is not None and not usable <= listed) or not cpus_in(host, f"{_CPUS}/online") <= listed
 
 
-def _told(host: Host) -> frozenset[int]:
+def _listed_cpus(host: Host) -> frozenset[int]:
     """Return the CPUs with a row in /proc/stat."""
     return frozenset(numbers_among(re.findall(_ROW, text_of(host, _STAT))))
 
@@ -70,7 +70,7 @@ class ContainerHost(DelegatingHost):
     def read_text(self, path: str) -> str:
         """The lists of CPUs are those of /proc/stat; may also fail with EPERM."""
         if path in _LISTS:
-            return f"{format_cpulist(_told(self._host))}\n"
+            return f"{format_cpulist(_listed_cpus(self._host))}\n"
         self._refuse(path)
         return self._host.read_text(path)
 

@@ -50,7 +50,7 @@ class Processor:
 @functools.cache
 def intel_processor(family: int, model: int) -> Processor | None:
     """The row of an Intel model."""
-    return _found(INTEL, f"GenuineIntel-{family}-{model:02X}")
+    return _processor(INTEL, f"GenuineIntel-{family}-{model:02X}")
 
 
 @functools.cache
@@ -61,18 +61,18 @@ def amd_processor(vendor: str, family: int, model: int) -> Processor | None:
         if key.startswith(start):
             first, _, last = key.removeprefix(start).partition("-")
             if hexadecimal(first) <= model <= hexadecimal(last):
-                return _found(AMD, key)
+                return _processor(AMD, key)
     return None
 
 
 def arm_core(implementer: int, part: int) -> Processor | None:
     """The row of an Arm core by MIDR_EL1[31:24] and [15:4]."""
-    return _found(ARM, f"0x{implementer:02x}-0x{part:03x}")
+    return _processor(ARM, f"0x{implementer:02x}-0x{part:03x}")
 
 
 def arm_implementer(implementer: int) -> str:
     """The vendor of a core by MIDR_EL1[31:24]; the number where no vendor is known by it."""
-    processor = _found(ARM, f"0x{implementer:02x}")
+    processor = _processor(ARM, f"0x{implementer:02x}")
     return f"implementer {implementer:#04x}" if processor is None else processor.name
 
 
@@ -81,7 +81,7 @@ def processors(file: FactFile) -> Mapping[str, Processor]:
     return {key: _row(file, key, values) for key, values in file.tables()}
 
 
-def _found(file: FactFile, key: str) -> Processor | None:
+def _processor(file: FactFile, key: str) -> Processor | None:
     values = file.find(key)
     return None if values is None else _row(file, key, values)
 

@@ -23,7 +23,7 @@ _CGROUP_ROOTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _UsableCpus:
     """A cached answer, and the state for which it is valid."""
 
     online: str  # the text of the online CPUs
@@ -42,7 +42,7 @@ class UsableCpus:
     def __init__(self, read: Callable[[str], str] | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read or read_or_empty
         self._clock = clock
-        self._found: _Found | None = None
+        self._kept: _UsableCpus | None = None
 
     def now(self, online: str | None = None) -> frozenset[int] | None:
         """Return the CPUs that this process may use; None if neither affinity nor cpuset excludes an online one.
@@ -51,7 +51,7 @@ class UsableCpus:
             online: the text of the list of online CPUs if it was just read; None reads it.
         """
         online, affinity, now = self._read(_ONLINE) if online is None else online, _affinity(), self._clock()
-        usable = self._found
+        usable = self._kept
         # the kernel narrows and widens the affinity of every task with its cpuset (cpuset(7), "Warnings"): the cgroup's
         # files are read when affinity or online CPUs have changed, and every few seconds
         if usable is None or (usable.online, usable.affinity) != (online, affinity) or now >= usable.until:
@@ -59,7 +59,7 @@ class UsableCpus:
             cpuset = effective_cpuset(self._read("/proc/self/cgroup"), self._read)
             sets = [cpus for cpus in (affinity, cpuset) if cpus is not None and not cpus >= there]
             cpus = frozenset.intersection(*sets) if sets else None
-            usable = self._found = _Found(online, affinity, now + _CPUSET_SECONDS, cpus)
+            usable = self._kept = _UsableCpus(online, affinity, now + _CPUSET_SECONDS, cpus)
         return usable.cpus
 
 

@@ -45,7 +45,7 @@ class BulkNumbers:
             answers = [relation(item, other) for item in self.items]
         else:
             raise RowsDifferError
-        return _one(answers)
+        return _unanimous(answers)
 
     def __add__(self, other: object) -> BulkNumbers:
         return self._joined(add, other)
@@ -125,7 +125,7 @@ class BulkNumbers:
     __float__ = __int__ = __index__ = __str__ = __format__ = _refuse
 
 
-def _one(answers: Sequence[bool]) -> bool:
+def _unanimous(answers: Sequence[bool]) -> bool:
     """The answer that all rows share; raises `RowsDifferError` if they differ."""
     if all(answers):
         return True

@@ -188,15 +188,15 @@ class Changes:
         self._suspended_ns = suspended_ns or suspend_clock.suspended_ns
         self._suspended = self._suspended_ns()
         self._last: Snapshot | None = None
-        self._found: Sequence[Gap | Event] = ()  # before the last one
+        self._events: Sequence[Gap | Event] = ()  # before the last one
         self._alerts, self._spikes = Alerts(), Spikes()
 
     def take(self, snapshot: Snapshot) -> Sequence[Gap | Event]:
         """Return the events before a snapshot, in the order of their report; the same again for the same snapshot."""
         if snapshot is not self._last:
-            self._found = self._between(self._last, snapshot)
+            self._events = self._between(self._last, snapshot)
             self._last = snapshot
-        return self._found
+        return self._events
 
     def _between(self, before: Snapshot | None, snapshot: Snapshot) -> Sequence[Gap | Event]:
         spikes = tuple(self._spikes.take(snapshot))

@@ -115,7 +115,7 @@ class Sampler:
         self._late_total = 0
         self._incomplete = 0
         self._recheck = False
-        self._found: Topology | None = None
+        self._newest_topology: Topology | None = None
         self._cpus_seen = self._cpus_now()
         self._wraps_checked = 0.0
         self._checked = -_CHECK_NS
@@ -338,7 +338,7 @@ class Sampler:
         """Look for CPUs that came or went, if it is time or one is known to have gone."""
         if self._recheck or at - self._checked >= _CHECK_NS:
             self._checked = at
-            self._found = self._new_topology()
+            self._newest_topology = self._new_topology()
 
     def _cut(self) -> bool:
         """Tell whether pending ticks are outdated."""
@@ -359,7 +359,7 @@ class Sampler:
             self._rows = asked.rows
             self._latest_rows.keep(asked.rows)
             self._pool.follow_rows(asked.rows)
-        topology, self._found = self._found, None
+        topology, self._newest_topology = self._newest_topology, None
         same = asked == _Requests(self._wanted, self._machine.tcc, beside=self._beside, rows=self._rows)
         if same and topology is None:
             return

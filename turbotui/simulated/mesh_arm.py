@@ -178,7 +178,7 @@ class Mesh:
     """Resolves the events of the mesh of one package."""
 
     def __init__(self, model: Model, package: int) -> None:
-        self._one = model.package[package]
+        self._package = model.package[package]
         self._nodes, self._forms = nodes_of(model.shape.mesh), _forms(model.shape.mesh)
 
     def __call__(self, attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
@@ -209,7 +209,7 @@ class Mesh:
         return self._counter(((index, part / _FLIT),), _XP)
 
     def _counter(self, form: Form, kind: int, *, cycles: bool = False) -> SimulatedCounter:
-        basis = self._one
+        basis = self._package
         if cycles:
             return SimulatedCounter(lambda now: basis.value(form, now), slots=0)
         return SimulatedCounter(lambda now: basis.value(form, now), slots=1, local=f"{kind:#x}")

@@ -52,13 +52,13 @@ class _Device:
         counted: dict[str, b.Form] = {"clock_ticks": ((b.PKG_SECONDS, _HERTZ),), "m2s_req_memrd": (read,),
             "s2m_drs_memdata": (read,), "m2s_rwd_memwr": (written,), "ddr_casrd": (read,), "ddr_caswr": (written,),
             "ddr_act": b.scaled((read, written), ROW_MISSES), "ddr_pre": b.scaled((read, written), ROW_MISSES)}
-        self._one = model.package[package]
+        self._package = model.package[package]
         self._forms = {_config(*code): counted.get(name, ()) for name, code in pmu_codes("cxl").events.items()}
 
     def __call__(self, attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
         del cpu
         form = self._forms.get(attr.config)
-        return errno.EINVAL if form is None else SimulatedCounter(lambda now: self._one.value(form, now), slots=1)
+        return errno.EINVAL if form is None else SimulatedCounter(lambda now: self._package.value(form, now), slots=1)
 
 
 def cxl_devices(shape: MachineShape) -> Mapping[str, Node]:

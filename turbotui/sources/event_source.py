@@ -43,7 +43,7 @@ _NOT_HERE = (UnknownPmuError, UnknownTermError, TracepointError, LibpfmAbsentErr
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Arrangement:
     """The result of a probe with its host and topology; one object, so that threads see all or nothing."""
 
     host: Host
@@ -83,7 +83,7 @@ class EventSource(PerCpuSource):
         self.filters: Filters = {}
         self._coarse = coarse
         self._refused = refused
-        self._found: _Found | None = None
+        self._arrangement: _Arrangement | None = None
         self._model = CpuModel()
 
     @property
@@ -113,7 +113,7 @@ class EventSource(PerCpuSource):
     def probe(self, machine: Machine) -> Probe:
         """Encode every event, and open and close each counter once, on one CPU of each PMU."""
         names = [self.request.signal(event) for event in self.request.events]
-        self._found, self._model = _Found(machine.host, machine.topology), machine.model
+        self._arrangement, self._model = _Arrangement(machine.host, machine.topology), machine.model
         if self._refused is not None:
             return Probe(dict.fromkeys(names, self._refused))
         facts = circumstances(machine)
@@ -138,7 +138,7 @@ class EventSource(PerCpuSource):
                 else:  # no row of the family has the event
                     reasons = (*tried.refused.get(event, {}).values(), *tried.absent.values())
                     signals[self.request.signal(event)] = reasons[0]
-        self._found = _Found(machine.host, machine.topology, tuple(usable), groups)
+        self._arrangement = _Arrangement(machine.host, machine.topology, tuple(usable), groups)
         for event in self.request.events:
             if event not in self.traits:
                 why = Unavailable(Reason.OFFLINE, f"{event}: none of the CPUs that count it is watched")
@@ -147,12 +147,12 @@ class EventSource(PerCpuSource):
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:
         """Descriptors of the wanted signals: on each reader as many as the row with most counters needs."""
-        return readers * self._found.descriptors if wanted and self._found is not None else 0
+        return readers * self._arrangement.descriptors if wanted and self._arrangement is not None else 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> Reader:  # noqa: ARG002 - all are opened
         parts = self.parts(machine, cpu)
         counts: list[Count] = []
-        for family in () if self._found is None else self._found.families:
+        for family in () if self._arrangement is None else self._arrangement.families:
             if family.rows.get(cpu, ()):
                 for event in family.events:
                     if cpu in family.refused.get(event, ()):
@@ -163,9 +163,9 @@ class EventSource(PerCpuSource):
 
     def parts(self, machine: Machine, cpu: int) -> list[Part]:
         """The groups of counters of the row that this CPU reads, in the form that opened."""
-        if self._found is None or not self._found.holds(machine):
+        if self._arrangement is None or not self._arrangement.holds(machine):
             self.probe(machine)
-        known = self._found if self._found is not None else _Found(machine.host, machine.topology)
+        known = self._arrangement if self._arrangement is not None else _Arrangement(machine.host, machine.topology)
         return [Part(part.cpu, group) for family in known.families for part in family.rows.get(cpu, ())
                 for group in known.groups[id(part.bundle)]]
 

@@ -44,7 +44,7 @@ class MeterSource(SharedSource, ABC):
     counts_from_open = False  # counters of drivers and devices continue by themselves
 
     def __init__(self) -> None:
-        self._found = CachedSearch(self.find)
+        self._search = CachedSearch(self.find)
 
     @abstractmethod
     def find(self, machine: Machine) -> FoundDevices:
@@ -52,7 +52,7 @@ class MeterSource(SharedSource, ABC):
 
     def probe(self, machine: Machine) -> Probe:
         """Find the devices."""
-        devices = self._found.look(machine)
+        devices = self._search.look(machine)
         signals: dict[SignalId, Signal | Unavailable] = {}
         for device, position in numbered(devices.devices):
             signals |= device.signals(position)
@@ -61,13 +61,13 @@ class MeterSource(SharedSource, ABC):
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:  # noqa: ARG002 - the contract's
         """One for each wanted file, and for the state of each device that can sleep."""
-        devices = () if self._found.last is None else self._found.last.devices
+        devices = () if self._search.last is None else self._search.last.devices
         counts = ((len(_chosen(device, position, wanted)), device) for device, position in numbered(devices))
         return sum(count + (bool(device.status) and bool(count)) for count, device in counts)
 
     def open_shared(self, machine: Machine, wanted: frozenset[SignalId]) -> SharedReader:
         """Open the wanted files of every device."""
-        host, devices = machine.host, self._found.on(machine).devices
+        host, devices = machine.host, self._search.on(machine).devices
         return MeterReader(host, [(self.open_device(host, device, position, wanted), device.slow)
                                   for device, position in numbered(devices)], wanted)
 

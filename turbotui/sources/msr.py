@@ -112,7 +112,7 @@ class Msr(PerCpuSource):
     table = COUNTERS
 
     def __init__(self) -> None:
-        self._found = CachedSearch(self._find)
+        self._search = CachedSearch(self._find)
 
     @property
     def registers(self) -> tuple[Register, ...]:
@@ -121,7 +121,7 @@ class Msr(PerCpuSource):
 
     def probe(self, machine: Machine) -> Probe:
         """Read each register of this platform once, on the first CPU that would read it."""
-        return self._found.look(machine)[0]
+        return self._search.look(machine)[0]
 
     def _find(self, machine: Machine) -> tuple[Probe, tuple[Register, ...]]:
         """The answer for every register, and the working ones."""
@@ -148,7 +148,7 @@ class Msr(PerCpuSource):
         return readers if self._chosen(wanted) else 0
 
     def open(self, machine: Machine, cpu: int, wanted: frozenset[SignalId]) -> MsrReader:
-        self._found.on(machine)
+        self._search.on(machine)
         less = self._less() if c6_counts_c7(machine, cpu) else {}
         return MsrReader(machine.host, cpu, self._chosen(wanted), less)
 
@@ -163,7 +163,7 @@ class Msr(PerCpuSource):
 
     @property
     def _usable(self) -> tuple[Register, ...]:
-        return () if self._found.last is None else self._found.last[1]
+        return () if self._search.last is None else self._search.last[1]
 
     def _probe_registers(self, machine: Machine, descriptor: int, facts: Circumstances,
                          signals: dict[SignalId, Signal | Unavailable]) -> tuple[Register, ...]:

@@ -37,7 +37,7 @@ class Spies(PerCpuSource):
     def __init__(self, plan: SpyPlan) -> None:
         self._plan = plan
         self._lock = threading.Lock()
-        self._found: Arrangement | None = None
+        self._arrangement: Arrangement | None = None
         self._efforts: list[SpyEffort] = []
 
     @property
@@ -52,7 +52,7 @@ class Spies(PerCpuSource):
     @property
     def arrangement(self) -> Arrangement:
         """The plan in force on the machine; empty before the first probe."""
-        arrangement = self._found
+        arrangement = self._arrangement
         return Arrangement(self._plan) if arrangement is None else arrangement
 
     def follow(self, plan: SpyPlan) -> None:
@@ -83,7 +83,7 @@ class Spies(PerCpuSource):
             for id_, origin in ((SAMPLES, "readings of a spy"), (SETS, "multiplexed sets on the CPU")):
                 signals[id_] = Signal(id_, Scope.CPU, Unit.COUNT, Behavior.GAUGE, Reduce.MAX, origin, _DOCUMENT,
                                       absent=absent)
-        self._found = arrangement
+        self._arrangement = arrangement
         return Probe(signals, "; ".join(arrangement.notes))
 
     def descriptors(self, wanted: frozenset[SignalId], readers: int) -> int:

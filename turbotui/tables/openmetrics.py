@@ -97,7 +97,7 @@ class OpenMetricsSeries:
     """
 
     def __init__(self, *, endless: bool) -> None:
-        self._one = OpenMetricsText()
+        self._text = OpenMetricsText()
         self._endless = endless
         self._families: dict[str, dict[str, list[str]]] = {}  # values and times take a third of whole lines
 
@@ -106,7 +106,7 @@ class OpenMetricsSeries:
         stamp = f"{envelope.wall_ns / 1e9:.3f}"
         family: dict[str, list[str]] = {}
         known = False
-        for line in self._one.lines(envelope, table):
+        for line in self._text.lines(envelope, table):
             if line.startswith(_TYPE):
                 name = line.split()[2]
                 known = name in self._families

@@ -102,7 +102,7 @@ class DirectScreen(Screen[None]):
             self._stands_in = visible
             self._stands.clear()
         if widget not in self._stands:
-            self._stands[widget] = _found(widget, visible)
+            self._stands[widget] = _region_of(widget, visible)
         return self._stands[widget]
 
 
@@ -148,7 +148,7 @@ def _refresh(widget: Widget, lines: Mapping[int, Strip]) -> None:
         widget.refresh(*(Region(0, y, width, 1) for y in lines))
 
 
-def _found(widget: Widget, visible: Mapping[Widget, tuple[Region, Region]]) -> Region | None:
+def _region_of(widget: Widget, visible: Mapping[Widget, tuple[Region, Region]]) -> Region | None:
     if widget not in visible or widget.styles.gutter:
         return None
     region, clip = visible[widget]

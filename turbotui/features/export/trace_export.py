@@ -126,7 +126,7 @@ class TraceExport:
         self._span = time.begin_ns, time.end_ns
         self._began_ns = self._end_ns = 0
         self._passed = self._intervals = 0
-        self._told: dict[str, int] = {}
+        self._last_marks: dict[str, int] = {}
         self._diagnosis = MachineDiagnosis(journal.catalog, recorded=True)
         memory = watch_memory(journal.machine, journal.definitions())
         self._diagnosis.memory = None if memory is None else memory.share
@@ -164,9 +164,9 @@ class TraceExport:
         self._diagnosis.seen = self._looks.at(frame)
         self._diagnosis.push(frame)
         for finding in self._diagnosis.findings():
-            if (last := self._told.get(finding.rule.id)) is None or frame.newer.wall_ns > last + _APART:
+            if (last := self._last_marks.get(finding.rule.id)) is None or frame.newer.wall_ns > last + _APART:
                 self._events.instant(f"finding: {finding.sentence}", frame.newer.wall_ns, "findings")
-            self._told[finding.rule.id] = frame.newer.wall_ns
+            self._last_marks[finding.rule.id] = frame.newer.wall_ns
         self._end_ns = end_ns
         return iter(self._events.take())
 

@@ -56,12 +56,12 @@ class FleetApp(TurbotuiApp, inherit_bindings=False):
             replace(action, label="open", rank=0, help=_OPEN) if action.id == "open" else action
             for action in self.actions if action.id not in _OF_MACHINES)
         self.chosen: Sequence[str] | None = None
-        self._opener, self._told, self._fleet = opener, notice, session
+        self._opener, self._notice, self._fleet = opener, notice, session
 
     def on_mount(self) -> None:
         super().on_mount()
-        if self._told:
-            self.call_after_refresh(self.say, self._told)
+        if self._notice:
+            self.call_after_refresh(self.say, self._notice)
 
     def _taken(self, frame: Frame) -> None:
         """Take a frame on the session's thread, and record its nodes."""

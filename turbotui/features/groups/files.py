@@ -103,7 +103,7 @@ def _keyed(**names: str) -> Callable[[bytes], Values]:
     return parse
 
 
-def _one(ours: str, factor: float = 1) -> Callable[[bytes], Values]:
+def _number(ours: str, factor: float = 1) -> Callable[[bytes], Values]:
     """Parse a file with one number."""
     return lambda content: {ours: integer(content) * factor}
 
@@ -192,14 +192,14 @@ def _stalls(what: str) -> GroupFile:
 
 _THROTTLING: Final = ("periods", "throttled", "throttled_usec")
 FILES: Final[tuple[GroupFile, ...]] = (
-    GroupFile("cpuacct.usage", "cpuacct.usage", "cpuacct", ("cpu_usec",), _one("cpu_usec", 1e-3)),
+    GroupFile("cpuacct.usage", "cpuacct.usage", "cpuacct", ("cpu_usec",), _number("cpu_usec", 1e-3)),
     GroupFile("cpuacct.stat", "cpuacct.stat", "cpuacct", ("user_usec", "system_usec"), _old_times),
     GroupFile("v1 cpu.stat", "cpu.stat", "cpu", (*_THROTTLING, "waited_usec"), _old_throttling),
     GroupFile("cpu.cfs_quota_us", "cpu.cfs_quota_us", "cpu", ("quota_usec",), _old_quota, seldom=True),
-    GroupFile("cpu.cfs_period_us", "cpu.cfs_period_us", "cpu", ("period_usec",), _one("period_usec"), seldom=True),
-    GroupFile("memory.usage_in_bytes", "memory.usage_in_bytes", "memory", ("memory_bytes",), _one("memory_bytes")),
+    GroupFile("cpu.cfs_period_us", "cpu.cfs_period_us", "cpu", ("period_usec",), _number("period_usec"), seldom=True),
+    GroupFile("memory.usage_in_bytes", "memory.usage_in_bytes", "memory", ("memory_bytes",), _number("memory_bytes")),
     GroupFile("memory.max_usage_in_bytes", "memory.max_usage_in_bytes", "memory", ("memory_peak",),
-              _one("memory_peak")),
+              _number("memory_peak")),
     GroupFile("memory.soft_limit_in_bytes", "memory.soft_limit_in_bytes", "memory", ("memory_high",),
               _limit("memory_high"), seldom=True),
     GroupFile("memory.limit_in_bytes", "memory.limit_in_bytes", "memory", ("memory_max",), _limit("memory_max"),
@@ -207,7 +207,7 @@ FILES: Final[tuple[GroupFile, ...]] = (
     GroupFile("v1 memory.stat", "memory.stat", "memory", ("anon_bytes", "file_bytes", "swap_bytes"),
               _keyed(total_rss="anon_bytes", total_cache="file_bytes", total_swap="swap_bytes")),
     GroupFile("memory.oom_control", "memory.oom_control", "memory", ("oom_kills",), _keyed(oom_kill="oom_kills")),
-    GroupFile("v1 pids.current", "pids.current", "pids", ("pids",), _one("pids")),
+    GroupFile("v1 pids.current", "pids.current", "pids", ("pids",), _number("pids")),
     GroupFile("v1 pids.max", "pids.max", "pids", ("pids_max",), _limit("pids_max"), seldom=True),
     GroupFile("v1 pids.events", "pids.events", "pids", ("refused",), _keyed(max="refused")),
     GroupFile("blkio.throttle.io_service_bytes", "blkio.throttle.io_service_bytes", "blkio",
@@ -217,15 +217,15 @@ FILES: Final[tuple[GroupFile, ...]] = (
                      nr_throttled="throttled", throttled_usec="throttled_usec")),
     GroupFile("cpu.max", "cpu.max", UNIFIED, ("quota_usec", "period_usec"), _quota, seldom=True),
     *(_stalls(what) for what in ("cpu", "memory", "io", "irq")),
-    GroupFile("memory.current", "memory.current", UNIFIED, ("memory_bytes",), _one("memory_bytes")),
-    GroupFile("memory.peak", "memory.peak", UNIFIED, ("memory_peak",), _one("memory_peak")),
+    GroupFile("memory.current", "memory.current", UNIFIED, ("memory_bytes",), _number("memory_bytes")),
+    GroupFile("memory.peak", "memory.peak", UNIFIED, ("memory_peak",), _number("memory_peak")),
     GroupFile("memory.high", "memory.high", UNIFIED, ("memory_high",), _limit("memory_high"), seldom=True),
     GroupFile("memory.max", "memory.max", UNIFIED, ("memory_max",), _limit("memory_max"), seldom=True),
     GroupFile("memory.stat", "memory.stat", UNIFIED, ("anon_bytes", "file_bytes"),
               _keyed(anon="anon_bytes", file="file_bytes")),
-    GroupFile("memory.swap.current", "memory.swap.current", UNIFIED, ("swap_bytes",), _one("swap_bytes")),
+    GroupFile("memory.swap.current", "memory.swap.current", UNIFIED, ("swap_bytes",), _number("swap_bytes")),
     GroupFile("memory.events", "memory.events", UNIFIED, ("oom_kills",), _keyed(oom_kill="oom_kills")),
-    GroupFile("pids.current", "pids.current", UNIFIED, ("pids",), _one("pids")),
+    GroupFile("pids.current", "pids.current", UNIFIED, ("pids",), _number("pids")),
     GroupFile("pids.max", "pids.max", UNIFIED, ("pids_max",), _limit("pids_max"), seldom=True),
     GroupFile("pids.events", "pids.events", UNIFIED, ("refused",), _keyed(max="refused")),
     GroupFile("io.stat", "io.stat", UNIFIED, ("read_bytes", "written_bytes", "reads", "writes"), _traffic),

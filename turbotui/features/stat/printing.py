@@ -60,7 +60,7 @@ class FramePrinter:
         self._format = make_frame_format(options.format, layout, intervals)
         self._extremes = _extremes(layout) if options.extremes else None
         self._layout = layout
-        self._told: set[tuple[Reason, tuple[str, ...]]] = set()
+        self._printed: set[tuple[Reason, tuple[str, ...]]] = set()
         self._tells = options.format != JSON  # which has every reason itself
 
     def take(self, frame: Frame) -> None:
@@ -71,8 +71,8 @@ class FramePrinter:
                                 if (why := frame.lacking(column, SYSTEM_ROW)) is not None)
             for why, names in lost.items():
                 cause = why.reason, tuple(names)
-                if cause not in self._told:
-                    self._told.add(cause)
+                if cause not in self._printed:
+                    self._printed.add(cause)
                     warn(f"{', '.join(names)} of the whole machine: {why.sentence()}")
         if self._extremes is not None:
             self._extremes.take(frame)

@@ -44,9 +44,9 @@ class TopdownPrinter:
         """Print all intervals, until SIGINT at the latest."""
         with self._output.until_interrupted():
             for frame in frames:
-                self._one(machine, frame)
+                self._interval(machine, frame)
 
-    def _one(self, machine: Machine, frame: Frame) -> None:
+    def _interval(self, machine: Machine, frame: Frame) -> None:
         rows: Sequence[CpuSet] = places(frame.topology, self.level)
         table = topdown_table(self._counters, frame, self.level, rows, self._levels)
         self.write(machine, (table,), frame.seconds, wall_ns=frame.newer.wall_ns)

@@ -80,7 +80,7 @@ class ThreadCounters:
         self._open: dict[CountedThread, dict[_GroupId, list[OpenPart] | Unavailable]] = {}
         self._ended: list[ThreadCounts] = []
         self._encoded: dict[_GroupId, OpenedEvents | Unavailable] = {}
-        self._found: Mapping[int, CountedThread] = {}
+        self._threads: Mapping[int, CountedThread] = {}
         self.refused: dict[Unavailable, int] = {}
         self._began = machine.host.now_ns()
         self.only: int | None = None
@@ -93,7 +93,7 @@ class ThreadCounters:
 
     def look(self, *, on_exec: bool = False) -> None:
         """Open counters for new threads, from exec(2) on if asked, and close those of threads not counted now."""
-        threads = self._found = self._finder.find()
+        threads = self._threads = self._finder.find()
         for thread in [thread for thread in self._open if threads.get(thread.tid) != thread]:
             self._ended.append(self._read(thread))
             self._close(thread)
@@ -123,7 +123,7 @@ class ThreadCounters:
         now = self._host.now_ns()
         seconds, self._began = (now - self._began) / 1e9, now
         return ThreadInterval((*ended, *map(self._read, self._open)), seconds, self._finder.left_out,
-                              dict(self.refused), self.user_only, None if self.only in self._found else self.only)
+                              dict(self.refused), self.user_only, None if self.only in self._threads else self.only)
 
     def close(self) -> None:
         """Close every descriptor."""

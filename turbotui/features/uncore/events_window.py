@@ -77,13 +77,13 @@ class EventPicker(Picker):
 
     def further(self, wanted: str) -> Sequence[Item]:
         """Further rows: events of the vendor's tables that are not listed yet."""
-        if not (events := self._found(wanted)):
+        if not (events := self._matching(wanted)):
             return ()
         lines = (Item(((f" {flush_left(row.name, _WIDE)}", StyleRole.PLAIN), (f" {row.brief}", StyleRole.DIM)),
                       f"{_TABLES}{row.name}") for row in events)
         return (Item((("of the vendor's tables", StyleRole.TITLE),)), *lines)
 
-    def _found(self, wanted: str) -> list[VendorEvent]:
+    def _matching(self, wanted: str) -> list[VendorEvent]:
         if self._search is None or len(wanted) < _FEWEST or "=" in wanted:
             return []
         listed = {column.what for column in self._choosing.known_columns if isinstance(column, Metric)}

@@ -65,10 +65,10 @@ class FilterForm(ListWindow):
         self._row = row
         self._changed = changed
         self._fields = {field.name: field for field in fields_of(units.pmu)}
-        self._mine = tuple(dict.fromkeys(unit.pmu.name for unit in row.units))
+        self._row_pmus = tuple(dict.fromkeys(unit.pmu.name for unit in row.units))
         self._every = tuple(dict.fromkeys(unit.pmu.name for unit in units.units))
-        self._pmus = self._mine
-        self._draft: dict[str, int] = dict(counters.settings(self._mine[0]))
+        self._pmus = self._row_pmus
+        self._draft: dict[str, int] = dict(counters.settings(self._row_pmus[0]))
 
     def parts(self) -> Iterable[Widget]:
         """Lay out a field for numbers, the result of the last change, and the filters."""
@@ -156,7 +156,7 @@ class FilterForm(ListWindow):
 
     def _hint(self, text: str, value: int) -> str:
         """Return a warning if a device to filter by is known not to be below this root complex."""
-        if elsewhere := self._ports.elsewhere(text, self._mine):
+        if elsewhere := self._ports.elsewhere(text, self._row_pmus):
             return f"{text.strip()} is below {elsewhere}: nothing of it passes here"
         known = {bdf_value(address) for address in self._addresses()}
         if value and known and value not in known:
@@ -194,7 +194,7 @@ class FilterForm(ListWindow):
 
     def action_widen(self) -> None:
         """Apply the filters to this PMU only, or to all PMUs of its kind."""
-        self._pmus = self._every if self._pmus == self._mine else self._mine
+        self._pmus = self._every if self._pmus == self._row_pmus else self._row_pmus
         self._take(self._draft)
 
     def _take(self, draft: Mapping[str, int], hint: str = "") -> None:

@@ -89,8 +89,8 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         self._contents = KindContents(self.counters, self._ports)
         self._tables: dict[str, KindWidget] = {}
         self._mapped = False
-        self._found: tuple[KindWidget, Hashable] | None = None  # by the last search
-        self._found_in = Size()  # of the tables when it was shown
+        self._match: tuple[KindWidget, Hashable] | None = None  # by the last search
+        self._match_stack = Size()  # of the tables when it was shown
         super().__init__(watch)
         self._captions = tuple(SegmentLines() for _table in self._tables)
         pairs = zip(self._captions, self._tables.values(), strict=True)
@@ -190,7 +190,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         """Show the numbers of the newest frame."""
         super().show_frame()
         self._fill()
-        if self._found == (self._table, self._table.current) and self._stack.size != self._found_in:
+        if self._match == (self._table, self._table.current) and self._stack.size != self._match_stack:
             self._show_parts(self._table, self._table.current)  # lines above or below have come or gone
 
     def _fill(self) -> None:
@@ -337,7 +337,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
             if table.content is not None and text.lower() in table.content.words(row):
                 self.enter(table)
                 table.select(row)
-                self._found = table, row
+                self._match = table, row
                 self._show_parts(table, row)
                 return True
         return super().find(text, after=after)  # a column
@@ -350,7 +350,7 @@ class UncoreScreen(RowTableScreen[UnitRow]):
         top = table.virtual_region.y + (-1 if not first else table.cursor_y)
         height = min(table.virtual_region.y + table.cursor_y + 1 + count - top, self._stack.size.height)
         self._stack.scroll_to_region(Region(0, top, 1, height), animate=False, immediate=True)
-        self._found_in = self._stack.size
+        self._match_stack = self._stack.size
 
     # Columns and filters
 

@@ -127,20 +127,20 @@ class _Job:
     def __init__(self, work: Callable[[], object]) -> None:
         self._work = work
         self._done = threading.Event()
-        self._found: object = None
+        self._outcome: object = None
 
     def run(self, failure: OSError | None) -> None:
         try:
-            self._found = self._work() if failure is None else failure
+            self._outcome = self._work() if failure is None else failure
         except Exception as error:  # noqa: BLE001 - raised again in the thread that asked
-            self._found = error
+            self._outcome = error
         finally:
             self._done.set()
 
     def answer(self) -> object:
         while not self._done.wait(_PATIENCE):
             pass
-        return self._found
+        return self._outcome
 
 
 class _Worker(threading.Thread):
