@@ -34,6 +34,11 @@ def spans(draw: st.DrawFn) -> TimeSpan:
     return TimeSpan(first, first + draw(st.integers(1, 60_000)))
 
 
+def start_place(span: TimeSpan, start: int, size: int) -> int:
+    """The place in which an interval with this start begins; the nearest one if outside."""
+    return max(0, min(size - 1, (start - span.first) * size // span.length))
+
+
 @given(curves(), spans(), st.integers(1, 120))
 def test_each_place_has_the_least_and_greatest_of_the_intervals_in_it(
         timed: list[TimedValue], span: TimeSpan, size: int) -> None:
@@ -41,8 +46,8 @@ def test_each_place_has_the_least_and_greatest_of_the_intervals_in_it(
     inside = [one for one in timed if one.known and one.end > span.first and one.start < span.last]
     for place, bucket in enumerate(found):
         here = [one.value for one in inside
-                if span.start_place(one.start, size) <= place
-                <= max(span.place(one.end, size), span.start_place(one.start, size))]
+                if start_place(span, one.start, size) <= place
+                <= max(span.place(one.end, size), start_place(span, one.start, size))]
         assert (bucket is None) == (not here)
         if bucket is not None:
             assert (bucket.low, bucket.high) == (min(here), max(here))
@@ -57,9 +62,9 @@ def test_what_is_unknown_is_not_joined(timed: list[TimedValue], span: TimeSpan, 
     for place, bucket in enumerate(found):
         if bucket is None or not bucket.joined:
             continue
-        ends = [at for at, one in enumerate(timed) if one.known and span.start_place(one.start, size) <= place
+        ends = [at for at, one in enumerate(timed) if one.known and start_place(span, one.start, size) <= place
                 and span.place(one.end, size) >= place - 1]
-        goes_through = any(span.start_place(timed[at].start, size) < place <= span.place(timed[at].end, size)
+        goes_through = any(start_place(span, timed[at].start, size) < place <= span.place(timed[at].end, size)
                            for at in ends)
         follows = any(b == a + 1 and timed[b].follows(timed[a]) for a in ends for b in ends)
         assert goes_through or follows

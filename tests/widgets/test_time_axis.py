@@ -25,7 +25,6 @@ def test_places_divide_a_span_from_left_to_right(span: TimeSpan, size: int, data
     other = data.draw(st.integers(one, span.last))
     assert 0 <= span.place(one, size) <= span.place(other, size) < size
     assert span.place(span.last, size) == size - 1
-    assert span.start_place(span.first, size) == 0
     place = data.draw(st.integers(0, size - 1))
     if span.length >= 2 * size:
         assert span.place(span.time(place, size), size) == place

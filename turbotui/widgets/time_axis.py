@@ -41,10 +41,6 @@ class TimeSpan:
         """Which of `size` places from left to right contains the end of an interval; the nearest one if outside."""
         return max(0, min(size - 1, -((self.first - end) * size // self.length) - 1))
 
-    def start_place(self, start: int, size: int) -> int:
-        """The place in which an interval with this start begins; the nearest one if outside."""
-        return max(0, min(size - 1, (start - self.first) * size // self.length))
-
     def time(self, place: int, size: int) -> int:
         """The end of a place: the inverse of `place`."""
         return self.first + self.length * (place + 1) // size

@@ -16,7 +16,7 @@ from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import RowLevel, places
 from turbotui.features.topdown.printing import TopdownPrinter
 from turbotui.features.topdown.tables import basis, columns_of, judge
-from turbotui.features.topdown.trees import CONSTANTS, LEVELS, trees
+from turbotui.features.topdown.trees import LEVELS, TSC, trees
 from turbotui.features.topdown.verb import run_beside
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
@@ -26,7 +26,7 @@ from turbotui.simulated import ManualClock, simulated_host
 
 def test_every_formula_names_what_there_is() -> None:
     for tree in (tree for tree in trees().values() if tree.pmus):  # others are parts of these
-        known = {*tree.events, *tree.by_id, *CONSTANTS}
+        known = {*tree.events, *tree.by_id, "threads", "width", TSC}
         for formula in (tree.slots, *(formula for node in tree.nodes for formula in node.formulas)):
             assert set(formula.names) <= known, (tree.name, formula.text)
         assert max(node.level for node in tree.nodes) <= LEVELS

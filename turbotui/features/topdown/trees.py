@@ -20,8 +20,6 @@ LEVELS: Final = 6
 """The deepest level of any tree."""
 TSC: Final = "tsc"
 """The constant that a machine need not tell: the time stamp counter's clock in GHz."""
-CONSTANTS: Final = ("threads", "width", TSC)
-"""Constants in formulas: CPUs per core, slots per cycle, clock of the time stamp counter."""
 
 
 @dataclass(frozen=True, slots=True)
