@@ -20,7 +20,7 @@ class DrawnTasksScreen(TasksScreen):
         canvas, content = self.table._canvas, self.table.content
         if content is None:
             return []
-        painted = canvas.painter.lines(content, self.table.lines, canvas.geometry, None)
+        painted = canvas.painter.lines(content, self.table.lines, canvas.geometry)
         return ["".join(text for text, _role in segments).replace("│", " ") for segments in painted]
 
     def on_snapshot_ready(self, _message: SnapshotReady) -> None:

@@ -118,7 +118,7 @@ def _explained(content: Content[Any, Any], column: Column[Any], row: object) -> 
 
 
 def _drawn(painter: Painter[Any, Any, Any], content: Content[Any, Any], row: object) -> str:
-    (pieces,) = painter.lines(content, [Line(row)], painter.geometry(), None)
+    (pieces,) = painter.lines(content, [Line(row)], painter.geometry())
     return "".join(text for text, _role in pieces)
 
 

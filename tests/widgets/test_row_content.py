@@ -65,7 +65,7 @@ def painter_of(view: RowView[Job]) -> RowPainter[Job]:
 
 def drawn(content: RowContent[Job], view: RowView[Job], row: str) -> str:
     painter = painter_of(view)
-    [pieces] = painter.lines(content, [Line(row)], painter.geometry(), None)
+    [pieces] = painter.lines(content, [Line(row)], painter.geometry())
     return "".join(text for text, _tone in pieces)
 
 
@@ -114,7 +114,7 @@ def test_cells_are_drawn_with_their_marks() -> None:
 
 def test_zeros_are_dim_and_thresholds_are_not_needed() -> None:
     painter = painter_of(TableView((NAME, LOAD)))
-    [pieces] = painter.lines(content_of([Job("c", 0.0)]), [Line("c")], painter.geometry(), None)
+    [pieces] = painter.lines(content_of([Job("c", 0.0)]), [Line("c")], painter.geometry())
     assert (pieces[-1][0].strip(), pieces[-1][1]) == ("0.0", StyleRole.DIM)
 
 

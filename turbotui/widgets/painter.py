@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final, Generic, TypeAlias
 
 from turbotui.cell_widths import are_single_cells, begin_of, cell_count, cut, flush_left, flush_right
@@ -128,27 +129,27 @@ class Painter(ABC, Generic[F, C, K]):
         segments.append((" " * (room - 1), StyleRole.TITLE))
         segments.append((MORE_RIGHT if geometry.more_right else " ", StyleRole.SORTED))
 
-    def lines(self, content: F, lines: Sequence[Line[K]], geometry: Geometry,
-              chosen: tuple[K, int] | None) -> list[list[TextSegment]]:
-        """Some rows, painted column by column."""
+    def lines(self, content: F, lines: Sequence[Line[K]], geometry: Geometry) -> list[list[TextSegment]]:
+        """Some rows, painted column by column: ids, a rule, and the cells of each slot with rules between groups."""
         self.begin(content)
         rows = tuple(line.row for line in lines)
         columns: list[Sequence[TextSegment]] = []
-        chosen_at = -1
         before: Slot | None = None
-        for slot, index in zip(geometry.slots, geometry.indices, strict=True):
+        for slot in geometry.slots:
             if before is not None and before.group is not slot.group:
                 columns.append([(RULE, StyleRole.RULE)] * len(rows))
             before = slot
-            if chosen is not None and index == chosen[1]:
-                chosen_at = len(columns)
             columns.append(self.column(content, rows, slot))
-        painted: list[list[TextSegment]] = []
-        for line, *cells in zip(lines, *columns, strict=True):
-            if chosen_at >= 0 and chosen is not None and line.row == chosen[0]:
-                cells[chosen_at] = (cells[chosen_at][0], StyleRole.CELL)
-            painted.append(merged((*self.ids(content, line), (RULE, StyleRole.RULE), *cells)))
-        return painted
+        return [[*self.ids(content, line), (RULE, StyleRole.RULE), *cells]
+                for line, *cells in zip(lines, *columns, strict=True)]
+
+    def place(self, geometry: Geometry, index: int) -> int | None:
+        """The place of a slot's cell in a line of `lines`, counted from its end (-1 is the last); None if not drawn."""
+        if index not in geometry.indices:
+            return None
+        at = geometry.indices.index(index)
+        after = geometry.slots[at:]
+        return -len(after) - sum(slot.group is not before.group for before, slot in pairwise(after))
 
     @abstractmethod
     def begin(self, content: F) -> None:

@@ -15,7 +15,7 @@ from turbotui.quantities.tables import C, K
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.content import F, Line
 from turbotui.widgets.geometry import Geometry, arrange, offset_showing, sideways_order
-from turbotui.widgets.painter import Painter, TextSegment
+from turbotui.widgets.painter import Painter, TextSegment, merged
 from turbotui.widgets.role_styles import Palette, beside
 from turbotui.widgets.table_view import TableView
 
@@ -23,9 +23,10 @@ from turbotui.widgets.table_view import TableView
 @dataclass(slots=True)
 class _Drawn:
     generation: int
-    base: StyleRole
     segments: list[TextSegment]
-    strip: Strip
+    strip: Strip | None = None  # with these:
+    base: StyleRole = StyleRole.PLAIN
+    place: int | None = None  # of the cursor in the line
 
 
 Paint: TypeAlias = Callable[[TableView[C, K], float, int], Painter[F, C, K]]
@@ -100,10 +101,6 @@ class TableCanvas(Generic[F, C, K]):
         """Note that every line may have changed."""
         self._generation += 1
 
-    def forget(self, row: K) -> None:
-        """Draw a row again."""
-        self._drawn.pop(row, None)
-
     def forget_colours(self) -> None:
         """Forget colours after a change of theme."""
         self._palette.clear()
@@ -155,23 +152,30 @@ class TableCanvas(Generic[F, C, K]):
 
     def strips(self, content: F, lines: Sequence[tuple[Line[K], StyleRole]],
                chosen: tuple[K, int] | None) -> list[Strip]:
-        """Make the strips of rows, drawing those that are not drawn yet in one go."""
+        """Make the strips of rows; those of new content are painted in one go, and a moved cursor paints no cell."""
         now, drawn = self._generation, self._drawn
-        stale = [
-            (line, base) for line, base in lines
-            if (known := drawn.get(line.row)) is None or known.generation != now or known.base is not base
-        ]
+        stale = [line for line, _base in lines if (known := drawn.get(line.row)) is None or known.generation != now]
         if stale:
-            self._draw(content, stale, chosen)
+            self._paint_lines(content, stale)
             if len(drawn) > 4 * len(lines):  # rows that were scrolled or sorted out of sight
                 self._drawn = drawn = {line.row: drawn[line.row] for line, _base in lines}
-        return [drawn[line.row].strip for line, _base in lines]
+        row, place = (None, None) if chosen is None else (chosen[0], self.painter.place(self.geometry, chosen[1]))
+        return [self._strip(drawn[line.row], base, place if line.row == row else None) for line, base in lines]
 
-    def _draw(self, content: F, stale: Sequence[tuple[Line[K], StyleRole]], chosen: tuple[K, int] | None) -> None:
-        drawn, width, strip = self._drawn, self.painter.width, self._palette.strip
-        painted = self.painter.lines(content, [line for line, _base in stale], self.geometry, chosen)
-        for (line, base), segments in zip(stale, painted, strict=True):
-            if (known := drawn.get(line.row)) is not None and known.base is base and known.segments == segments:
+    def _paint_lines(self, content: F, stale: Sequence[Line[K]]) -> None:
+        drawn = self._drawn
+        for line, segments in zip(stale, self.painter.lines(content, stale, self.geometry), strict=True):
+            if (known := drawn.get(line.row)) is not None and known.segments == segments:
                 known.generation = self._generation
             else:
-                drawn[line.row] = _Drawn(self._generation, base, segments, strip(segments, width, base))
+                drawn[line.row] = _Drawn(self._generation, segments)
+
+    def _strip(self, drawn: _Drawn, base: StyleRole, place: int | None) -> Strip:
+        """The strip of a line, made anew if its text, its role or the cursor's place in it changed."""
+        if (strip := drawn.strip) is None or drawn.base is not base or drawn.place != place:
+            segments = [*drawn.segments]
+            if place is not None:
+                segments[place] = segments[place][0], StyleRole.CELL
+            drawn.base, drawn.place = base, place
+            drawn.strip = strip = self._palette.strip(merged(segments), self.painter.width, base)
+        return strip

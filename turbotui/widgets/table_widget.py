@@ -272,8 +272,6 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
     def show_cursor(self, *, shown: bool) -> None:
         """Draw the cursor, or hide it while keys act on another table."""
         self._has_cursor = shown
-        if self.current is not None:
-            self._canvas.forget(self.current)
         self._repaint()
 
     # Moving
@@ -328,9 +326,7 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
     def select_slot(self, at: int) -> None:
         """Put the cursor into a slot."""
         self._slot = at
-        row = self.current
-        if not self._canvas.reveal(at) and row is not None:
-            self._canvas.forget(row)
+        self._canvas.reveal(at)
         self._repaint()
 
     def select(self, row: K) -> None:
@@ -339,11 +335,7 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
         self._repaint(moved=True)
 
     def _go(self, row: K) -> None:
-        old = self.current
         self.cursor = row
-        for stale in (old, row):
-            if stale is not None:
-                self._canvas.forget(stale)
         self._reveal()
 
     def _reveal(self) -> None:

@@ -245,8 +245,11 @@ class LanePainter(RowPainter[TaskInputs]):
         """The headings of columns; the time scale has none."""
         return []
 
-    def lines(self, content: RowContent[TaskInputs], lines: Sequence[Line[Hashable]], _geometry: Geometry,
-              _chosen: tuple[Hashable, int] | None) -> list[list[TextSegment]]:
+    def place(self, _geometry: Geometry, _index: int) -> None:
+        """None: a lane has no cells."""
+
+    def lines(self, content: RowContent[TaskInputs], lines: Sequence[Line[Hashable]],
+              _geometry: Geometry) -> list[list[TextSegment]]:
         lanes = content.lanes if isinstance(content, TaskContent) and content.lanes is not None else {}
         line_lanes = [lanes.get(str(line.row)) for line in lines]
         return [[(" did not run in this window", StyleRole.DIM)] if lane is None
