@@ -51,6 +51,7 @@ class KeyGate:
         self._turn = 0
         self._busy = False
         self._at: DOMNode | None = None  # whose queue holds the key; None for the app's
+        self._screen: DOMNode | None = None  # which was on top when the key was delivered
         self._asked = 0
         self._watchdog: Timer | None = None
 
@@ -82,6 +83,7 @@ class KeyGate:
         self._turn += 1
         self._busy = True
         self._at, self._asked = None, 0
+        self._screen = app.screen
         target = app.focused or app.screen
         await self._pass_on(self._waiting.popleft())
         self._follow(target, self._turn, self._acted)
@@ -106,7 +108,7 @@ class KeyGate:
         if not self._app.screen_stack:
             return
         self._at = self._app.screen
-        if not _queue(self._at, _queue, self._app, self._done, turn):
+        if self._at is self._screen or not _queue(self._at, _queue, self._app, self._done, turn):
             await self._done(turn)
 
     def _watch(self) -> None:
