@@ -35,6 +35,7 @@ async def test_old_values_are_marked_and_the_remedy_is_reported() -> None:
         assert not late.old(column, cpu_row(1))
         drawn = [line for line in lines(app) if "‹" in line]
         assert len(drawn) >= 1
-        assert "1 CPU LATE, ‹ IS OLD: + LENGTHENS THE INTERVAL" in text_of(app, "status")
+        assert "1 CPU LATE (+: longer interval)" in text_of(app, "status")
+        assert "late" not in text_of(app, "summary")  # said once
         assert any("‹ old" in line for line in explanation(FrameContent(late), column, cpu_row(0)))
         assert "1 answer of a CPU" in missed_words(late, 1.0)

@@ -50,6 +50,13 @@ def test_no_number_is_cut() -> None:
         assert kept == found.sentence.split()[:len(kept)], room
 
 
+def test_the_cause_stays_longer_than_the_task() -> None:
+    found = verdict("Package 0 is held at 2,691 of 4,300 MHz by a power limit (56 of 28 W, PL1)", "dense algebra 10000")
+    assert found.fitted(78) == "Package 0 is held at 2,691 of 4,300 MHz by a power limit … dense algebra 10000"
+    assert found.fitted(72) == "Package 0 is held at 2,691 of 4,300 MHz by a power limit …"
+    assert HELD.fitted(55) == HELD.sentence
+
+
 def test_the_responsible_task_is_not_named_twice() -> None:
     found = verdict("The CPU quota of /a was used up in 60 % of its periods, and its tasks stood still", "/a")
     assert found.fitted(100) == found.sentence

@@ -54,6 +54,13 @@ def test_what_has_something_to_show_has_a_chart() -> None:
     assert "steal%" in "\n".join(_texts(_charts(), _room("steal%")))  # the column under the cursor always has one
 
 
+def test_charts_of_a_row_have_the_same_time_axis() -> None:
+    """A column that was read later than the others fills no more of the width than its intervals."""
+    pasts = {"Busy%": [40.0, 80.0, 60.0, 70.0], "MHz": [math.nan, math.nan, 2400.0, 3600.0]}
+    busy, mhz = _texts(_charts(pasts), _room(pasts=pasts))[-1].split()
+    assert len(mhz) == len(busy) / 2
+
+
 def test_the_newest_value_is_at_the_right_end_and_no_line_is_too_wide() -> None:
     for width in (60, 100, 240):
         lines = _texts(_charts(), _room(width=width))

@@ -478,8 +478,6 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             own_percent=cost.cpu_percent,
             own_bytes=cost.rss_bytes,
             sample_ms=cost.sample_ms if frame is not None else None,
-            late=cost.late,
-            overruns=cost.overruns,
         )
         lines = [place_line(place, width), self.second_line(width)]
         self.query_one("#summary", SegmentLines).show(lines, self.clicks_of(lines[1]))

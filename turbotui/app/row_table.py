@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.graph import Graph
@@ -27,7 +27,7 @@ from turbotui.widgets.content import Content
 from turbotui.widgets.row_charts import RowCharts
 from turbotui.widgets.row_content import RowContent, RowPainter, RowView
 from turbotui.widgets.row_tree import TreeRows
-from turbotui.widgets.slots import HISTORY, row_slots
+from turbotui.widgets.slots import HISTORY, row_slots, with_room
 from turbotui.widgets.table_view import RowList, TableView
 from turbotui.widgets.table_widget import TableWidget
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from turbotui.quantities.presentation import Limits
 
 M = TypeVar("M")
+_WIDEST_TEXT: Final = 40
+"""Characters that a last column of texts takes where there is room; charts of a row stand beside it."""
 RowWidget: TypeAlias = TableWidget[RowContent[R], Column[R], Hashable]
 """The widget of such a table."""
 
@@ -67,7 +69,7 @@ class RowTableScreen(TableKeys[RowContent[R], Column[R], Hashable], Generic[R]):
 
     def painter(self, view: RowView[R], _seconds: float, width: int) -> RowPainter[R]:
         """A painter of the lines."""
-        return self.painter_kind(view, *row_slots(view, width), width)
+        return self.painter_kind(view, *with_room(view, row_slots(view, width), width, _WIDEST_TEXT), width)
 
     @property
     def wanted(self) -> Sequence[CounterColumn]:

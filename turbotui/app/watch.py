@@ -15,7 +15,6 @@ from turbotui.dataclass import dataclass
 from turbotui.machine.view import kernel_release
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.filters import FilterError
-from turbotui.quantities.marks import OLD
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.spies import SpyPlan
@@ -509,7 +508,7 @@ class Watch:
             return ""
         cpus = len(late - {SHARED})
         who = f"{cpus} CPU{'s' * (cpus != 1)}" if cpus else "/proc"
-        return f"{who} LATE, {OLD.sign} IS OLD: + LENGTHENS THE INTERVAL"
+        return f"{who} LATE (+: longer interval)"
 
     # Interval
 

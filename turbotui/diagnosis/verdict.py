@@ -65,8 +65,9 @@ class Verdict:
     def fitted(self, room: int) -> str:
         """The verdict in at most `room` characters: certainty and duration go first, the last parts, then the name.
 
-        What is left out is whole: the unit and the share of a task, a part of the sentence, what stands in brackets;
-        where not even the first part fits beside the task, the sentence ends behind a word.
+        What is left out is whole: the unit and the share of a task, a part of the sentence, what stands in brackets.
+        The cause is worth more than the task: where its part does not fit beside the name, the name goes; where it
+        does not fit at all, the sentence ends behind a word.
         """
         worst = self.worst
         text, who = one_line(self.sentence), one_line(worst.who[0]) if worst is not None and worst.who else ""
@@ -76,7 +77,8 @@ class Verdict:
         ends = [end for match in _PART_ENDS.finditer(text) if _is_whole(text[:(end := match.start())])]
         how = [] if worst is None else [f"{text} ({worst.how}){most[0]}"]
         forms = [*how, *(f"{text}{name}" for name in most),
-                 *(f"{text[:end]}{name}" for end in reversed(ends) for name in brief)]
+                 *(f"{text[:end]}{name}" for end in reversed(ends) for name in brief),
+                 text, *(f"{text[:end]} …" for end in ends[:1])]
         longest = next((form for form in forms if len(form) <= room), None)
         if longest is not None:
             return longest

@@ -152,11 +152,13 @@ class RowCharts(Generic[F, C, K]):
                 return []
             below = () if self._otherwise is None else self._otherwise(room.width, room.height - 2 - len(why))
             return [[], [name], *why, *below]
-        long = max((len(begun(pasts[column.id][-grid.width:])) for column in charted), default=0) * room.seconds
+        count = max((len(begun(pasts[column.id][-grid.width:])) for column in charted), default=0)
+        long = count * room.seconds
         span = f"{long / 60:.0f} min" if long >= _MINUTES else f"{long:.0f} s"
         lines: list[list[TextSegment]] = [[], [name, (f" over {span}", StyleRole.DIM)], *why]
         for first in range(0, len(charted), grid.across):
-            lines += _beside(room, {column: pasts[column.id] for column in charted[first:first + grid.across]}, grid)
+            beside = {column: pasts[column.id] for column in charted[first:first + grid.across]}
+            lines += _beside(room, beside, grid, count)
         return lines
 
     def _in_words(self, room: ChartedRow[F, C, K]) -> list[list[TextSegment]]:
@@ -204,8 +206,9 @@ def _has_something(column: Column[Any], past: Sequence[float]) -> bool:
     return high >= _SHARE if column.unit == "%" else high - low > _VARIES * abs(high)
 
 
-def _beside(room: ChartedRow[F, C, K], charts: Mapping[C, Sequence[float]], grid: Grid) -> list[list[TextSegment]]:
-    """Arrange charts side by side; all are equally high, so each of their lines has one colour."""
+def _beside(room: ChartedRow[F, C, K], charts: Mapping[C, Sequence[float]], grid: Grid,
+            count: int) -> list[list[TextSegment]]:
+    """Arrange charts of the same time side by side; all are equally high, so each of their lines has one colour."""
     titles: list[TextSegment] = [(" ", StyleRole.PLAIN)]
     areas: list[list[str]] = []
     for column, past in charts.items():
@@ -214,7 +217,7 @@ def _beside(room: ChartedRow[F, C, K], charts: Mapping[C, Sequence[float]], grid
         top = scale_top(natural, peak)
         titles += [*_title(column, room.content.value(column, room.row), top, grid.width,
                            here=column.id == room.chosen.id), (_GAP, StyleRole.PLAIN)]
-        areas.append(area(stretched(past, grid.width), top, grid.width, grid.height - 1))
+        areas.append(area(stretched(past, grid.width, count), top, grid.width, grid.height - 1))
     lines = [(f" {_GAP.join(parts)}", role)
              for parts, role in zip(zip(*areas, strict=True), roles(grid.height - 1), strict=True)]
     return [merged(titles[:-1]), *([line] for line in lines)]

@@ -9,6 +9,7 @@ from turbotui.cell_widths import cut
 from turbotui.quantities.columns import Category, Column
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.cells import Slot, group_of, slot_for
+from turbotui.widgets.geometry import RULE, arrange
 from turbotui.widgets.table_view import TableView
 
 HISTORY = 60
@@ -64,6 +65,19 @@ def row_slots(view: TableView[C, K], width: int, *,
     columns = _arranged(view, view.columns)
     moving = tuple(_slot(view, column, stacked=stacked) for column in columns if not column.identity)
     return _identity_slots(view, width // 2, lambda column: column.priority), moving
+
+
+def with_room(view: TableView[C, K], slots: tuple[tuple[Slot, ...], tuple[Slot, ...]], width: int,
+              most: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:
+    """Widen the last slot to the remaining room, to `most` at most, if it has texts and the user gave it no width."""
+    fixed, moving = slots
+    if not moving or (last := moving[-1]).column.decimals >= 0 or last.column.id in view.arrangement.widths:
+        return slots
+    geometry = arrange(moving, sum(slot.outer for slot in fixed) + len(RULE), width)
+    if not geometry.slots or geometry.slots[-1] is not last:
+        return slots
+    free = width - 1 - geometry.starts[-1] - last.outer
+    return fixed, (*moving[:-1], Slot(last.column, max(last.width, min(most, last.width + free)), last.title))
 
 
 def slots_of(view: TableView[C, K], seconds: float, width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:

@@ -66,9 +66,15 @@ def begun(past: Sequence[float]) -> Sequence[float]:
     return past[next((at for at, value in enumerate(past) if value == value), len(past)):]  # noqa: PLR0124 - as above
 
 
-def stretched(past: Sequence[float], width: int) -> Sequence[float]:
-    """A short past repeated so that it fills the width: a chart that begins stands not empty for a minute."""
-    past = begun(past[-width:] if width > 0 else ())
+def stretched(past: Sequence[float], width: int, least: int = 0) -> Sequence[float]:
+    """A short past repeated so that it fills the width: a chart that begins stands not empty for a minute.
+
+    Args:
+        least: intervals that the width covers at least, as in the chart beside it; those before the first value are
+            gaps.
+    """
+    known = begun(past[-width:] if width > 0 else ())
+    past = [*[math.nan] * (min(least, width) - len(known)), *known]
     count = len(past)
     return past if not 0 < count < width else [past[at * count // width] for at in range(width)]
 

@@ -36,9 +36,6 @@ class Place:
     own_percent: float | None = None  # of one CPU that the program itself used
     own_bytes: int | None = None  # of memory it holds
     sample_ms: float | None = None  # from the first to the last read of a tick
-    # late, overruns: number of late answers and of skipped ticks
-    late: int = 0
-    overruns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +65,6 @@ def place_line(place: Place, width: int) -> list[TextSegment]:
     """The first line; its left part is cut first if there is no room."""
     interval = UNKNOWN if place.interval is None else f"over {place.interval:.2f} s"
     right: list[TextSegment] = [(interval, StyleRole.PLAIN), (f"{_own_cost(place, width)} ", StyleRole.DIM)]
-    lost = [f"{count} {word}" for count, word in ((place.late, "late"), (place.overruns, "skipped")) if count]
-    if lost:
-        right.append((f"▲ {', '.join(lost)} ", StyleRole.AMBER))
     room = width - sum(len(text) for text, _ in right)
     left: list[TextSegment] = [(f" {place.name}", StyleRole.SUMMARY)]
     used = len(place.name) + 1

@@ -42,7 +42,6 @@ from turbotui.features.tasks.screen_rows import (
     known_columns,
     lane_cell,
     tree_slots,
-    with_room,
 )
 from turbotui.features.tasks.screen_text import (
     COMMAND,
@@ -70,7 +69,7 @@ from turbotui.widgets.cells import in_words
 from turbotui.widgets.explanation import evidence_lines
 from turbotui.widgets.row_content import RowContent, RowPainter, RowView
 from turbotui.widgets.segment_lines import NoteLines, SegmentLines
-from turbotui.widgets.slots import row_slots
+from turbotui.widgets.slots import row_slots, with_room
 from turbotui.widgets.table_view import TableView
 
 _WINDOWS = (2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
@@ -147,11 +146,9 @@ class TasksScreen(RowTableScreen[TaskInputs]):
     def painter(self, view: RowView[TaskInputs], _seconds: float, width: int) -> RowPainter[TaskInputs]:
         """The painter of numbers, or that of lanes."""
         if self._tree_shown and not self._lanes_shown:
-            fixed, moving = tree_slots(view, width)
-            return TreePainter(view, fixed, with_room(fixed, moving, width, view.arrangement.widths), width)
+            return TreePainter(view, *with_room(view, tree_slots(view, width), width, width), width)
         if not self._lanes_shown:
-            fixed, moving = row_slots(view, width)
-            return RowPainter(view, fixed, with_room(fixed, moving, width, view.arrangement.widths), width)
+            return RowPainter(view, *with_room(view, row_slots(view, width), width, width), width)
         places, cell = self.lane_places()
         return LanePainter(view, *row_slots(view, width), width, window=self.view.window, places=places, cell=cell)
 

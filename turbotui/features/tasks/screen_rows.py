@@ -19,13 +19,12 @@ from turbotui.features.tasks.task_table import TASKS, judge_task, says_something
 from turbotui.features.tasks.timeline import place_texts, place_width
 from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.machine.topology import Topology
-from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.energy import Energy
 from turbotui.widgets.cells import UNKNOWN, Slot, StyleRole
 from turbotui.widgets.content import Line
-from turbotui.widgets.geometry import RULE, Geometry, arrange
+from turbotui.widgets.geometry import Geometry
 from turbotui.widgets.headings import Heading
 from turbotui.widgets.painter import FOLDED, OPEN, TextSegment, merged
 from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
@@ -255,15 +254,3 @@ class LanePainter(RowPainter[TaskInputs]):
         return [[(" did not run in this window", StyleRole.DIM)] if lane is None
                 else lane_segments(lane, self.cell) for lane in line_lanes]
 
-
-def with_room(fixed: Sequence[Slot], moving: Sequence[Slot], width: int,
-              own: Mapping[ColumnId, int]) -> tuple[Slot, ...]:
-    """Widen the last slot to the remaining room, if it is the slot of the arguments and a person gave it no width."""
-    if not moving or moving[-1].column.id != ARGUMENTS or ARGUMENTS in own:
-        return tuple(moving)
-    geometry = arrange(moving, sum(slot.outer for slot in fixed) + len(RULE), width)
-    last = moving[-1]
-    if not geometry.slots or geometry.slots[-1] is not last:
-        return tuple(moving)
-    free = width - 1 - geometry.starts[-1] - last.outer
-    return (*moving[:-1], Slot(last.column, last.width + max(0, free), last.title))
