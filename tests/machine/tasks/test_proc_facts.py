@@ -28,8 +28,9 @@ from turbotui.simulated import simulated_host
 
 
 def stat(pid: int, name: str, *, state: str = "S", parent: int = 1, started: int = 77, flags: int = 0,
-         nice: int = 0) -> str:
+         nice: int = 0, ran: tuple[int, int] = (140, 17)) -> str:
     words = ["0"] * 50
+    words[10], words[11] = map(str, ran)
     words[0], words[5], words[14], words[15], words[16], words[18], words[20], words[37] = (
         str(parent), str(flags), str(20 + nice), str(nice), "4", str(started), "25", "3")
     return f"{pid} ({name}) {state} {' '.join(words)}\n"
@@ -57,7 +58,7 @@ def files(**more: str) -> dict[str, str]:
         "/proc/7/cmdline": "./a\0--of\0x y\0",
         "/proc/7/status": "Name:\ta\nUid:\t0\t1000\t0\t0\n",
         "/proc/7/cgroup": "0::/system.slice/ssh.service\n",
-        "/proc/7/task/9/stat": stat(9, "worker", state="D"),
+        "/proc/7/task/9/stat": stat(9, "worker", state="D", ran=(3, 0)),
         **more,
     }
 
@@ -72,6 +73,7 @@ def test_a_process_is_known_by_its_files() -> None:
     assert (found.stat.name, found.stat.state, found.stat.parent, found.stat.nice) == ("a) b", "R", 1, 5)
     assert (found.stat.priority, found.stat.policy, found.stat.kernel) == (25, "BATCH", False)
     assert (found.stat.threads, found.stat.memory) == (4, 25 * os.sysconf("SC_PAGE_SIZE"))
+    assert found.stat.ran == 157
     assert found.arguments == "./a --of x y"
     assert found.user == "ada"
     assert found.group is not None
@@ -81,6 +83,7 @@ def test_a_process_is_known_by_its_files() -> None:
 def test_a_thread_has_a_state_and_a_name_of_its_own() -> None:
     found = seen(ProcFacts(Files(files())).facts(7, 9))
     assert (found.stat.name, found.stat.state, found.process) == ("worker", "D", "a) b")
+    assert found.stat.ran == 157  # the process's: so it is of the first thread, whose file is that of the process
     assert found.arguments == "./a --of x y"
 
 

@@ -7,6 +7,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.tasks.proc_facts import TaskFacts
+from turbotui.machine.tasks.process_stats import TICKS
 from turbotui.quantities.columns import Value
 from turbotui.quantities.unavailable import Unavailable
 
@@ -65,6 +66,9 @@ FIRST_FACTS: Final = (
 )
 """Beside the name."""
 LAST_FACTS: Final = (
+    TaskFact("Total_s", lambda facts: None if facts.stat.ran is None else facts.stat.ran / TICKS, 9, 5,
+             "CPU time of its process, user and kernel, since the process began (TIME+ of htop and top); of a thread "
+             "that of its process, too", default=True, decimals=2, unit="s"),
     TaskFact("Group", lambda facts: None if facts.group is None else facts.group.text, 20, 4,
              "its container, pod, job or unit, by the path of its control group", default=True),
     TaskFact("Cgroup", lambda facts: None if facts.group is None else facts.group.path, 30, 7,

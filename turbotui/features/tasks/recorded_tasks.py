@@ -95,19 +95,19 @@ def ancestry_from(stored: JsonValue) -> Ancestry:
 
 def _stats_facts(stats: list[Stat]) -> dict[str, object]:
     return {name: [getattr(stat, name) for stat in stats]
-            for name in ("state", "parent", "priority", "nice", "policy", "threads", "memory")}
+            for name in ("state", "parent", "priority", "nice", "policy", "threads", "memory", "ran")}
 
 
 def _stats_from(stored: JsonValue, names: list[str]) -> list[Stat]:
     states, policies = stored["state"].lines(), stored["policy"].lines()
     parents, priorities, nices = (stored[name].values(int) for name in ("parent", "priority", "nice"))
-    threads, memory = ([None] * len(names) if (column := stored.get(name)) is None else column.values_or_none(int)
-                       for name in ("threads", "memory"))
-    stored.expect_columns(len(names), states, policies, parents, priorities, nices, threads, memory)
+    threads, memory, ran = ([None] * len(names) if (column := stored.get(name)) is None else column.values_or_none(int)
+                            for name in ("threads", "memory", "ran"))
+    stored.expect_columns(len(names), states, policies, parents, priorities, nices, threads, memory, ran)
     return [Stat(name, state, parent, 0, kernel=False, priority=priority, nice=nice, policy=policy, threads=count,
-                 memory=size)
-            for name, state, parent, priority, nice, policy, count, size in zip(
-                names, states, parents, priorities, nices, policies, threads, memory, strict=True)]
+                 memory=size, ran=ticks)
+            for name, state, parent, priority, nice, policy, count, size, ticks in zip(
+                names, states, parents, priorities, nices, policies, threads, memory, ran, strict=True)]
 
 
 def _group_from(stored: JsonValue) -> GroupName:

@@ -62,6 +62,7 @@ class Stat:
     policy: str  # of the scheduler, as chrt(1) calls it
     threads: int | None = None  # of the whole process; None in recordings that lack it
     memory: int | None = None  # bytes of the process in memory (rss); None in recordings that lack it
+    ran: int | None = None  # clock ticks of CPU time, user and kernel, of the whole process; None as above
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def parse_stat(text: str) -> Stat | None:
         return Stat(name=one_line(before.partition("(")[2]), state=words[0], parent=integer(words[1]),
             started=integer(words[19]), kernel=bool(integer(words[6]) & _KERNEL_THREAD), priority=integer(words[15]),
             nice=integer(words[16]), policy=_POLICIES.get(integer(words[38]), words[38]),
-            threads=integer(words[17]), memory=integer(words[21]) * _PAGE)
+            threads=integer(words[17]), memory=integer(words[21]) * _PAGE, ran=integer(words[11]) + integer(words[12]))
     except ValueError:
         return None
 
@@ -146,7 +147,8 @@ class ProcFacts:
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
         stat = process if tid is None or tid == pid else self.stat(pid, tid)
-        return known if stat is None else replace(known, stat=stat)
+        # a thread's file has the thread's own time, and the first thread's the whole process's
+        return known if stat is None else replace(known, stat=replace(stat, ran=process.ran))
 
     def group(self, pid: int) -> GroupName | None:
         """Return the control group of a process; None if it has ended or the kernel has none."""
