@@ -61,6 +61,13 @@ def test_charts_of_a_row_have_the_same_time_axis() -> None:
     assert len(mhz) == len(busy) / 2
 
 
+def test_a_past_of_which_nothing_is_read_yet_has_no_length() -> None:
+    pasts = {"Busy%": [math.nan, math.nan]}
+    lines = _texts(_charts(pasts), _room(pasts=pasts))
+    assert " row machine" in lines
+    assert not any("over 0 s" in line for line in lines)
+
+
 def test_the_newest_value_is_at_the_right_end_and_no_line_is_too_wide() -> None:
     for width in (60, 100, 240):
         lines = _texts(_charts(), _room(width=width))

@@ -155,7 +155,8 @@ class RowCharts(Generic[F, C, K]):
         count = max((len(begun(pasts[column.id][-grid.width:])) for column in charted), default=0)
         long = count * room.seconds
         span = f"{long / 60:.0f} min" if long >= _MINUTES else f"{long:.0f} s"
-        lines: list[list[TextSegment]] = [[], [name, (f" over {span}", StyleRole.DIM)], *why]
+        head = [name, (f" over {span}", StyleRole.DIM)] if count else [name]  # of the past nothing may be read yet
+        lines: list[list[TextSegment]] = [[], head, *why]
         for first in range(0, len(charted), grid.across):
             beside = {column: pasts[column.id] for column in charted[first:first + grid.across]}
             lines += _beside(room, beside, grid, count)

@@ -131,7 +131,7 @@ class TaskContent(RowContent[TaskInputs]):
 
 AMOUNTS: Final = "task-amounts"
 """Name of the table of a span: its columns and their order are chosen apart from those of intervals."""
-_AMOUNTS: Final = frozenset({"CPU%", "Time_s", "Bytes", "~J"})
+_AMOUNTS: Final = frozenset({"CPU%", "Time_s", "Bytes", "~J", ARGUMENTS})
 
 
 def amount_columns(columns: Iterable[TaskColumn]) -> tuple[TaskColumn, ...]:
