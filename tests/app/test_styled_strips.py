@@ -40,6 +40,13 @@ def test_a_strip_goes_with_its_last_reference(cuts: list[int]) -> None:
     assert left == (1 if cuts == [10] else 0)
 
 
+@pytest.mark.parametrize("cuts", [[11], [4, 11]])
+def test_a_strip_that_is_narrower_than_its_place_is_drawn_all_the_same(cuts: list[int]) -> None:
+    """Where a scroll bar is to come, and is not laid out yet, a table's lines end before the last cut."""
+    strip = StyledStrip([("01234", Style(bold=True)), ("56789", Style())], 10)
+    assert "".join(part.text for part in strip.divide(cuts)) == "0123456789"
+
+
 def test_what_is_written_is_what_textual_would_write() -> None:
     words = [("ab", Style(bold=True, color="red")), ("cd", Style()), ("ef", Style(bgcolor="#102030", dim=True))]
     console = Console(color_system="truecolor", force_terminal=True)

@@ -101,7 +101,9 @@ class StyledStrip(Strip):
         return self._render_cache
 
     def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
-        inside = [cut for cut in cuts if cut <= self.cell_length]
+        # Textual's own returns nothing behind the last cut inside: a table whose scroll bar is to be shown, and is not
+        # laid out yet, is a cell narrower than its region, and would be the ground until its lines change
+        inside = list(dict.fromkeys(min(cut, self.cell_length) for cut in cuts))
         return [self] if inside == [self.cell_length] else super().divide(inside)
 
     def adjust_cell_length(self, cell_length: int, style: Style | None = None) -> Strip:
