@@ -16,7 +16,7 @@ from turbotui.sampling.history import HistoryRing
 from turbotui.widgets.cells import StyleRole, cell_text
 from turbotui.widgets.content import F
 from turbotui.widgets.painter import TextSegment, merged, scale_top
-from turbotui.widgets.spark import area, begun, roles, stretched
+from turbotui.widgets.spark import area, begun, length_of, roles, stretched
 from turbotui.widgets.table_view import TableView
 
 LEAST: Final = 6
@@ -29,8 +29,6 @@ _LOWEST, _HIGHEST = 4, 48
 """Lines of a chart, its title among them."""
 _SHAPE: Final = 5.0
 """Characters of a chart for each of its lines."""
-_MINUTES: Final = 120
-"""Seconds from which a span is given in minutes."""
 _SHARE: Final = 1.0
 """Percent from which a share has something to show."""
 _PLAIN: Final = 10.0
@@ -153,9 +151,8 @@ class RowCharts(Generic[F, C, K]):
             below = () if self._otherwise is None else self._otherwise(room.width, room.height - 2 - len(why))
             return [[], [name], *why, *below]
         count = max((len(begun(pasts[column.id][-grid.width:])) for column in charted), default=0)
-        long = count * room.seconds
-        span = f"{long / 60:.0f} min" if long >= _MINUTES else f"{long:.0f} s"
-        head = [name, (f" over {span}", StyleRole.DIM)] if count else [name]  # of the past nothing may be read yet
+        length = f" over {length_of(count * room.seconds)}" if count else ""  # nothing of the past may be read yet
+        head = [name, (length, StyleRole.DIM)]
         lines: list[list[TextSegment]] = [[], head, *why]
         for first in range(0, len(charted), grid.across):
             beside = {column: pasts[column.id] for column in charted[first:first + grid.across]}

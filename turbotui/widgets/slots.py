@@ -10,6 +10,7 @@ from turbotui.quantities.columns import Category, Column
 from turbotui.quantities.tables import C, K
 from turbotui.widgets.cells import Slot, group_of, slot_for
 from turbotui.widgets.geometry import RULE, arrange
+from turbotui.widgets.spark import length_of
 from turbotui.widgets.table_view import TableView
 
 HISTORY = 60
@@ -89,9 +90,5 @@ def slots_of(view: TableView[C, K], seconds: float, width: int) -> tuple[tuple[S
     for column in _arranged(view, usual):
         moving.append(_slot(view, column))
         if size := view.sparks.get(column.id, 0):
-            moving.append(Slot(column, size, _span(HISTORY * seconds), spark=True))
+            moving.append(Slot(column, size, length_of(HISTORY * seconds), spark=True))
     return _identity_slots(view, max(10, width * 3 // 16), _fineness), tuple(moving)
-
-
-def _span(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"

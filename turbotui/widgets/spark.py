@@ -57,6 +57,13 @@ def spark(values: Sequence[float], top: float, width: int, seq: int = 0) -> str:
 
 _BLOCKS: Final = " ▁▂▃▄▅▆▇█"
 _BYTE: Final = 256
+_MINUTES: Final = 120
+"""Seconds from which a length is in minutes."""
+
+
+def length_of(seconds: float) -> str:
+    """The time that a past covers, in words."""
+    return f"{seconds / 60:.0f} min" if seconds >= _MINUTES else f"{seconds:.0f} s"
 
 
 def begun(past: Sequence[float]) -> Sequence[float]:

@@ -433,9 +433,11 @@ async def test_the_picture_of_the_past_fills_its_width_however_short_the_past_is
     async with dashboard(session, size=(120, 90), ticks=1) as (app, pilot):
         await go(pilot, session, "4", ticks=8)
         lines = grid(app).text.splitlines()
-        bottom = next(line for line in lines if "0 W ┘" in line)
+        bottom = next(line for line in lines if "0 W ┤" in line)
         assert bottom.split("│")[1].rstrip(" ") == bottom.split("│")[1][:-1], "one blank before the frame, no more"
-        assert bottom.partition("┘")[2][0] != " "
+        assert bottom.partition("┤")[2][0] != " "
+        axis = lines[lines.index(bottom) + 1]
+        assert "└ 8 s ───" in axis
 
 
 class Boundless(Script):

@@ -25,7 +25,7 @@ from turbotui.widgets.cells import MARK_AMBER, StyleRole
 from turbotui.widgets.levels import FULL_LEVELS, LEVELS, FrameLevels
 from turbotui.widgets.painter import TextSegment, merged
 from turbotui.widgets.panel import Line, Span, Target
-from turbotui.widgets.spark import area, begun, roles, stretched
+from turbotui.widgets.spark import area, begun, length_of, roles, stretched
 
 _DOTTED: Final = "┈"
 _CUT: Final = "─"
@@ -68,7 +68,7 @@ def framed(chart: Chart, width: int, height: int, seconds: float, cursor: Target
             Span(" " + "─" * max(0, room + 1), StyleRole.RULE), Span("┐", StyleRole.RULE))
     edge = Span("│", StyleRole.RULE)
     body = [(edge, *[Span(text, role) for text, role in line], edge) for line in picture(chart, inner, height - 2)]
-    length = f" {_span(seconds * (len(begun(chart.past[-inner:] if inner else ())) or inner))} " if seconds else ""
+    length = f" {length_of(seconds * (len(begun(chart.past[-inner:] if inner else ())) or inner))} " if seconds else ""
     words = length[:max(0, inner - 1)]
     rule = "─" * max(0, inner - 1 - len(words))
     return [head, *body, (Span("└─"[:inner + 1], StyleRole.RULE), Span(words, StyleRole.DIM),
@@ -83,10 +83,6 @@ def figure_of(chart: Chart) -> str:
     widest = f"{column.as_shown(chart.top):,.{decimals}f}"
     text = "—" if chart.value is None else f"{column.as_shown(chart.value):,.{decimals}f}"
     return f"{flush_right(chart.signs + text, len(widest))} {unit}".rstrip()
-
-
-def _span(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 300 else f"{seconds:.0f} s"
 
 
 _NARROWEST: Final = 30

@@ -25,12 +25,14 @@ from turbotui.widgets.levels import whole_role_of
 from turbotui.widgets.painter import nice_top
 from turbotui.widgets.panel import Line, Panel, Span, Target, wrapped
 from turbotui.widgets.slots import HISTORY
-from turbotui.widgets.spark import begun, spark
+from turbotui.widgets.spark import begun, length_of, spark
 
 _SHARE: Final = 6
 """Characters for a share of the whole."""
 _MANY: Final = 2
 """The most packages with a line each; more packages share one line."""
+_LOW: Final = 3
+"""Lines of a picture that has no room for the time it covers."""
 _CHARACTERS: Final = {"processor": "█", "memory": "▓", "graphics": "▒", "": "■", "elsewhere": "░"}
 _COLOURS: Final = {"processor": StyleRole.LANE_0, "memory": StyleRole.LANE_2, "graphics": StyleRole.LANE_1,
                    "": StyleRole.LANE_3, "elsewhere": StyleRole.DIM}
@@ -237,11 +239,14 @@ def _picture(parts: Sequence[_Part], balance: Balance, width: int, tall: int) ->
     top = nice_top(max([*totals, balance.total or 0.0]))
     label = f"{top:,.0f} W "
     room = width - len(label) - 1
+    length = f"{' ' * len(label)}└ {length_of(longest * balance.seconds)} "
+    axis = [(Span(length, StyleRole.DIM), Span("─" * (width - len(length)), StyleRole.RULE))] if tall > _LOW else []
+    tall -= len(axis)
     lines: list[Line] = []
     for at in range(tall):
         middle = (tall - at - 0.5) * top / tall
         head = label if at == 0 else flush_right("0 W ", len(label)) if at == tall - 1 else " " * len(label)
-        edge = "┐" if at == 0 else "┘" if at == tall - 1 else "│"
+        edge = "┐" if at == 0 else "┤" if axis and at == tall - 1 else "┘" if at == tall - 1 else "│"
         spans = [Span(f"{head}{edge}", StyleRole.DIM)]
         columns = [_sort_at([past[time] for past in pasts], shown, middle) for time in range(longest)]
         columns = columns[-room:]
@@ -249,7 +254,7 @@ def _picture(parts: Sequence[_Part], balance: Balance, width: int, tall: int) ->
         spans += [Span((_CHARACTERS[sort] if sort is not None else " ") * many,
                        StyleRole.PLAIN if sort is None else _COLOURS[sort]) for sort, many in _runs(columns)]
         lines.append(tuple(spans))
-    return lines
+    return [*lines, *axis]
 
 
 def _sort_at(values: Sequence[float], parts: Sequence[_Part], at: float) -> str | None:
