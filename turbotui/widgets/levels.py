@@ -5,6 +5,7 @@ A step stands for the same share everywhere: in cells, sparklines, bars, graphs 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Final, TypeAlias
@@ -67,7 +68,11 @@ def level_bar(share: float | None, width: int) -> tuple[LevelSegment, ...]:
     """
     if width < 1:
         return ()
-    filled = max(1, min(width, round(share * width))) if share is not None and share > 0 else 0
+    return _bar(max(1, min(width, round(share * width))) if share is not None and share > 0 else 0, width)
+
+
+@functools.cache
+def _bar(filled: int, width: int) -> tuple[LevelSegment, ...]:
     roles = [role_of((at + 0.5) / width) for at in range(filled)]
     counts = [(role, roles.count(role)) for role in LEVELS]
     rest = ((_TRACK * (width - filled), StyleRole.RULE),) if width > filled else ()

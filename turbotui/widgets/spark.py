@@ -7,6 +7,7 @@ from now: a complete bar never changes, so a calm machine gives a calm picture.
 from __future__ import annotations
 
 import codecs
+import functools
 import math
 from collections.abc import Sequence
 from typing import Final
@@ -100,9 +101,7 @@ def area(past: Sequence[float], top: float, width: int, height: int) -> list[str
     past, scale = past[-width:] if width > 0 else (), most / top
     places = [0] * (width - len(past))
     places += [0 if not value > 0 else most if value >= top else round(value * scale) or 1 for value in past]
-    # the characters of a place from `most` eighths below a line's lower edge to `most` above it; a line's are a slice
-    ramp = " " * most + _BLOCKS + _BLOCKS[-1] * (most - 8)
-    tables = [ramp[most - below:2 * most - below + 1] for below in range(most - 8, -1, -8)]
+    tables = _tables(most)
     if most < _BYTE:  # one call of C for a line
         narrow = bytes(places)
         return [codecs.charmap_decode(narrow, "strict", table)[0] for table in tables]
@@ -110,6 +109,15 @@ def area(past: Sequence[float], top: float, width: int, height: int) -> list[str
     return [wide.translate(table) for table in tables]
 
 
+@functools.cache
+def _tables(most: int) -> Sequence[str]:
+    """For each line of an area of so many eighths, the upper one first, the character for each number of eighths."""
+    # from `most` eighths below a line's lower edge to `most` above it; a line's are a slice
+    ramp = " " * most + _BLOCKS + _BLOCKS[-1] * (most - 8)
+    return tuple(ramp[most - below:2 * most - below + 1] for below in range(most - 8, -1, -8))
+
+
+@functools.cache
 def roles(height: int) -> Sequence[StyleRole]:
     """Return the colours of the lines of an area by the level at which each line stands, the upper one first."""
     return tuple(role_of((height - at - 0.5) / height) for at in range(height))
