@@ -58,7 +58,12 @@ class Share:
 
 def beside_peers(seconds: float, size: tuple[int, int], program: Peer = TURBOTUI) -> Sequence[Share]:
     """Measure the CPU time of each program over the same seconds, leaving out peers that are not installed."""
-    return beside(seconds, size, [program, *(peer for peer in PEERS if shutil.which(peer.words[0]))])
+    return beside(seconds, size, [program, *installed_peers()])
+
+
+def installed_peers() -> Sequence[Peer]:
+    """The peers that are installed here."""
+    return [peer for peer in PEERS if shutil.which(peer.words[0])]
 
 
 def beside(seconds: float, size: tuple[int, int], chosen: Sequence[Peer]) -> Sequence[Share]:

@@ -1,6 +1,7 @@
 """`python -m bench.floors`: costs below which no program in Python, with Textual, or that reads /proc can go.
 
 Each floor is measured in one run with the figure that it is the floor of: on a machine that is slow today both are.
+Without `--large`, which adds those of 1,024 CPUs, it takes a minute at rest.
 """
 
 from __future__ import annotations
@@ -9,17 +10,19 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from bench.beside_peers import TURBOTUI, Peer, beside
+from bench.beside_peers import TURBOTUI, Peer, Share, beside, installed_peers
 from bench.dashboard import cost_without_model
 from bench.start import cpu_ms
 from bench.terminal import Terminal
 from turbotui.dataclass import dataclass
 
-_SIZE = (200, 60)
-_FILES = ("/proc/stat", "/proc/loadavg", "/proc/meminfo", "/proc/schedstat", "/proc/pressure/cpu",
-          "/proc/pressure/memory", "/proc/pressure/io", "/proc/interrupts", "/proc/softirqs")
+_SIZE = (200, 50)
+_SECONDS = 15.0
+_FILES = ("/proc/stat", "/proc/stat", "/proc/interrupts", "/proc/softirqs", "/proc/pressure/cpu",
+          "/proc/pressure/memory", "/proc/pressure/io", "/proc/vmstat", "/proc/meminfo")
 """Files of /proc about all CPUs that the overview reads, where the kernel has them."""
 
 _READS = f"""
@@ -34,21 +37,26 @@ def read(path):
     except OSError:
         pass
     os.close(descriptor)
-turn = 0
+turn, kept = 0, {{}}
 while True:
     time.sleep(1.0)
     for path in {_FILES!r}:
         read(path)
     if turn % 3 == 0:
         for name in os.listdir("/proc"):
-            if name.isdigit():
-                read(f"/proc/{{name}}/stat")
+            try:
+                if name.isdigit():
+                    if name not in kept:
+                        kept[name] = os.open(f"/proc/{{name}}/schedstat", os.O_RDONLY)
+                    os.pread(kept[name], 2048, 0)
+            except OSError:
+                pass
     turn += 1
 """
 """Reads what the overview reads and does nothing with it: files of all CPUs every second, processes every third."""
 
-_LINES, _COLOURS = 41, 7
-"""Of the overview of two CPUs: lines that change every second, and segments of each."""
+_LINES, _COLOURS = 17, 9
+"""Of the overview of two CPUs, 200x50: lines that are made anew in a second, and segments of each, as counted."""
 _LARGE = ((43, 12, "the overview of 1,024 CPUs"), (46, 34, "the table of 1,024 rows"))
 """Lines and segments of each, and where."""
 
@@ -123,13 +131,12 @@ class Floor:
     value: float
 
 
-def running(seconds: float) -> Sequence[Floor]:
-    """Measure the percent of one CPU of the overview and of its floors, at the same time."""
-    shares = beside(seconds, _SIZE, (
+def running(seconds: float) -> Sequence[Share]:
+    """Measure the percent of one CPU of the overview, of its floors and of its peers, at the same time."""
+    return beside(seconds, _SIZE, (
         TURBOTUI, Peer("Python that reads its files", (sys.executable, "-c", _READS)),
-        Peer("Textual that draws as many lines", _scrolling(_LINES, _COLOURS)),
+        Peer("Textual that draws as many lines", _scrolling(_LINES, _COLOURS)), *installed_peers(),
     ))
-    return [Floor(share.name, share.percent) for share in shares]
 
 
 def running_large(seconds: float) -> Sequence[Floor]:
@@ -176,10 +183,21 @@ def importing(runs: int) -> Sequence[Floor]:
     return [Floor(name, sorted(values)[runs // 2]) for name, values in times.items()]
 
 
+def main() -> None:
+    """Measure, and print each part as soon as it is measured."""
+    print(f"% of one CPU, {_SIZE[0]}x{_SIZE[1]}, 1 Hz, {_SECONDS:g} s", flush=True)
+    for share in running(_SECONDS):
+        print(f"  {share.name:<34} {share.percent:8.2f} {share.kb_per_second:6.1f} kB/s   turbotui {share.ratio:.2f} x",
+              flush=True)
+    parts: list[tuple[str, Callable[[], Sequence[Floor]]]] = [
+        ("resident MB", memory), ("ms of CPU time", partial(importing, 5))]
+    if "--large" in sys.argv[1:]:
+        parts.append(("% of one CPU, 1,024 CPUs", partial(running_large, 30.0)))
+    for title, measure in parts:
+        print(title, flush=True)
+        for floor in measure():
+            print(f"  {floor.name:<34} {floor.value:8.2f}", flush=True)
+
+
 if __name__ == "__main__":
-    for title, floors in (("% of one CPU, 200x60, 1 Hz", running(30.0)),
-                          ("the same, 1,024 CPUs", running_large(30.0)), ("resident MB", memory()),
-                          ("ms of CPU time", importing(9))):
-        print(title)
-        for floor in floors:
-            print(f"  {floor.name:<34} {floor.value:8.2f}")
+    main()
