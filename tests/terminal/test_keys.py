@@ -42,7 +42,7 @@ ANSWERS = {
     "beyond Unicode": b"\x1b[9999999u", "a surrogate": b"\x1b[55296u", "text of a control": b"\x1b[0;;3u",
     "no end": b"\x1b[1;5", "no end of a string": b"\x1bP1$r2 q", "20 kB": b"\x1b[" + b"1" * 20_000 + b"q",
     "20 kB of a string": b"\x1b]0;" + b"q" * 20_000 + b"\x07", "end of no paste": b"\x1b[201~",
-    "end of no string": b"\x1b\\",
+    "end of no string": b"\x1b\\", "VT52": b"\x1b/Z",
 }
 """XTerm Control Sequences; the kitty keyboard and graphics protocols; contour's VT extensions."""
 
@@ -70,6 +70,12 @@ def test_escape_and_a_letter_are_two_keys(letter: str) -> None:
     alone = keys(data)
     assert len(alone) == 1
     assert keys(b"\x1b" + data) == keys(b"\x1b", data) == ["escape", *alone]
+
+
+def test_escape_and_a_search_are_keys_though_a_vt52_answers_so() -> None:
+    assert keys(b"\x1b/") == ["escape", "slash"]
+    assert keys(b"\x1b/a\x1b/\x1b[A", b"\x1b", b"/", b"Y") == [
+        "escape", "slash", "a", "escape", "slash", "up", "escape", "slash", "Y"]
 
 
 def test_escape_and_enter_are_two_keys() -> None:

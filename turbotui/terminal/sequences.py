@@ -27,6 +27,7 @@ _INTRODUCERS: Final = frozenset("[OPX]^_")
 _BEL, _CAN, _DEL = "\x07", "\x18", "\x7f"
 _BREAKS: Final = frozenset("\x03\x1a")  # Ctrl+C and Ctrl+Z are obeyed in the middle of a string without an end
 _STRING_ENDS: Final = frozenset((_BEL, _CAN, "\x9c", "\udc9c"))
+_IDENTITY: Final = "Z"  # behind Escape and a slash: "I am a VT52" (XTerm Control Sequences, "VT52 Mode")
 _SHIFTED: Final = frozenset(f"\x1b[{number}$" for number in (3, 7, 8, 23, 24))
 """rxvt's keys with Shift (rxvt(7), "Key Codes") end in a byte that ECMA-48 has within sequences."""
 _CONSOLE: Final = "\x1b[["  # one letter follows: F1 to F5 of the Linux console (console_codes(4))
@@ -85,7 +86,7 @@ class InputSequences:
         """Seconds until `expire` is due if nothing comes; None if nothing has begun."""
         if self._next == self._ground:
             return None
-        patience = (self._lone_escape if self._next == self._escape else
+        patience = (self._lone_escape if self._next in (self._escape, self._identity) else
                     _PASTE if self._next == self._paste else _BEGUN)
         return max(0.0, self._last + patience - self._clock())
 
@@ -110,7 +111,7 @@ class InputSequences:
             self._units.append(character)
 
     def _escape(self, character: str) -> None:
-        if character in _INTRODUCERS:
+        if character in _INTRODUCERS or character == "/":
             self._introduce(character)
         elif character == "\\":  # ST, the end of a string that was given up
             self._end()
@@ -122,7 +123,17 @@ class InputSequences:
     def _introduce(self, introducer: str) -> None:
         self._sequence, self._bare = ESCAPE + introducer, True
         self._next = (self._control if introducer == "[" else
-                      self._single_shift if introducer == "O" else self._string)
+                      self._single_shift if introducer == "O" else
+                      self._identity if introducer == "/" else self._string)
+
+    def _identity(self, character: str) -> None:
+        """The answer of a VT52; before anything else, Escape and the slash are two keys."""
+        if character == _IDENTITY:
+            self._end()
+        else:
+            self._units += self._sequence
+            self._end()
+            self._ground(character)
 
     def _control(self, character: str) -> None:
         """CSI, parameters from 0x30, intermediates from 0x20, and a final byte from 0x40 (ECMA-48, 5.4)."""

@@ -362,6 +362,13 @@ def test_files_of_millions_of_lines_are_refused() -> None:
         parse_gathered(pack(files)[0])
 
 
+def test_a_line_of_millions_of_words_is_refused() -> None:
+    """A table of 2,000,000 CPUs took 388 MB."""
+    files = {**documents_of(SMALL), "root/proc/interrupts": b"CPU0 " * 300_000 + b"\n"}
+    with pytest.raises(GatheredError, match="/proc/interrupts in it has a line of more than 1,048,576 bytes"):
+        parse_gathered(pack(files)[0])
+
+
 def test_an_archive_out_of_proportion_is_refused() -> None:
     """100 MB of zeros, which are the end of an archive, in 100 kB."""
     with pytest.raises(GatheredError, match="unpacks to more than"):

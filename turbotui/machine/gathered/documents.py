@@ -34,6 +34,8 @@ _LONGEST_PATH = 4096  # characters (PATH_MAX, include/uapi/linux/limits.h)
 _MOST_FOLDERS = 4_000_000  # parts of all paths, each of which may be a folder; 1,024 CPUs have a ninth
 _MOST_LINES: Final = 1 << 18
 """Lines of a file, each of which may become objects: /proc/cpuinfo has 28 a CPU, of which Linux has 8,192 on x86."""
+_LONGEST_LINE: Final = 1 << 20
+"""Bytes of a line, each word of which may become objects: 8,192 CPUs have 90 kB in a row of /proc/interrupts."""
 _NUMBERS: Final = {name: number for number, name in errno.errorcode.items()}
 _WORDS_OF_ATTR: Final = tuple(field.name for field in fields(PerfAttr))
 _OPENED = "opened"
@@ -172,6 +174,8 @@ def parse_gathered(packed: bytes) -> tuple[Gathered, Mapping[str, bytes]]:
     for path, data in machine.files.items():
         if data.count(b"\n") > _MOST_LINES:
             raise GatheredError(f"{path} in it has more than {_MOST_LINES:,} lines")
+        if len(data) > _LONGEST_LINE and max(map(len, data.split(b"\n"))) > _LONGEST_LINE:
+            raise GatheredError(f"{path} in it has a line of more than {_LONGEST_LINE:,} bytes")
     return machine, {name: data for name, data in files.items() if not name.startswith(f"{ROOT}/")}
 
 
