@@ -17,15 +17,17 @@ from turbotui.simulated import ManualClock, simulated_host
 from turbotui.sources import SOURCES
 
 
-def test_joules_are_those_of_the_whole_interval_whenever_the_column_is_hidden() -> None:
+@pytest.mark.parametrize("provider", ["msr", "powercap"])
+def test_joules_are_those_of_the_whole_interval_whenever_the_column_is_hidden(provider: str) -> None:
     clock = ManualClock(0)
     host = simulated_host("sapphire-2s", clock, seed=7)
     clock.advance(30.0)
-    machine = read_machine(RestrictedHost(host, msr=True, perf=False))
+    machine = read_machine(RestrictedHost(host, msr=provider == "msr", perf=False))
     session = Session(machine, SOURCES, 60.0, host)
     joules = session.catalog.by_id["Pkg_J"]
     energy = session.capabilities.signals[joules.needs[0]]
-    assert energy.wrap_seconds, "this machine's energy is read from a register"
+    assert session.capabilities.provider[joules.needs[0]].id == provider
+    assert energy.wrap_seconds, "nobody counts how often it wraps"
     session.want(["CPU", "Pkg_J"])
     frames: list[Frame] = []
     truth: list[float] = []
@@ -47,7 +49,7 @@ def test_joules_are_those_of_the_whole_interval_whenever_the_column_is_hidden() 
     assert ended.wait(PATIENCE)
     if session.failure is not None:
         raise session.failure
-    assert truth[-1] - truth[0] > 2 * energy.scale * 2**energy.width_bits, "it wrapped"
+    assert truth[-1] - truth[0] > 2 * energy.scale * energy.size, "it wrapped"
     for number in (1, 7, 8):  # before it was hidden, and from the first interval after it was shown again
         found = frames[number].cell(joules, SYSTEM_ROW)
         assert found == pytest.approx(truth[number] - truth[number - 1], rel=1e-3)

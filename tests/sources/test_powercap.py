@@ -13,7 +13,7 @@ from turbotui.machine.topology import CpuPlace, topology_of
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.powercap import CLASS, EnergyTotal, Powercap
+from turbotui.sources.powercap import CLASS, Powercap
 
 RANGE = 262_143_328_850
 IDS = frozenset(
@@ -184,24 +184,26 @@ def test_root_only_energy_names_the_remedy_and_leaves_the_limits() -> None:
     assert isinstance(signals["limit.pkg.pl1"], Signal)
 
 
-def test_the_counter_continues_over_its_wrap_which_is_no_power_of_two() -> None:
-    host, machine = machine_of(zone("intel-rapl:0", "package-0", RANGE - 5))
-    reader = Powercap().open(machine, 0, frozenset({"energy.pkg"}))
-    assert list(reader.read()) == [RANGE - 5]
-    host.clock_ns += 1_000_000_000
-    host.files[f"{CLASS}/intel-rapl:0/energy_uj"] = "4\n"
-    assert list(reader.read()) == [RANGE + 5]  # 5 to the top, 1 to zero, 4 more
+def test_the_counter_wraps_at_a_range_which_is_no_power_of_two() -> None:
+    signal = Powercap().probe(machine_of(CLIENT)[1]).signals["energy.pkg"]
+    assert isinstance(signal, Signal)
+    assert signal.delta(RANGE - 5, 4) == signal.delta(RANGE - 5, 4, wraps=1) == pytest.approx(10e-6)  # 5, 1 to zero, 4
+    assert signal.delta(4, 4, wraps=2) == pytest.approx(2 * (RANGE + 1) * 1e-6)
 
 
-def test_a_counter_that_was_reset_is_unknown_once_and_counts_on() -> None:
-    host, machine = machine_of(zone("intel-rapl:0", "package-0", 1_000_000_000))
-    reader = Powercap().open(machine, 0, frozenset({"energy.pkg"}))
-    reader.read()
-    host.clock_ns += 1_000_000_000
-    host.files[f"{CLASS}/intel-rapl:0/energy_uj"] = "70\n"
-    assert list(reader.read()) == [None]
-    host.files[f"{CLASS}/intel-rapl:0/energy_uj"] = "100\n"
-    assert list(reader.read()) == [1_000_000_030]
+def test_zones_of_different_ranges_are_not_told_when_they_wrap() -> None:
+    files = TWO | {f"{CLASS}/intel-rapl:1/max_energy_range_uj": "65532610987\n"}
+    signal = Powercap().probe(machine_of(files, TWO_PACKAGES)[1]).signals["energy.pkg"]
+    assert isinstance(signal, Signal)
+    assert not signal.wrap_seconds
+    assert signal.delta(10, 4) is None
+
+
+def test_a_low_limit_does_not_make_ordinary_power_impossible() -> None:
+    signal = Powercap().probe(machine_of(zone("intel-rapl:0", "package-0", 1, **limits(2_000_000, 2_000_000)))[1]
+                              ).signals["energy.pkg"]
+    assert isinstance(signal, Signal)
+    assert signal.wrap_seconds == pytest.approx(RANGE * 1e-6 / 100, rel=1e-6)
 
 
 def test_a_driver_that_is_unloaded_does_not_end_the_cpus_reader() -> None:
@@ -236,15 +238,14 @@ def test_absence_is_explained(model: CpuModel, reason: Reason) -> None:
 
 
 @given(st.integers(1000, 2**40), st.data())
-def test_the_total_grows_by_exactly_what_was_used(range_uj: int, data: st.DataObject) -> None:
+def test_the_increases_are_exactly_what_was_used(range_uj: int, data: st.DataObject) -> None:
+    files = zone("intel-rapl:0", "package-0", 1, max_energy_range_uj=f"{range_uj}\n")
+    signal = Powercap().probe(machine_of(files)[1]).signals["energy.pkg"]
+    assert isinstance(signal, Signal)
     counter = data.draw(st.integers(0, range_uj))
-    total = EnergyTotal(range_uj, lambda: 0)
-    expected = total(str(counter).encode())
-    assert expected == counter
     for used in data.draw(st.lists(st.integers(0, range_uj), max_size=20)):
-        counter = (counter + used) % (range_uj + 1)
-        expected += used
-        assert total(f"{counter}\n".encode()) == expected
+        before, counter = counter, (counter + used) % (range_uj + 1)
+        assert signal.delta(before, counter, wraps=int(counter < before)) == pytest.approx(used * 1e-6)
 
 
 def test_thermal_design_power_is_the_most_that_the_long_term_limit_can_be() -> None:

@@ -115,8 +115,8 @@ VALUES: Final[Mapping[str, tuple[Callable[[object], object], str]]] = {
     "profile": (text, "A saved view to begin with; `--profile` comes first."),
     "columns": (texts, "Names of the visible columns of CPUs, unless `[machines]` has some; `--show` changes them."),
     "tour": (switch, "`false`: the tour of five steps is not offered at the start; written when it ends."),
-    "keep_runs": (switch, "`false`: runs of the dashboard are not kept; `turbotui runs` lists those that are. One that "
-                  "is killed lacks its last 5 s."),
+    "keep_runs": (switch, ("`false`: runs of the dashboard are not kept; `turbotui runs` lists those that are. One "
+                           "that is killed lacks its last 5 s.")),
     "event_tables": (text, "A folder of the vendor's names of events, or `none`; `--event-tables` comes first."),
 }
 """Values that the file may have before its tables: how to read each, and its line of docs/settings.md."""

@@ -87,6 +87,8 @@ class Signal:
     # the shortest time in which this counter can wrap at full rate; 0 if that does not matter. A counter that is read
     # is read more often than that, however long the interval.
     wrap_seconds: float = 0.0
+    # how many values a counter of fewer than 64 bits has, where that is no power of two; 0: 2**width_bits
+    values: int = 0
     # the counters from whose increases the sampler makes this one, which is not read itself
     made_of: tuple[SignalId, ...] = ()
     # reading CPUs whose instance has no such counter, with the reason: another socket than that of the only PMU, or
@@ -97,6 +99,11 @@ class Signal:
     def read_as(self) -> SignalId:
         """The counter whose readings it shares: itself, unless it is made of others."""
         return self.made_of[0] if self.made_of else self.id
+
+    @property
+    def size(self) -> int:
+        """How many values the field has: what a counter loses when it wraps."""
+        return self.values or 1 << self.width_bits
 
     def bits(self, raw: int) -> int:
         """The field of the raw word, unscaled."""
@@ -134,7 +141,5 @@ class Signal:
             return difference * self.scale if 0 <= difference < STEP_BACK else None
         difference = self.bits(newer) - self.bits(older)
         if wraps is None:
-            if -difference > 1 << (self.width_bits - 1) or difference >= 0:
-                return (difference & ((1 << self.width_bits) - 1)) * self.scale
-            return None
-        return (difference + (wraps << self.width_bits)) * self.scale
+            return difference % self.size * self.scale if -difference > self.size >> 1 or difference >= 0 else None
+        return (difference + wraps * self.size) * self.scale

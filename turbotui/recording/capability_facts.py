@@ -191,6 +191,8 @@ def _signal_from(stored: JsonValue, reasons: _Numbered[Unavailable]) -> Signal:
         raise DamagedError(f"the origin of {signal.id!r} in the recording cannot be: {signal.origin[:80]!r}")
     if not 0 < signal.width_bits <= 64 or not 0 <= signal.low_bit < 64:
         raise DamagedError(f"{signal.id!r} of the recording has {signal.width_bits} bits from bit {signal.low_bit} on")
+    if not 0 <= signal.values <= 1 << signal.width_bits:
+        raise DamagedError(f"{signal.id!r} of the recording has {signal.values} values of {signal.width_bits} bits")
     return signal
 
 
@@ -208,6 +210,7 @@ _OTHERS: Final[Mapping[str, Callable[[JsonValue], Any]]] = {
     "document": JsonValue.text, "width_bits": JsonValue.integer, "low_bit": JsonValue.integer,
     "scale": JsonValue.number, "offset": JsonValue.number, "readers": JsonValue.integers, "constant": _constant,
     "enabled": JsonValue.text, "running": JsonValue.text, "wrap_seconds": JsonValue.number,
+    "values": JsonValue.integer,
 }
 """The attributes of a signal that usually have their default, and how each is read."""
 

@@ -205,5 +205,5 @@ def _first_cpu(answer: Answer) -> int:
 
 
 def _counts_wraps(signal: Signal) -> bool:
-    """Whether wraps of this signal have to be counted here; a 64-bit signal with `wrap_seconds` counts its own."""
+    """Whether wraps of this signal have to be counted; recordings of 0.4 hold energies of 64 bits, which never wrap."""
     return signal.behavior is Behavior.COUNTER and signal.width_bits < 64 and signal.wrap_seconds > 0

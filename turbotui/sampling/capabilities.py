@@ -180,7 +180,7 @@ def _requested(source: Source) -> tuple[str, Definition | None]:
 
 def _word(signal: Signal) -> tuple[object, ...]:
     """Everything that determines the meaning of a signal's raw word."""
-    return signal.scope, signal.behavior, signal.width_bits, signal.low_bit, signal.scale
+    return signal.scope, signal.behavior, signal.size, signal.low_bit, signal.scale
 
 
 def _probe(source: Source, machine: Machine) -> Probe:

@@ -231,11 +231,11 @@ def _increase(frame: Frame, signal: Signal, at: int, first: Raw, last: Raw) -> T
     else:
         fields = (Number(signal.bits(last)), Number(signal.bits(first)))
         term = TracedOperation("-", fields)
-        size = 1 << signal.width_bits
         wraps = frame.wrapped(signal.id)[at]
         passed = int(fields[0].value < fields[1].value) if wraps is None else wraps
         if passed:
-            around: Term = Number(size) if passed == 1 else TracedOperation("*", (Number(passed), Number(size)))
+            around: Term = Number(signal.size) if passed == 1 else TracedOperation(
+                "*", (Number(passed), Number(signal.size)))
             term = TracedOperation("+", (term, around))
     if signal.scale != 1.0:
         term = TracedOperation("*", (term, Number(signal.scale)))

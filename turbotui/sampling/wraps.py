@@ -17,7 +17,6 @@ _BEYOND: Final = 4
 _ROUGH_NS: Final = 20_000_000  # registers update once a ms or later: a short interval may hold an older increase
 
 
-
 @dataclass(slots=True)
 class _Counter:
     """The last reading of one instance and its wraps so far."""
@@ -56,7 +55,7 @@ class WrapCounter:
         passed, fell = at_ns - known.at_ns, bits < known.bits
         known.wraps += fell
         known.unsure |= passed > signal.wrap_seconds * 1e9
-        turned = (bits - known.bits) / (1 << signal.width_bits) + fell
+        turned = (bits - known.bits) / signal.size + fell
         known.unsure |= turned * signal.wrap_seconds * 1e9 > _BEYOND * passed + _ROUGH_NS
         known.unsure |= fell and slept_ns != known.slept_ns  # firmware resets counters when a machine wakes (S3)
         known.bits, known.at_ns, known.slept_ns = bits, at_ns, slept_ns

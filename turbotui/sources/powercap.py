@@ -9,8 +9,7 @@ are the same counters seen through another door and are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from turbotui.dataclass import dataclass
@@ -27,7 +26,7 @@ from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sources.located_files import LocatedFiles, LocatedSignal, LocatedSignals, pattern_of
-from turbotui.sources.sysfs_files import ValueFile, number, read_line, read_number
+from turbotui.sources.sysfs_files import read_line, read_number
 
 CLASS = "/sys/class/powercap"
 _DOCUMENT = "kernel Documentation/power/powercap/powercap.rst"
@@ -59,11 +58,11 @@ _SIGNALS = (*_WORDS, *_LIMITS.values(), _TDP)
 
 _NO_LIMIT_WATTS = 1000.0  # taken as full rate where no limit says less: above the largest package sold
 _OVER_LIMIT = 2.0  # short peaks exceed a limit that is kept on average
+_LEAST_WATTS = 100.0  # full rate whatever the limit, which may be set again, or be lower than a machine can keep
+_BITS = 63  # of a count in microjoules, u64 in the kernel (struct powercap_zone_ops)
 
 _ROUNDED_RANGE_UJ = int((2**32 - 1) * DRAM_ROUNDED_JOULE * 1e6)
 """max_energy_range_uj of a dram zone whose counts the driver multiplied by the rounded unit (intel_rapl_common.c)."""
-
-_IMPOSSIBLE_WATTS = 5000.0  # a wrap that would mean more than this is a counter that was reset (suspend)
 
 # The kernel gives energy to root alone, because fine readings of it leak what others compute (CVE-2020-8694).
 _REMEDY = (
@@ -84,43 +83,8 @@ class _Zone:
     watts: float = _NO_LIMIT_WATTS
 
 
-@dataclass(slots=True)
-class EnergyTotal:
-    """Makes an energy counter that wraps after `range_uj` into one that does not.
-
-    The range is no power of two: it is the hardware's 2**32 units in microjoules, so the counter goes from `range_uj`
-    to 0. The total begins at the first reading. A counter that went down too far for a wrap was reset.
-    """
-
-    range_uj: int  # the greatest value of the counter
-    now_ns: Callable[[], int]  # the host's clock, to tell a wrap from a reset
-    _last: int | None = field(default=None, init=False)
-    _last_ns: int = field(default=0, init=False)
-    _total: int = field(default=0, init=False)
-
-    def __call__(self, data: bytes) -> int | None:
-        """The total in microjoules after this reading; None if it is not a number, and once after a reset."""
-        now, now_ns = number(data), self.now_ns()
-        if now is None:
-            return None
-        last, elapsed = self._last, now_ns - self._last_ns
-        self._last, self._last_ns = now, now_ns
-        if last is None:
-            self._total = now
-            return now
-        grown = now - last
-        if grown < 0:
-            grown += self.range_uj + 1
-            if grown < 0 or 0 < elapsed * _IMPOSSIBLE_WATTS / 1e3 < grown:  # W x ns = nJ, to compare with microjoules
-                return None
-        self._total += grown
-        return self._total
-
-
 class Powercap(LocatedFiles):
     """The `Source` of the intel-rapl powercap zones, of the package and die around a CPU."""
-
-    counts_from_open = True  # EnergyTotal begins at the counter's value
 
     id = "powercap"
     title = "powercap"
@@ -134,7 +98,7 @@ class Powercap(LocatedFiles):
         signals: dict[SignalId, LocatedSignal | Unavailable] = {}
         for signal in _SIGNALS:
             answer = _described(signal, zones)
-            signals[signal] = LocatedSignal(answer, partial(_file, machine, signal, zones)) if isinstance(
+            signals[signal] = LocatedSignal.at(answer, partial(_path, machine, signal, zones)) if isinstance(
                 answer, Signal) else answer
         if machine.model.vendor in AMD_VENDORS and isinstance(signals[_CORES], LocatedSignal):
             signals[_CORES] = _one_core(zones)
@@ -144,13 +108,9 @@ class Powercap(LocatedFiles):
         return _REMEDY if name in _WORDS else ""
 
 
-def _file(machine: Machine, signal: SignalId, zones: Sequence[_Zone], cpu: int) -> ValueFile:
-    zone = next((zone for zone in zones if zone.signal == signal
+def _path(machine: Machine, signal: SignalId, zones: Sequence[_Zone], cpu: int) -> str | None:
+    return next((zone.path for zone in zones if zone.signal == signal
                  and (zone.row == SYSTEM_ROW or machine.topology.row(zone.row.scope, cpu) == zone.row)), None)
-    if zone is None:
-        return ValueFile(signal, ())
-    decode = EnergyTotal(zone.range_uj, machine.host.now_ns) if zone.range_uj else number
-    return ValueFile(signal, (zone.path,), decode)
 
 
 def _zones(machine: Machine) -> tuple[tuple[_Zone, ...], str]:
@@ -237,7 +197,7 @@ def _energy_zone(host: Host, name: str, signal: SignalId, row: RowId) -> _Zone:
     limits = [read_number(host, f"{directory}/constraint_{place}_power_limit_uw") for place in range(3)]
     highest = max((limit for limit in limits if limit), default=0) * _MICRO * _OVER_LIMIT
     return _Zone(signal, row, f"{directory}/energy_uj", range_uj=read_number(host, f"{directory}/max_energy_range_uj")
-                 or 0, watts=highest if 0 < highest < _NO_LIMIT_WATTS else _NO_LIMIT_WATTS)
+                 or 0, watts=min(max(highest, _LEAST_WATTS), _NO_LIMIT_WATTS) if highest else _NO_LIMIT_WATTS)
 
 
 def _limit_zones(host: Host, name: str, row: RowId) -> list[_Zone]:
@@ -260,14 +220,16 @@ def _described(signal: SignalId, all_zones: Sequence[_Zone]) -> Signal | Unavail
     if not zones:
         what = f"zone {_WORDS[signal]}" if is_energy else "constraint of this kind"
         return Unavailable(Reason.NO_HARDWARE, f"{CLASS}: this machine has no {what}")
-    ranged = [zone for zone in zones if zone.range_uj]
-    if is_energy and not ranged:
+    ranges = {zone.range_uj for zone in zones}
+    if is_energy and ranges == {0}:
         return Unavailable(Reason.FAILED, f"{zones[0].path}: max_energy_range_uj beside it does not say when it wraps")
-    zone = ranged[0] if is_energy else zones[0]
-    wrap = min(zone.range_uj * _MICRO / zone.watts for zone in ranged) if is_energy else 0.0
+    zone = zones[0]
+    wraps = is_energy and len(ranges) == 1 and 0 < zone.range_uj < 1 << _BITS  # else one that goes down is unknown
     return Signal(signal, zone.row.scope, Unit.JOULE if is_energy else Unit.WATT,
         Behavior.COUNTER if is_energy else Behavior.GAUGE, Reduce.SUM, origin=pattern_of(zone.path for zone in zones),
-        document=_DOCUMENT, scale=_MICRO * _correction(zone), wrap_seconds=wrap)
+        document=_DOCUMENT, scale=_MICRO * _correction(zone), width_bits=_BITS if wraps else 64,
+        values=zone.range_uj + 1 if wraps else 0,  # it goes from the range, 2**32 units in microjoules, to 0
+        wrap_seconds=zone.range_uj * _MICRO / max(zone.watts for zone in zones) if wraps else 0.0)
 
 
 def _one_core(zones: Sequence[_Zone]) -> Unavailable:
