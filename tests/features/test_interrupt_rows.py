@@ -257,6 +257,13 @@ def test_lines_that_no_kernel_prints_harm_nobody(line: str) -> None:
     assert bench.value("LOC", "Int/s") == 2, "4 in the two seconds since it was read"
 
 
+def test_a_row_with_the_count_of_a_cpu_that_came_in_mid_table_is_read_at_the_next_tick() -> None:
+    bench = Bench("   CPU0 CPU2\nLOC: 10 20 Local\n")
+    bench.tick("   CPU0 CPU2\nLOC: 11 1000 22 Local\n")
+    bench.tick("   CPU0 CPU1 CPU2\nLOC: 12 1001 24 Local\n")
+    assert (bench.value("LOC:0", "Int/s"), bench.value("LOC:2", "Int/s")) == (1, 2), "of two seconds each"
+
+
 def test_a_file_that_cannot_be_read_says_why() -> None:
     reader = InterruptReader(TreeHost({}, errors={PATH: errno.EACCES}))
     columns = Columns(INTERRUPTS.source.kind, INTERRUPTS.source.quantities)

@@ -304,6 +304,18 @@ def test_a_table_with_a_torn_line_is_read_again() -> None:
     assert sum(value for value in total if isinstance(value, int)) == before + 1
 
 
+@pytest.mark.parametrize("text", ["Local timer interrupts", "33 Level timer"])
+def test_a_row_with_the_count_of_a_cpu_that_came_in_mid_table_is_read_again(text: str) -> None:
+    """Its other counts would be those of the CPUs before: CPU 2 would have had a thousand interrupts of CPU 1."""
+    host, machine = machine_of({PATH: f"  CPU0 CPU2\nLOC: 10 20 {text}\n"}, plain_topology(range(3)))
+    reader = ProcInterrupts().open_shared(machine, frozenset({"irq.loc"}))
+    reader.read()
+    texts = iter([f"  CPU0 CPU2\nLOC: 11 1000 22 {text}\n", f"  CPU0 CPU1 CPU2\nLOC: 11 1000 22 {text}\n"])
+    host.read_text = lambda _path: next(texts)  # type: ignore[method-assign,assignment]
+    assert list(reader.read()[0]) == [11, 1000, 22]
+    assert not list(texts), "read again"
+
+
 def test_an_unreadable_file_is_unknown_then_and_counted_on_later() -> None:
     host, machine = machine_of({PATH: X86})
     reader = ProcInterrupts().open_shared(machine, frozenset({"irq.tlb", "irq.err"}))

@@ -43,17 +43,29 @@ def cpu_key(label: str, cpu: int) -> str:
     return f"{label}:{cpu}"
 
 
-def leading_numbers(rest: str, columns: int) -> list[int] | None:
+def leading_numbers(rest: str, columns: int, behind: str | None = None) -> list[int] | None:
     """The counts of a row that has one for each column; None for rows with fewer (ERR, MIS, Arm's FIQ).
 
-    The text behind the counts may begin with digits ("0 IO-APIC 5-edge"): what counts is the number of columns.
+    Args:
+        rest: the line without its label.
+        columns: how many CPUs the header has.
+        behind: the number with which the text behind the counts begins ("0 IO-APIC 5-edge"), "" for none. Another
+            one is the count of a CPU that came while the kernel wrote the table; whose each is nobody knows: None.
     """
     words = rest.split(None, columns)
+    if behind is not None and number_behind(words[columns:]) not in ("", behind):
+        return None
     digits = "".join(words[:columns])
     # one look at all of them together takes a sixth of the time of their conversion
     if len(words) < columns or not (digits.isdigit() and digits.isascii()) or len(digits) > columns * _LONGEST:
         return None
     return list(map(int, words[:columns]))
+
+
+def number_behind(texts: Sequence[str]) -> str:
+    """The number with which the text behind a row's counts begins, if there is any; "" for none."""
+    word = texts[0].split(None, 1)[0] if texts else ""
+    return word if word.isdecimal() else ""
 
 
 def trailing_text(rest: str) -> str:
@@ -86,8 +98,8 @@ class RowTotals:
         classify: the groups to which a row belongs, by its label and the text after its counts; () to skip the row.
 
     Attributes:
-        torn: whether a row had fewer counts in the last table than the header has CPUs, some of which came or went
-            while the kernel wrote it; what it counted is added by the next table.
+        torn: whether a row had fewer or more counts in the last table than the header has CPUs, some of which came or
+            went while the kernel wrote it; what it counted is added by the next table.
     """
 
     def __init__(self, cpus: Sequence[int], classify: Callable[[str, str], tuple[Hashable, ...]]) -> None:
@@ -100,6 +112,7 @@ class RowTotals:
         self._lines: dict[str, str] = {}
         self._cells: dict[str, list[int]] = {}
         self._groups: dict[str, tuple[Hashable, ...]] = {}
+        self._behind: dict[str, str] = {}  # the number with which the text behind a row's counts began at first
         self._totals: dict[Hashable, list[int]] = {}
         self._restarted: set[tuple[Hashable, int]] = set()
 
@@ -169,8 +182,10 @@ class RowTotals:
         width = len(self._columns)
         if (groups := self._groups.get(name)) is None:
             groups = self._groups[name] = self._classify(label, trailing_text(rest))
-        cells = leading_numbers(rest, width) if groups else None
         before = self._cells.get(name)
+        if before is None:
+            self._behind[name] = number_behind(rest.split(None, width)[width:])
+        cells = leading_numbers(rest, width, self._behind[name]) if groups else None
         if cells is None:
             self.torn = self.torn or (before is not None and bool(groups))
             return (), []
