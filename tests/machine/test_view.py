@@ -39,6 +39,23 @@ def test_masks_of_a_container_hide_files_and_what_lies_in_folders() -> None:
         assert seen.mask(path) is None, path
 
 
+def test_a_tmpfs_over_sys_or_a_part_of_it_hides_files_though_it_may_be_written() -> None:
+    base = "1 0 0:1 / / rw - overlay overlay rw\n2 1 0:2 / /sys rw - sysfs sysfs rw\n"
+    over = view(f"{base}3 2 0:3 / /sys rw - tmpfs tmpfs rw\n").mask("/sys/devices/system/cpu/cpuidle")
+    assert over is not None
+    assert "tmpfs is mounted over it" in over.detail
+    part = view(f"{base}3 2 0:3 / /sys/devices/system/cpu rw - tmpfs tmpfs rw\n")
+    assert part.mask("/sys/devices/system/cpu/cpu0/cpufreq") is not None
+    assert part.mask("/sys/class/hwmon") is None
+
+
+def test_a_sys_of_folders_that_are_mounted_one_by_one_hides_none_of_them() -> None:
+    """systemd-nspawn does so in a user namespace."""
+    seen = view("1 0 0:1 / / rw - overlay overlay rw\n2 1 0:2 / /sys ro - tmpfs tmpfs rw\n"
+                "3 2 0:3 /devices /sys/devices ro - sysfs sysfs rw\n4 2 0:3 /class /sys/class ro - sysfs sysfs rw\n")
+    assert not seen.masks
+
+
 def test_what_a_machine_mounts_itself_is_no_mask() -> None:
     """tmpfs over /sys/fs/cgroup holds the trees of version 1, and systemd makes it read-only."""
     assert not view("1 0 0:1 / / rw - ext4 /dev/vda rw\n2 1 0:2 / /sys rw - sysfs sysfs rw\n"

@@ -137,6 +137,8 @@ class View:
                     yield mask
         if (root := self.holding("/sys/devices")) is not None and root.point == "/":
             yield Mask("/sys", "nothing is mounted on /sys here", "mount -t sysfs sysfs /sys")
+        elif root is not None and root.point == "/sys" and root.kind == "tmpfs":
+            yield Mask("/sys", "the container hides /sys: a tmpfs is mounted over it")
         proc = self.holding("/proc/stat")
         if proc is not None and proc.kind == "proc" and proc.setting("subset") == "pid":
             yield Mask("", "/proc is mounted with subset=pid (ProcSubset=pid of a systemd service): it shows processes "
@@ -153,8 +155,8 @@ def _mask_of(mount: Mount) -> Mask | None:
         return Mask(mount.point, f"{mount.point} is inaccessible to this service", _SHOW_SERVICE)
     if mount.root == "/null" and mount.kind in ("devtmpfs", "tmpfs"):
         return Mask(mount.point, f"the container hides {mount.point}: /dev/null is mounted over it")
-    if mount.kind == "tmpfs" and "ro" in mount.options:
-        return Mask(mount.point, f"the container hides {mount.point}: an empty read-only tmpfs is mounted over it")
+    if mount.kind == "tmpfs":
+        return Mask(mount.point, f"the container hides {mount.point}: a tmpfs is mounted over it")
     return None
 
 
