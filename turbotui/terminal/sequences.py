@@ -22,8 +22,8 @@ _PASTE: Final = 3.0  # the same of a paste, whose rest would be a text of keys
 _LONGEST: Final = 30.0  # seconds that one sequence may take, so that one without an end does not keep all keys
 _MOST_KEPT: Final = 256  # characters of a sequence; a longer one is read to its end and means nothing
 _MOST_PASTED: Final = 1 << 14  # characters of a paste, which goes into a line; the others are left out
-_INTRODUCERS: Final = frozenset("[OPX]^_")
-"""What follows Escape (ECMA-48, 5.3): CSI, SS3, and the strings DCS, SOS, OSC, PM and APC."""
+_INTRODUCERS: Final = frozenset("[OPX]^_/")
+"""What follows Escape (ECMA-48, 5.3): CSI, SS3, the strings DCS, SOS, OSC, PM and APC; and the answer of a VT52."""
 _BEL, _CAN, _DEL = "\x07", "\x18", "\x7f"
 _BREAKS: Final = frozenset("\x03\x1a")  # Ctrl+C and Ctrl+Z are obeyed in the middle of a string without an end
 _STRING_ENDS: Final = frozenset((_BEL, _CAN, "\x9c", "\udc9c"))
@@ -111,7 +111,7 @@ class InputSequences:
             self._units.append(character)
 
     def _escape(self, character: str) -> None:
-        if character in _INTRODUCERS or character == "/":
+        if character in _INTRODUCERS:
             self._introduce(character)
         elif character == "\\":  # ST, the end of a string that was given up
             self._end()
