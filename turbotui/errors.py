@@ -10,12 +10,21 @@ from collections.abc import Iterable
 
 
 def nearest(name: str, known: Iterable[str], most: int = 5) -> str:
-    """Return a sentence's end that suggests the most similar names, or "" if no name is similar."""
+    """Return a sentence's end that suggests the most similar names, or "" if no name is similar.
+
+    The dashes of options make no two of them similar.
+    """
     import difflib  # noqa: PLC0415 - where a word is wrong
 
-    lower = {item.lower(): item for item in known}
-    close = difflib.get_close_matches(name.lower(), lower, n=most)
+    lower = {item.lower().lstrip("-"): item for item in known}
+    close = difflib.get_close_matches(name.lower().lstrip("-"), lower, n=most)
     return f"; did you mean {', '.join(lower[item] for item in close)}?" if close else ""
+
+
+def nearest_or_all(name: str, known: Iterable[str], most: int = 3) -> str:
+    """Return a sentence's end that suggests the most similar names, or lists all if no name is similar."""
+    names = tuple(known)
+    return nearest(name, names, most) or f"; there are {', '.join(names)}"
 
 
 def signal_status(number: int) -> int:

@@ -150,26 +150,47 @@ def test_no_option_takes_the_numbers_of_python_literals(command: Command) -> Non
     ("words", "status", "part"),
     [
         (["frobnicate"], 2, 'unknown command "frobnicate"'),
-        (["columns", "--frob"], 2, "unrecognized arguments: --frob (see turbotui columns --help)"),
-        (["why", "--jsn"], 2, "unrecognized arguments: --jsn; did you mean --json? (see turbotui why --help)"),
+        (["columns", "--frob"], 2, "unknown option --frob (see turbotui columns --help)"),
+        (["why", "--jsn"], 2, "unknown option --jsn; did you mean --json? (see turbotui why --help)"),
         (["events", "lst"], 2, '"lst" is none of encode, list, show, sets, metrics; did you mean list?'),
         (["topdown", "--per", "coer"], 2, '--per "coer" is none of machine, package, kind, core, cpu'),
         (["stat", "--shwo", "CPU"], 1, "unrecognized option '--shwo'; did you mean --show?"),
         (["groups", "--sort", "Pid", "-n", "1"], 2, "there is no column 'Pid' of groups; did you mean Pids, PidsMax?"),
-        (["--shwo=Busy%"], 2, "unrecognized arguments: --shwo=Busy%; did you mean --show? (see turbotui --help)"),
+        (["--shwo=Busy%"], 2, "unknown option --shwo; did you mean --show? (see turbotui --help)"),
         (["columns", "--machine", "nowhere"], 2, "nowhere"),
         (["doctor", "--sysroot", "/nonexistent"], 3, "/nonexistent"),
         # a script's variable that is not set chooses no other machine, and no other file
         (["why", "--replay", ""], 2, '--replay "": an empty word names nothing; leave the option out'),
-        (["topdown", "make", "-j8"], 2, "arguments: make -j8: a command comes after --, as in -- make -j8"),
-        (["record", "new.rec", "make"], 2, "unrecognized arguments: make: a command comes after --"),
-        (["serve", "browser"], 2, "unrecognized arguments: browser (see turbotui serve --help)"),
+        (["topdown", "make", "-j8"], 2,
+         'topdown does not take "make -j8": a command comes after --, as in -- make -j8'),
+        (["record", "new.rec", "make"], 2, 'record does not take "make": a command comes after --'),
+        (["serve", "browser"], 2, 'serve does not take "browser" (see turbotui serve --help)'),
         (["doctor", "--machine", "saphire-2s"], 2, "'saphire-2s' (did you mean sapphire-2s?); there are "),
         (["doctor", "--machine", "/nonexistent"], 2, "--machine /nonexistent is not there, and no name of a simulated"),
         (["doctor", "--machine", "/proc"], 2, "is a folder: a recorded machine below a folder is given with --sysroot"),
         (["doctor", "--machine", "/dev/null"], 2, "/dev/null is no file of turbotui gather, which end in .tar.gz"),
         (["doctor", "--machine", "guest+stael"], 2, "cannot run 'stael' (did you mean steal?); there are "),
-        (["why", "-n", "1_0"], 2, 'argument -n/--intervals: "1_0" is no whole number'),
+        (["why", "-n", "1_0"], 2, 'turbotui: -n/--intervals: "1_0" is no whole number'),
+        (["why", "-n", "-1"], 2, '-n/--intervals: "-1" is below 0'),
+        (["why", "-n", "9" * 40], 2, "is too large"),
+        (["why", "--bogus"], 2, "unknown option --bogus (see turbotui why --help)"),  # dashes are like no other dashes
+        (["why", "-n"], 2, "turbotui: -n/--intervals needs a value (see"),
+        (["why", "--json=x"], 2, '--json takes no value: leave "x" out'),
+        (["why", "--int", "1"], 2, "--int is the beginning of several options: --intervals, --interval"),
+        (["tasks", "--all", "--pid", "1"], 2, "--pid and --all exclude each other: give one of them"),
+        (["record"], 2, "turbotui: missing: FILE (see"),
+        (["score", "baseline"], 2, "missing: --name, --unit"),
+        (["fleet", "chek"], 2, '"chek" is unknown; did you mean check?'),
+        (["record", "-"], 2, "- is no file: record writes to a file, turbotui collect to stdout"),
+        (["record", "/dev/null"], 2, "/dev/null is no file"),
+        (["record", "--tables", "task", "new.rec"], 2, '"task" cannot be recorded; did you mean tasks?'),
+        (["record", "--add", "cyclse", "--machine", "laptop", "new.rec"], 2, "did you mean cycles"),
+        (["stat", "--format", "jsn"], 1, 'unknown format "jsn"; did you mean json?'),
+        (["roofs", "--theory", "i7-3770"], 2, "no spec sheet for i7-3770; did you mean i7-3770K"),
+        (["export", "--rows", "memroy", "--once", "--machine", "guest"], 2, "did you mean memory?"),
+        (["export", "--from", "a.ttj", "--per", "core"], 2, "--per is for the metrics of a machine, and --from is for"),
+        (["export", "--once", "--from-time", "first"], 2, "--from-time is for tables of a recording: name one"),
+        (["score", "measured", "1e40"], 2, 'score "1e40" is no number from 1e-15 to 1e+15'),
         (["why", "-i", "1e300"], 2, "interval 1e300 is too long: the longest is 1,000,000 seconds"),
         (["stat", "-i", "1e300"], 2, "interval 1e+300 seconds is too large: the largest is 1,000,000"),
         (["doctor", "--machine="], 2, '--machine "": an empty word'),
@@ -208,6 +229,11 @@ def test_bad_input_is_one_sentence_and_an_exit_status(words: list[str], status: 
     assert done.stderr.startswith("turbotui: ")
     assert part in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_rows_that_do_not_pass_a_filter_are_not_said_to_be_absent() -> None:
+    done = run("interrupts", "--machine", "laptop", "-n", "1", "-i", "0.05", "--filter", "nothing like it")
+    assert "# no sources of interrupts pass --filter" in done.stdout
 
 
 def test_a_sysroot_without_a_machine_in_it_is_one_sentence(tmp_path: Path) -> None:

@@ -166,6 +166,8 @@ def test_a_span_may_reach_beyond_the_recording() -> None:
     assert parse_start("last", FIRST, LAST) == LAST
     with pytest.raises(UsageError, match="ends before it begins"):
         parse_span("-5m", "-10m", FIRST, LAST)
+    with pytest.raises(UsageError, match='from "last" to "last" has no length: both are'):
+        parse_span("last", "", FIRST, LAST)
 
 
 def test_all_of_a_recording_of_one_reading_is_that_moment() -> None:

@@ -65,10 +65,13 @@ def test_an_interval_ends_before_the_kernels_waits_overflow() -> None:
     assert refused.value.exit_status == 2
 
 
-@pytest.mark.parametrize("text", ["1_0", "\u0663", "-1", "1.5", ENDLESS, f"{1 << 63}"], ids=lambda text: text[:20])
-def test_a_count_on_a_command_line_is_a_whole_number(text: str) -> None:
+@pytest.mark.parametrize(("text", "why"), [
+    ("1_0", "is no whole number"), ("\u0663", "is no whole number"), ("-1", "is below 0"),
+    ("1.5", "is no whole number"), (ENDLESS, "is too large"), (f"{1 << 63}", "is too large"),
+], ids=lambda text: text[:20])
+def test_a_count_on_a_command_line_is_a_whole_number(text: str, why: str) -> None:
     assert whole(" 12 ") == 12
-    with pytest.raises(argparse.ArgumentTypeError, match="is no whole number"):
+    with pytest.raises(argparse.ArgumentTypeError, match=why):
         whole(text)
 
 

@@ -10,7 +10,7 @@ from turbotui.app.actions import ACTIONS
 from turbotui.app.screen_table import screen_named
 from turbotui.app.sessions import PresentedSession, WatchedSession
 from turbotui.app.settings import PersonalSettings, kind_of_machine, read_settings, remember
-from turbotui.errors import TurbotuiError, UsageError
+from turbotui.errors import TurbotuiError, UsageError, nearest_or_all
 from turbotui.machine.host import HostKind
 from turbotui.widgets.arrangement import USUAL
 
@@ -33,7 +33,7 @@ def own_actions(settings: PersonalSettings) -> tuple[tuple[Action, ...], Mapping
 
     problems = []
     if settings.preset and settings.preset not in PRESETS:
-        why = f'no preset is called "{settings.preset}"; there are {", ".join(PRESETS)}'
+        why = f'no preset is called "{settings.preset}"{nearest_or_all(settings.preset, PRESETS)}'
         problems.append(settings.problem("preset", why))
     actions, unusable = with_keys({**PRESETS.get(settings.preset, {}), **settings.keys})
     problems += [settings.problem(name, why) for name, why in unusable.items()]

@@ -44,7 +44,7 @@ from turbotui.app.user_keys import key_word
 from turbotui.app.view_states import ViewState
 from turbotui.app.watch import Watch
 from turbotui.dataclass import dataclass
-from turbotui.errors import InternalError, TerminalError, TurbotuiError, UsageError
+from turbotui.errors import InternalError, TerminalError, TurbotuiError, UsageError, nearest_or_all
 from turbotui.feature import EVERYWHERE
 from turbotui.quantities.columns import CounterColumn
 from turbotui.repertoire import Abilities, Repertoire
@@ -136,7 +136,7 @@ class TurbotuiApp(FramesApp):
         for known in THEMES:
             self.register_theme(known)
         if theme is not None and theme not in self.available_themes:
-            raise UsageError(f'no theme is called "{theme}"; there are {", ".join(known.name for known in THEMES)}')
+            raise UsageError(f'no theme is called "{theme}"{nearest_or_all(theme, (known.name for known in THEMES))}')
         rich = abilities.colours and not abilities.sixteen
         self.actions, self._own_keys, problems = own_actions(settings)
         if settings.theme and settings.theme not in self.available_themes:

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from turbotui.app.sessions import PlayedSession, RowReadingSession, WatchedSession
 from turbotui.app.settings import PersonalSettings
 from turbotui.dataclass import dataclass
-from turbotui.errors import UsageError
+from turbotui.errors import UsageError, nearest_or_all
 from turbotui.feature_list import FEATURES
 from turbotui.installed_features import failure_of
 from turbotui.quantities.alerts import AlertRule, parse_alert
@@ -166,7 +166,7 @@ def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[lis
             continue
         kind = None if request.table in modules else known_kinds().get(request.table)
         if request.table not in modules and kind is None:
-            why = f"no table is called {request.table}; there are {', '.join((*modules, *known_kinds()))}"
+            why = f"no table is called {request.table}{nearest_or_all(request.table, (*modules, *known_kinds()))}"
             problems.append(settings.problem("table", why, ("alert",), at))
             continue
         if kind is None and (session.collector is not None or isinstance(session, PlayedSession)):

@@ -9,7 +9,7 @@ from typing import Final
 from turbotui.app.base import WatchScreen
 from turbotui.app.failed_screen import FailedScreen
 from turbotui.app.watch import Watch
-from turbotui.errors import UsageError
+from turbotui.errors import UsageError, nearest_or_all
 from turbotui.feature import ScreenSpec
 from turbotui.feature_list import FEATURES
 from turbotui.installed_features import failure_of
@@ -29,7 +29,7 @@ def screen_named(name: str, screens: Sequence[ScreenSpec] = SCREENS) -> str:
     for spec in screens:
         if name == spec.number or wanted in {spec.id, spec.word.lower()}:
             return spec.id
-    raise UsageError(f'no screen is called "{name}"; there are {", ".join(spec.id for spec in screens)}')
+    raise UsageError(f'no screen is called "{name}"{nearest_or_all(name, (spec.id for spec in screens))}')
 
 
 def build_screen(spec: ScreenSpec, watch: Watch) -> WatchScreen:

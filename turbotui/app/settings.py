@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 from turbotui.app.settings_text import line_of, with_table, with_values
 from turbotui.dataclass import dataclass
-from turbotui.errors import TurbotuiError
+from turbotui.errors import TurbotuiError, nearest_or_all
 from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.host import HostKind
 from turbotui.machine.own_files import config_folder, replace_file
@@ -182,7 +182,7 @@ def parse_settings(written: str, where: str) -> PersonalSettings:
     file = PersonalSettings(where=where, written=written)
     for name, value in data.items():
         if name not in VALUES and name not in _READERS:
-            why = f"there is no setting {reprlib.repr(name)}; there are {', '.join((*VALUES, *_READERS))}"
+            why = f"there is no setting {reprlib.repr(name)}{nearest_or_all(name, (*VALUES, *_READERS))}"
             problems.append(file.problem(name, why))
             continue
         try:
@@ -259,7 +259,7 @@ def _read_alerts(file: PersonalSettings, value: object, problems: list[str]) -> 
 def _read_units(file: PersonalSettings, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     for quantity, unit in table.items():
         if (known := UNITS.get(quantity)) is None:
-            why = f"there is no unit of {reprlib.repr(quantity)}; there are {', '.join(UNITS)}"
+            why = f"there is no unit of {reprlib.repr(quantity)}{nearest_or_all(quantity, UNITS)}"
             problems.append(file.problem(quantity, why, (_UNITS,)))
         elif unit not in known:
             why = f"{quantity} is {reprlib.repr(unit)}, and has to be one of {', '.join(known)}"
@@ -298,7 +298,7 @@ def _read_why(file: PersonalSettings, table: Mapping[str, Any], problems: list[s
     known, numbers = [rule.id for rule in RULES], dict[str, float]()
     for name, percent in table.items():
         if name not in known:
-            why = f"there is no cause {reprlib.repr(name)}; there are {', '.join(known)}"
+            why = f"there is no cause {reprlib.repr(name)}{nearest_or_all(name, known)}"
             problems.append(file.problem(name, why, (_WHY,)))
             continue
         try:

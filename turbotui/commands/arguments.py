@@ -29,9 +29,13 @@ def whole(text: str) -> int:
     """
     from turbotui.quantities.plain_numbers import whole_number  # noqa: PLC0415 - the first paint needs no number
 
-    number = whole_number(text.strip())
+    digits = text.strip()
+    number = whole_number(digits)
     if number is None or number >= _TOO_MANY:
-        raise argparse.ArgumentTypeError(f'"{text[:40]}" is no whole number')
+        what = "is no whole number"
+        if digits.removeprefix("-").isdecimal() and digits.isascii():
+            what = "is below 0" if digits.startswith("-") else "is too large"
+        raise argparse.ArgumentTypeError(f'"{text[:40]}" {what}')
     return number
 
 

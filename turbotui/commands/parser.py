@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from turbotui import __version__
 from turbotui.errors import UsageError, nearest
@@ -27,6 +28,16 @@ Exit status: 0 done, 1 failed, 2 wrong command line, 3 the machine cannot be rea
 70 a fault of turbotui itself."""
 
 
+_PLAIN: Final = tuple((re.compile(form), plain) for form, plain in (
+    (r"^argument (\S+): expected (?:one|at least one) argument$", r"\1 needs a value"),
+    (r"^argument (\S+): not allowed with argument (\S+)$", r"\1 and \2 exclude each other: give one of them"),
+    (r"^argument (\S+): ignored explicit argument '(.*)'$", r'\1 takes no value: leave "\2" out'),
+    (r"^the following arguments are required: (.*)$", r"missing: \1"),
+    (r"^one of the arguments (.*) is required$", r"missing: one of \1"),
+    (r"^ambiguous option: (\S+) could match (.*)$", r"\1 is the beginning of several options: \2"),
+    (r"^argument ", ""),
+))
+"""What argparse says, and the words for it."""
 _HOST = "--host"
 _RECORDINGS = ("A", "B")
 """Names of the files of `turbotui diff`."""
@@ -67,10 +78,13 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             names = [str(choice) for choice in action.choices]
             option = f"{'/'.join(action.option_strings)} " if action.option_strings else ""
-            self.error(f'{option}"{value}" is none of {", ".join(names)}{nearest(str(value), names, 1)}')
+            what = f'is none of {", ".join(names)}' if len(names) > 1 else "is unknown"
+            self.error(f'{option}"{value}" {what}{nearest(str(value), names, 1)}')
 
     def error(self, message: str) -> NoReturn:
         """Raise a UsageError instead of printing usage."""
+        for form, plain in _PLAIN:
+            message = form.sub(plain, message)
         raise UsageError(f"{message} (see {self.prog} --help)")
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
@@ -132,10 +146,11 @@ def _listing(commands: Sequence[Command]) -> str:
 def _about_foreign(foreign: list[str], command: Command, options: Sequence[str]) -> str:
     """Why words that no option takes are wrong; where they belong if they may be a command, else the nearest option."""
     text, word = " ".join(foreign), foreign[0].partition("=")[0]
-    if command.behind == "command" and not foreign[0].startswith("-"):
-        return f"unrecognized arguments: {text}: a command comes after --, as in -- {text}"
+    if not word.startswith("-"):
+        behind = f": a command comes after --, as in -- {text}" if command.behind == "command" else ""
+        return f'{command.name or "the dashboard"} does not take "{text}"{behind}'
     near = nearest(word, [option for option in options if option.startswith("--")], 1) if word.startswith("--") else ""
-    return f"unrecognized arguments: {text}{near}"
+    return f"unknown option {word}{near}"
 
 
 def _with_values(words: list[str]) -> list[str]:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Generic
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import UsageError, nearest
+from turbotui.errors import UsageError, nearest_or_all
 from turbotui.quantities.columns import Column, ColumnId, R, Value
 from turbotui.quantities.filters import Filter, FilterError, parse_filter
 from turbotui.quantities.tables import RowTable
@@ -65,8 +65,7 @@ def row_choice(arguments: argparse.Namespace, known: Sequence[Column[R]], rows: 
     def column_of(name: str) -> Column[R]:
         if (known_column := by_name.get(name.strip().lower())) is None:
             names = [column.id for column in known]
-            hint = nearest(name.strip(), names, 3) or f"; there are {', '.join(names)}"
-            raise UsageError(f"there is no column {name.strip()!r} of {rows}{hint}")
+            raise UsageError(f"there is no column {name.strip()!r} of {rows}{nearest_or_all(name.strip(), names)}")
         return known_column
 
     if arguments.show == "all" or (not arguments.show and arguments.format != TEXT):

@@ -123,7 +123,8 @@ class RowVerb:
                 envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
                                     notes=(*notes, *unknown_columns(chosen)))
                 output.write(envelope, (chosen,), partial(
-                    self._text, envelope, self._in_tree(chosen) if choice.keeps_order else chosen))
+                    self._text, envelope, self._in_tree(chosen) if choice.keeps_order else chosen,
+                    filtered=bool(choice.passing.text and table.rows)))
 
     def _choice(self, arguments: argparse.Namespace) -> RowChoice[KindRow]:
         columns = self._definition.columns
@@ -138,11 +139,11 @@ class RowVerb:
         name = next(column.id for column in self._definition.columns if column.identity)
         return replace(table, columns=indented(table.columns, name, lambda row: depth[row.row.key]))
 
-    def _text(self, envelope: Envelope, table: RowTable[KindRow]) -> Iterator[str]:
+    def _text(self, envelope: Envelope, table: RowTable[KindRow], *, filtered: bool) -> Iterator[str]:
         yield envelope.heading(table.name, f"{envelope.seconds or 0.0:.3f} s")
         if table.rows:
             yield from text_lines(envelope, replace(table, columns=table.known_columns), room=terminal_room())
         elif not envelope.notes:
-            yield f"# no {self._title}"
+            yield f"# no {self._title}{' pass --filter' if filtered else ''}"
         yield from (f"# {note}" for note in envelope.notes)
         yield ""

@@ -131,13 +131,22 @@ def create_bytes(path: str, data: bytes) -> None:
 def new_file(path: str) -> Iterator[BinaryIO]:
     """Open a file that must not exist for writing bytes; it remains only if the block ends without an error.
 
+    A device or a FIFO, such as /dev/null or /dev/stdout, is written to.
+
     Raises:
         FileExistsError: it exists.
         OSError: it cannot be written.
     """
     path = original(path)
     with as_invoking_user(os.environ):
-        descriptor = os.open(path, _NEW, 0o666)
+        try:
+            descriptor = os.open(path, _NEW, 0o666)
+        except FileExistsError:
+            if not _is_stream(path):
+                raise
+            with open(path, "wb", opener=lambda name, flags: os.open(name, flags & ~os.O_TRUNC)) as stream:
+                yield stream
+            return
     try:
         with open(descriptor, "wb") as file:
             yield file
@@ -147,6 +156,14 @@ def new_file(path: str) -> Iterator[BinaryIO]:
         with as_invoking_user(os.environ), contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         raise
+
+
+def _is_stream(path: str) -> bool:
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
 
 
 def append_lines(path: str, lines: bytes) -> None:

@@ -122,9 +122,7 @@ class AddedCounter:
 
 
 class AddError(UsageError):
-    """A counter that cannot be added as written; turbostat exits with 1 in that case (docs/specs/turbostat.md 1.12)."""
-
-    exit_status = 1
+    """A counter that cannot be added as written."""
 
 
 _SCOPES = {"cpu": Scope.CPU, "core": Scope.CORE, "package": Scope.PACKAGE}

@@ -103,7 +103,9 @@ def parse_span(begin: str, end: str, first_ns: int, last_ns: int) -> tuple[int, 
     span = f'the time from "{begin or "first"}" to "{end or "last"}"'
     outside = stop < first_ns or start > last_ns
     if stop <= start and ((begin and end) or not outside):
-        raise UsageError(f"{span} ends before it begins")
+        if stop == start:
+            raise UsageError(f"{span} has no length: both are {time_of_day(start)}; begin earlier (-5m) or end later")
+        raise UsageError(f"{span} ends before it begins: {time_of_day(start)} to {time_of_day(stop)}")
     if outside:
         raise _outside(span, first_ns, last_ns, before=stop < first_ns)
     return start, stop

@@ -44,7 +44,8 @@ _FAILURES: Final = (
 )
 _SUDO: Final = ("sudo", "-n", "--")
 _TOO_OLD: Final = re.compile(r'unknown command "collect"|invalid choice')
-_WORDS_TOO_NEW: Final = re.compile("unrecognized arguments: |: - does not end in ")  # of collect -n, and of gather -
+# of collect -n, by turbotui up to 0.5.0 and now, and of gather -
+_WORDS_TOO_NEW: Final = re.compile("unrecognized arguments: |unknown option |: - does not end in ")
 _NO_PYTHON: Final = re.compile(r"turbotui: Python [\d.]+ or newer is wanted, and there is (.*)")
 # messages of sudo (plugins/sudoers/auth/sudo_auth.c, logging.c, check.c) and of shells
 _SUDO_FAILURES: Final = (

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import nearest
+from turbotui.errors import nearest_or_all
 from turbotui.events.set_files import Alternative, EventSet, SetColumn, model_id
 from turbotui.machine.machine import Machine
 from turbotui.quantities.added import AddError
@@ -99,8 +99,7 @@ def named_set(sets: Mapping[str, EventSet], name: str) -> EventSet:
     """The event set of that name. Raises AddError if there is no such set."""
     event_set = sets.get(name)
     if event_set is None:
-        hint = nearest(name, sets, 3) or f"; there are {', '.join(sorted(sets))}"
-        raise AddError(f"there is no event set {name!r}{hint}")
+        raise AddError(f"there is no event set {name!r}{nearest_or_all(name, sorted(sets))}")
     return event_set
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
-from turbotui.errors import UsageError
+from turbotui.errors import UsageError, nearest_or_all
 
 if TYPE_CHECKING:  # the command line needs only the names
     from turbotui.quantities.tables import AnyTable
@@ -64,7 +64,7 @@ def make_format(name: str, intervals: int | None = 1, *, marks: bool = False) ->
         UsageError: there is no such format.
     """
     if name not in FORMATS:
-        raise UsageError(f'unknown format "{name}"; there are: {", ".join(NAMES)}')
+        raise UsageError(f'unknown format "{name}"{nearest_or_all(name, NAMES)}')
     module, kind = FORMATS[name]
     loaded = importlib.import_module(module)
     if name == "openmetrics" and intervals != 1:

@@ -6,6 +6,7 @@ import csv
 import functools
 import io
 import json
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -18,7 +19,9 @@ from watched_machines import frames_of_machine
 
 from turbotui import recording
 from turbotui.cli import main
+from turbotui.commands.parser import Parser
 from turbotui.errors import TurbotuiError
+from turbotui.features.export.verb import OF_MACHINE, OF_RECORDING, add_arguments
 from turbotui.machine.machine import Machine
 from turbotui.machine.own_program import install_command
 from turbotui.quantities.catalog import catalog_for
@@ -229,6 +232,29 @@ def test_a_file_that_fails_half_way_is_not_left(tmp_path: Path) -> None:
     with pytest.raises(TurbotuiError, match="No space left"):
         fail()
     assert not path.exists()
+
+
+def test_a_device_is_written_to_and_stays(tmp_path: Path) -> None:
+    with writing_new(os.devnull) as file:
+        file.write(b"nothing")
+    assert os.path.exists(os.devnull)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    with writing_new(str(fifo)) as file:
+        file.write(b"rows")
+    assert os.read(reader, 9) == b"rows"
+    os.close(reader)
+    with pytest.raises(TurbotuiError, match="exists already"), writing_new(str(tmp_path)):
+        pass
+
+
+def test_options_of_metrics_and_of_tables_are_all_known_as_such() -> None:
+    parser = Parser()
+    add_arguments(parser)
+    names = {action.dest for action in parser._actions}
+    both = {"help", "file", "listen", "printed", "textfile", "columns"}
+    assert names == both | {*OF_MACHINE, *OF_RECORDING}
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet", "trace"])

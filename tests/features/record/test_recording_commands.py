@@ -106,6 +106,14 @@ def test_info_and_doctor_tell_of_a_recording(recorded: str, capsys: pytest.Captu
     assert "leave --machine" in capsys.readouterr().err
 
 
+def test_columns_that_are_named_and_cannot_be_recorded_are_told(tmp_path: Path,
+                                                                capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["record", "--machine", "guest", "-n", "1", "-i", "0.05", "--show", "IRQ,PkgWatt", "--add",
+                 "uncore_gone/clockticks/", str(tmp_path / "run.ttj")]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if " is not recorded: " in line]
+    assert sorted(line.split()[1] for line in told) == ["PkgWatt", "clockticks"]
+
+
 def test_a_command_is_recorded_and_its_status_returned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "run.ttj")
     assert main(["record", path, "-i", "0.05", "--", "sh", "-c", "sleep 0.3; exit 3"]) == 3

@@ -248,7 +248,7 @@ def test_the_text_is_labelled_and_compares_configurations(home: Path, capsys: py
     (("score", "run", "--pattern", "x"), "give one after --", 2),
     (("score", "run", "--pattern", "(", "--", "true"), "no regular expression", 2),
     (("score", "run", "--machine", "vera-2s"), "APERF cannot be had here (no hardware", 3),
-    (("score", "measured", "--machine", LOADED, "0"), 'score "0" is not a positive number', 2),
+    (("score", "measured", "--machine", LOADED, "0"), 'score "0" is no number from 1e-15 to 1e+15', 2),
     (("score", "measured", "--machine", LOADED, "5"), "turbotui score run first", 1),
     (("score", "history", "--machine", LOADED), "no run is kept", 1),
     (("score", "history", "--node", "all"), "no run is kept", 1),
@@ -406,7 +406,7 @@ def test_baselines_of_several_machines_are_not_mixed(home: Path, capsys: pytest.
 
 @pytest.mark.parametrize(("words", "says"), [
     (("--busy-cpus", "9"), "this machine has 8 CPUs"), (("--busy-cpus", "0"), "this machine has 8 CPUs"),
-    (("--busy", "101"), "more than 100 %"), (("--busy", "x"), "is not a positive number"),
+    (("--busy", "101"), "more than 100 %"), (("--busy", "x"), "is no number from"),
 ])
 def test_a_load_that_cannot_be_is_refused(home: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...],
                                           says: str) -> None:

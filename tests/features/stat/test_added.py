@@ -63,10 +63,9 @@ def test_the_grammar(text: str, expected: AddedCounter) -> None:
 
 @pytest.mark.parametrize("text", ["", "name", "u32,raw", "msr0", "msr0x0", "perf/cpu", "perf//x", "perf/", "msr0xg",
                                   "msr0x100000000"])
-def test_what_names_no_counter_is_refused_with_status_1(text: str) -> None:
-    with pytest.raises(AddError) as caught:
+def test_what_names_no_counter_is_refused(text: str) -> None:
+    with pytest.raises(AddError):
         parse_added(text)
-    assert caught.value.exit_status == 1
 
 
 TELEMETRY = "pmt,name=Xtal,type=txtal_time,domain=package0,offset=120,lsb=0,msb=63,guid=0x1a067102,seq=a"

@@ -120,6 +120,7 @@ def _record(arguments: argparse.Namespace) -> int:
     from turbotui.commands.sessions import open_session  # noqa: PLC0415 - as above
     from turbotui.features.collect.engine import mind_reader  # noqa: PLC0415 - as above
     from turbotui.features.record.engine import (  # noqa: PLC0415 - as above
+        absent_columns,
         prepare,
         record,
         refuse_marks,
@@ -131,7 +132,7 @@ def _record(arguments: argparse.Namespace) -> int:
     refuse_marks(tables)
     session, columns = open_session(arguments)
     _columns, notes = prepare(session, columns, tables)
-    for sentence in notes:
+    for sentence in (*absent_columns(session, columns, arguments.choices), *notes):
         print(f"turbotui: {one_line(sentence)}", file=sys.stderr, flush=True)
     pipe = RecordingPipe(sys.stdout.fileno())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -125,6 +125,11 @@ class JsonExport:
             yield from self._json.lines(envelope, LevelTable(frame, layout, rows, level.value))
 
 
+OF_MACHINE: Final = ("once", "machine", "sysroot", "interval", "cpu", "per", "groups", "tasks", "waits", "rows", "most",
+                     "series", "size", "web_config", "allow_host")
+"""Options of metrics alone, by the attributes that hold their values."""
+OF_RECORDING: Final = ("format", "output", "by", "elapsed", "every", "from_time", "to_time")
+"""Options of tables alone, as above; --columns is for both."""
 _TRACE: Final = "trace"
 _STOPPED: Final = "stopped"
 FORMATS: Final = ("csv", "json", "parquet", _TRACE)
@@ -150,6 +155,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the same metrics of one interval: on stdout, or with --textfile in the file")
     add_live_arguments(parser)
     _add_table_arguments(parser.add_argument_group("tables of a recording", _KEPT))
+    parser.set_defaults(not_given={name: parser.get_default(name) for name in (*OF_MACHINE, *OF_RECORDING)})
 
 
 def _add_table_arguments(parser: argparse._ArgumentGroup) -> None:
@@ -178,13 +184,21 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.printed is not None:
         return print_file(arguments.printed)
     if arguments.file is not None:
+        _refuse(arguments, OF_MACHINE, "is for the metrics of a machine, and --from is for a recording")
         return _run_table(arguments)
     if not (arguments.listen or arguments.textfile or arguments.once):
         raise UsageError("what is to be exported? A recording (--from FILE), or a machine's metrics (--listen "
                          "127.0.0.1:9177, --textfile FOLDER, --once)")
+    _refuse(arguments, OF_RECORDING, "is for tables of a recording: name one with --from FILE")
     if arguments.listen and arguments.once:
         raise UsageError("--listen answers until it is ended: leave --once out")
     return run_live(arguments)
+
+
+def _refuse(arguments: argparse.Namespace, names: Iterable[str], why: str) -> None:
+    for name in names:
+        if getattr(arguments, name) != arguments.not_given[name]:
+            raise UsageError(f"--{name.replace('_', '-')} {why}")
 
 
 def _run_table(arguments: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from turbotui.quantities.plain_numbers import decimal_number, integer
 
 VARIABLE: Final = "TURBOTUI_PROMETHEUS"
 """The environment variable with the default server."""
+_MOST: Final = 1e9
 _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*\Z")
 _DURATION: Final = re.compile(r"([0-9]{1,6})(s|m|h)\Z")
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -103,6 +104,6 @@ def parse_labels(text: str, option: str) -> tuple[str, ...]:
 def positive(text: str, option: str) -> float:
     """Parse a positive number from the command line. Raises UsageError if it is none."""
     value = decimal_number(text)
-    if value is None or not 0 < value < 1e9:
-        raise UsageError(f'{option} "{text}" is not a positive number')
+    if value is None or not 0 < value < _MOST:
+        raise UsageError(f'{option} "{text}" is no number above 0 and below {_MOST:g}')
     return value

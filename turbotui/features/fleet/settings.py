@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import UsageError
+from turbotui.errors import UsageError, nearest_or_all
 from turbotui.features.fleet.columns import COLUMNS
 from turbotui.features.fleet.opening import USUAL as USUAL_OPEN
 from turbotui.features.fleet.opening import checked
@@ -112,7 +112,7 @@ def fleet_settings(settings: PersonalSettings) -> FleetSettings:
     problems: list[str] = []
     for name, value in settings.fleet.items():
         known = SETTINGS.get(name)
-        why = f"there is no setting {name} of a fleet; there are {', '.join(SETTINGS)}"
+        why = f"there is no setting {name} of a fleet{nearest_or_all(name, SETTINGS)}"
         if known is not None:
             try:
                 values[name] = known.read(value)

@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: the options contradict each other.
         ServerError: the server did not answer the first time.
     """
-    at_least_one(arguments.intervals, what="")
+    at_least_one(arguments.intervals, what=" reading")
     at_least_one(arguments.top, "--top", " node")
     limits = _limits(arguments)
     is_check = arguments.action == _CHECK

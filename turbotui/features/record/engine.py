@@ -10,7 +10,7 @@ from dataclasses import field
 from turbotui.commands.recording import kept_columns, recorded_rows
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.recorded_looks import PacedLooks
-from turbotui.errors import UsageError
+from turbotui.errors import UsageError, nearest
 from turbotui.installed_features import contained
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation, observe
@@ -24,6 +24,7 @@ from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.row_tables import known_kinds
 from turbotui.sampling.sampled import raise_failure
+from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
 from turbotui.threads import NamedThread
 
@@ -90,6 +91,22 @@ def prepare(session: Session, columns: Sequence[CounterColumn], tables: Containe
     return chosen, tuple(note for part in beside for note in part.notes)
 
 
+def absent_columns(session: Session, columns: Iterable[CounterColumn], choices: Iterable[tuple[str, str]]
+                   ) -> Iterator[str]:
+    """A sentence for each column that a user named and this machine does not have.
+
+    Args:
+        columns: those that are shown.
+        choices: of `choose_columns`.
+    """
+    named = {word.strip().lower() for _verb, words in choices for word in words.split(",")}
+    for column in columns:
+        if "added" in column.groups or column.id.lower() in named:
+            why = why_absent(column, session.capabilities, session.machine.topology)
+            if why is not None:
+                yield f"{column.id} is not recorded: {why.sentence()}"
+
+
 def requested_tables(text: str) -> tuple[str, ...]:
     """The tables to record beside the CPUs that --tables names, each once.
 
@@ -100,7 +117,8 @@ def requested_tables(text: str) -> tuple[str, ...]:
     known = (*(word for tables in known_tables() for word in tables.words), *known_kinds())
     for name in names:
         if name not in known:
-            raise UsageError(f'--tables: "{name}" cannot be recorded; there are cpus (always), {", ".join(known)}')
+            hint = nearest(name, known, 2) or f"; there are cpus (always), {', '.join(known)}"
+            raise UsageError(f'--tables: "{name}" cannot be recorded{hint}')
     for table in known_tables():
         together = [name for name in names if name in table.words]
         if table.exclusive and len(set(together)) > 1:

@@ -22,7 +22,14 @@ from turbotui.commands.intervals import at_least_one
 from turbotui.commands.recording import open_recorder
 from turbotui.commands.sessions import label, open_session
 from turbotui.errors import UsageError
-from turbotui.features.record.engine import RecordingResult, prepare, record, refuse_marks, requested_tables
+from turbotui.features.record.engine import (
+    RecordingResult,
+    absent_columns,
+    prepare,
+    record,
+    refuse_marks,
+    requested_tables,
+)
 from turbotui.machine.signal_guard import ending_signals, guarded_signals
 from turbotui.quantities.moments import parse_duration, time_of_day
 from turbotui.quantities.plain_numbers import whole_number
@@ -66,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     """
     at_least_one(arguments.intervals)
     check_host_arguments(arguments)
+    if arguments.file == "-" or (os.path.exists(arguments.file) and not os.path.isfile(arguments.file)):
+        raise UsageError(f"{arguments.file} is no file: record writes to a file, turbotui collect to stdout")
     if arguments.command and arguments.machine is not None:
         raise UsageError("a command runs on this machine, not on a simulated one: leave --machine out")
     retention = _retention(arguments)
@@ -82,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     marking = {signal.SIGUSR1: marks.set}
     signals = guarded_signals(marking) if arguments.command else ending_signals(lambda: session.stop(0.0), marking)
     with signals as ended:
-        for note in notes:
+        for note in (*absent_columns(session, shown, arguments.choices), *notes):
             _say(note)
         many = several(len(columns), "column")
         _say(f"recording {machine} to {arguments.file} every {session.interval:g} s, {many}; "
@@ -120,7 +129,7 @@ def parse_size(text: str) -> int:
     digits, unit = text.rstrip("KMGTBkmgtb"), text[len(text.rstrip("KMGTBkmgtb")):].upper().removesuffix("B")
     number = whole_number(digits)
     if not number or unit not in _UNITS:
-        raise UsageError(f'"{text}" is no size: write 500M or 2G')
+        raise UsageError(f'--max-size: "{text}" is no size: write 500M or 2G')
     return number * _UNITS[unit]
 
 

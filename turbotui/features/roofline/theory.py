@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import MachineError, UsageError
+from turbotui.errors import MachineError, UsageError, nearest
 from turbotui.features.roofline.dram import Dram, dram_of
 from turbotui.features.roofline.measuring import machine_title
 from turbotui.features.roofline.roofs import Bandwidth, CoreGroup, Origin, Peak, RoofSet
@@ -79,7 +79,7 @@ def chip_roofs(name: str, threads: str) -> RoofSet:
         if known is not None:
             raise UsageError(f"{known} is a microarchitecture, which has no clock and no number of cores: --theory "
                              f"alone computes roofs of the machine it runs on, and chips are: {_listed(CHIPS)}")
-        raise UsageError(f"no spec sheet for {name}; there are: {_listed(CHIPS)}")
+        raise UsageError(f"no spec sheet for {name}{nearest(name, CHIPS.names()) or f'; there are: {_listed(CHIPS)}'}")
     cpus = tuple(range(1 if threads == "one" else chip.cores))
     core = core_of(chip.core)
     cores = _Cores("", core, cpus, chip.hertz, "", None if core.l2 is None else float(core.l2 * len(cpus)))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from turbotui.errors import TurbotuiError
-from turbotui.features.score.model import UNKNOWN, Baseline
+from turbotui.features.score.model import GREATEST, UNKNOWN, Baseline
 from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
@@ -29,7 +29,6 @@ _NO_TURBO: Final = (  # kernel Documentation/admin-guide/pm: intel_pstate (1 is 
 _DMI: Final = "/sys/class/dmi/id"  # kernel Documentation/ABI/testing/sysfs-class-dmi
 _GIB: Final = 1 << 20  # KiB
 _LARGEST: Final = 1 << 24  # most bytes of the file, for tens of thousands of baselines
-_GREATEST: Final = 1e15  # limit of a score, so that values computed from it stay finite
 
 
 def path_of(environment: Mapping[str, str]) -> str:
@@ -93,12 +92,12 @@ def _baseline(name: str, table: Mapping[str, object]) -> Baseline:
     if not isinstance(known, dict):
         raise ValueError("no configuration")  # noqa: TRY004 - one error for a damaged file
     value, ratio = decimal(str(table["value"])), decimal(str(table["ratio"]))
-    if not (0.0 < value <= _GREATEST and 0.0 < ratio <= _GREATEST):
+    if not (0.0 < value <= GREATEST and 0.0 < ratio <= GREATEST):
         raise ValueError("no score")
     cpus, busy = table.get("busy_cpus"), table.get("busy")
     share = None if busy is None else decimal(str(busy))
     number = None if cpus is None else integer(str(cpus))
-    if not 0.0 <= (share or 0.0) <= 1.0 or (number is not None and not 0 < number <= _GREATEST):
+    if not 0.0 <= (share or 0.0) <= 1.0 or (number is not None and not 0 < number <= GREATEST):
         raise ValueError("no load")
     return Baseline(name, str(table["unit"]), value, ratio,
                     {str(key): str(value) for key, value in known.items()}, str(table["simulated"]), number, share)

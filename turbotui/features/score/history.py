@@ -17,7 +17,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
-from turbotui.features.score.model import Baseline, Prediction, Run, Throttling
+from turbotui.features.score.model import GREATEST, Baseline, Prediction, Run, Throttling
 from turbotui.machine.given_files import GivenFileError, read_given
 from turbotui.machine.own_files import append_lines, data_folder
 from turbotui.quantities.documents import parse_json
@@ -26,7 +26,6 @@ from turbotui.untrusted import in_cell, json_text, visible
 FORMAT: Final = 1
 _SUFFIX: Final = ".jsonl"
 _LARGEST: Final = 1 << 26  # most bytes of a file, for an hourly run over ten years
-_GREATEST: Final = 1e15  # limit of any number in it, so that sums and squares stay finite
 _FIRST_YEAR: Final = 1970  # clocks without a battery begin there, and a hundred years earlier is still a valid date
 
 
@@ -209,7 +208,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _number(data: Mapping[str, object], key: str) -> float:
     number = data[key]
-    if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= _GREATEST:
+    if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) <= GREATEST:
         raise ValueError(key)
     return number
 
@@ -217,7 +216,7 @@ def _number(data: Mapping[str, object], key: str) -> float:
 def _positive(data: Mapping[str, object], key: str) -> float:
     """Return a number that must be above 0, because it is a divisor."""
     number = _number(data, key)
-    if number < 1 / _GREATEST:
+    if number < 1 / GREATEST:
         raise ValueError(key)
     return number
 

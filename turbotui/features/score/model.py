@@ -21,6 +21,7 @@ LOADED: Final = 0.9  # share of the time for which CPUs must be busy so that the
 SHORTEST: Final = 1.0  # seconds below which the milliseconds between reading CPUs affect the ratio
 FEWER: Final = 0.05  # share of CPUs by which the numbers of busy CPUs of two similar runs may differ
 IDLER: Final = 0.1  # share of the time by which their load may differ
+GREATEST: Final = 1e15  # of a score and of any number kept of a run, so that sums and squares stay finite
 STOLEN: Final = 0.01  # share of the wanted CPU time from which a score is doubted
 CLOCK: Final = "clock"
 """The key of a configuration whose clock was not counted, with the way in which it was measured."""

@@ -19,7 +19,7 @@ from turbotui.features.score import baselines
 from turbotui.features.score import history as kept_history
 from turbotui.features.score.engine import Load, check, keep
 from turbotui.features.score.history import KeptRun, RunHistory
-from turbotui.features.score.model import CLOCK, Baseline
+from turbotui.features.score.model import CLOCK, GREATEST, Baseline
 from turbotui.features.score.past_tables import TABLES, history_table, past_tables
 from turbotui.features.score.pooling import POOLED_TABLES, PooledRuns, pool
 from turbotui.features.score.tables import RUN_TABLES, baseline_table, report_tables
@@ -42,10 +42,10 @@ _EVERY = "all"
 
 
 def positive(text: str, what: str) -> float:
-    """Parse a positive number from the command line. Raises UsageError if the text is not a positive number."""
+    """Parse a number of the command line that can be kept. Raises UsageError if the text is none."""
     value = decimal_number(text)
-    if value is None or value <= 0:
-        raise UsageError(f'{what} "{text}" is not a positive number')
+    if value is None or not 1 / GREATEST <= value <= GREATEST:
+        raise UsageError(f'{what} "{text}" is no number from {1 / GREATEST:g} to {GREATEST:g}')
     return value
 
 

@@ -97,13 +97,15 @@ def _add(session: Session, text: str, options: StatOptions) -> frozenset[str]:
     """Add the counters of one --add, and return columns that are not available, for a warning.
 
     Raises:
-        StatError: the text is no counter, or its file or region is missing (exit status 1).
+        StatError: the text is no counter, or its file or region is missing (turbostat.md 1.12: exit status 1).
     """
-    if is_turbostats(text):
-        return _add_counter(session, text, options)
     try:
+        if is_turbostats(text):
+            return _add_counter(session, text, options)
         columns = session.add_all(text)
     except UsageError as error:
+        if isinstance(error, StatError):
+            raise
         raise StatError(str(error), 1) from error
     refused = set()
     for column in columns:
@@ -122,10 +124,7 @@ def _add_counter(session: Session, text: str, options: StatOptions) -> frozenset
     counter = parse_added(text)
     if isinstance(counter.place, RegisterAt) and options.no_msr:
         raise StatError(f"Requested MSR counter {counter.place.address:#x}, but in --no-msr mode", 1)
-    try:
-        column = session.add(text)
-    except UsageError as error:
-        raise StatError(str(error), 1) from error
+    column = session.add(text)
     if (why := session.capabilities.missing.get(counter.signal)) is None:
         return frozenset()
     if isinstance(counter.place, RegisterAt | EventAt):

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from turbotui.dataclass import dataclass
-from turbotui.errors import UsageError
+from turbotui.errors import UsageError, nearest_or_all
 from turbotui.features.stat.getopt import Option, OptionError, read_options
 from turbotui.machine.cpulist import parse_cpu_set
 from turbotui.quantities.plain_numbers import decimal_number, whole_number
@@ -241,7 +241,7 @@ def _choice(word: str) -> Callable[[StatOptions, str], StatOptions]:
 
 def _format(options: StatOptions, name: str) -> StatOptions:
     if name not in NAMES:
-        raise StatError(f'unknown format "{name}"; there are: {", ".join(NAMES)}', 1)
+        raise StatError(f'unknown format "{name}"{nearest_or_all(name, NAMES)}', 1)
     if options.format not in ("", name):
         raise StatError(two_formats(options.format, name), 1)
     return replace(options, format=name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from turbotui.commands.addresses import parse_address
 from turbotui.commands.arguments import add_machine_arguments
-from turbotui.errors import TurbotuiError, UsageError
+from turbotui.errors import TurbotuiError, UsageError, nearest_or_all
 from turbotui.machine.host import HostKind
 from turbotui.machine.own_program import without_package
 from turbotui.quantities.plain_numbers import whole_number
@@ -149,8 +149,8 @@ def _parts(arguments: argparse.Namespace, host: Host, cpus: Sequence[int]) -> Se
 def _kind(text: str) -> KindDefinition:
     from turbotui.sampling.row_tables import known_kinds  # noqa: PLC0415 - seldom asked for
 
-    if (definition := known_kinds().get(text.strip())) is None:
-        raise UsageError(f'--rows: no kind of row is called "{text.strip()}"; there are {", ".join(known_kinds())}')
+    if (definition := known_kinds().get(name := text.strip())) is None:
+        raise UsageError(f'--rows: no kind of row is called "{name}"{nearest_or_all(name, known_kinds())}')
     return definition
 
 
