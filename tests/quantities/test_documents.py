@@ -102,6 +102,15 @@ def test_toml_that_cannot_be_used_is_refused(text: str) -> None:
         parse_toml(text)
 
 
+def test_an_integer_of_64_bits_is_taken_whatever_its_sign() -> None:
+    """TOML 1.0, "Integer": arbitrary 64-bit signed integers are to be accepted."""
+    ends = [-(2**63), -1, 2**63 - 1]
+    assert parse_toml(f"ends = {ends}") == {"ends": ends}
+    for beyond in (-(2**63) - 1, 2**63):
+        with pytest.raises(DocumentError, match="63"):
+            parse_toml(f"end = {beyond}")
+
+
 def test_toml_with_dots_in_its_texts_is_taken() -> None:
     path = "/".join(["..."] * 40) + ", " + "a.b, " * 100
     assert parse_toml(f'a.b.c.d = "{path}"') == {"a": {"b": {"c": {"d": path}}}}
