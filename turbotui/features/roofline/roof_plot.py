@@ -137,7 +137,7 @@ class RoofPlot(SegmentLines):
         return [*lines, *_lower_axis(plot.x, plot.y.title, canvas, margin)]
 
     def _drawn_ground(self, plot: Plot, width: int, rows: int) -> Canvas:
-        """Draw roofs and their names, which seldom change."""
+        """Draw roofs and their names, which seldom change: drawn for each picture they are an eighth of its time."""
         key = (plot, width, rows)
         if self._ground is None or self._ground[0] != key:
             self._ground = (key, draw_roofs(plot, width, rows, short=self.size.width < _ROOM))
