@@ -16,6 +16,7 @@ from bench.dashboard import (
     cost_of_dashboard,
     cost_of_program,
     cost_without_model,
+    key_cost,
     key_to_paint,
 )
 from bench.events import STRINGS, encoding_seconds
@@ -24,7 +25,7 @@ from bench.recording import print_recording
 from bench.roofline import redraw_seconds
 from bench.sampling import register_cost, sample_costs
 from bench.spying import INTERVAL, spy_cost
-from bench.start import print_start
+from bench.start import COUNTING, print_start
 from bench.tasks import print_costs
 
 _KEYS = 150
@@ -101,6 +102,11 @@ def main() -> int:
         times = sorted(key_to_paint(words, _KEYS, burners))
         p95 = times[int(len(times) * 0.95)]
         print(f"  {name:<34} median {statistics.median(times):6.1f}   p95 {p95:6.1f}   max {times[-1]:6.1f}")
+    print(f"\nCPU time of the main thread for one of {_KEYS} cursor keys (ms; to reach: 2)")
+    table = (sys.executable, "-m", "turbotui", "--machine", "sapphire-2s", "--screen", "cpus", "-i", "60")
+    for name, program in (("table of 224 CPUs (SIMULATED)", table),
+                          ("Textual's Hello that counts", (sys.executable, "-c", COUNTING))):
+        print(f"  {name:<34} {key_cost(program, _KEYS):8.2f}")
     return 0
 
 

@@ -15,6 +15,8 @@ from bench.typing_keys import sent
 
 _COLUMNS, _ROWS = 200, 60
 _WARM_UP = 4.0  # seconds: imports, first frames, first layout
+_SETTLED = 14.0  # seconds: the same of a simulated machine with 224 CPUs and its first interval, beside other work
+_BETWEEN_KEYS = 0.06
 
 PEERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("htop -d 10", ("htop", "-d", "10")),
@@ -124,6 +126,26 @@ def key_to_paint(words: Sequence[str], keys: int, burners: int) -> list[float]:
         for process in busy:
             process.kill()
     return times
+
+
+def key_cost(words: Sequence[str], keys: int) -> float:
+    """Return the milliseconds of the main thread's CPU time for each cursor key; nothing else may change meanwhile."""
+    terminal = Terminal(words, _COLUMNS, _ROWS, {})
+    try:
+        _drain_for(terminal, _SETTLED)
+        before = terminal.main_thread_seconds()
+        for number in range(keys):
+            terminal.press(sent("down" if number % 20 < 10 else "up"))
+            _drain_for(terminal, _BETWEEN_KEYS)
+        return 1e3 * (terminal.main_thread_seconds() - before) / keys
+    finally:
+        terminal.end()
+
+
+def _drain_for(terminal: Terminal, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        terminal.drain(left)
 
 
 def _burn() -> None:

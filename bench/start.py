@@ -28,6 +28,21 @@ Hello().run()
 """
 """The smallest program of Textual, which ends by q."""
 
+COUNTING = """
+from textual.app import App
+from textual.widgets import Static
+class Counting(App):
+    BINDINGS = [("down", "step(1)", "more"), ("up", "step(-1)", "less")]
+    steps = 0
+    def compose(self):
+        yield Static("Hello")
+    def action_step(self, by):
+        self.steps += by
+        self.query_one(Static).update(f"Hello {self.steps}")
+Counting().run()
+"""
+"""The same with a number that cursor keys change."""
+
 _TURBOTUI = (sys.executable, "-m", "turbotui")
 COMMANDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("python -c pass", (sys.executable, "-c", "pass")),

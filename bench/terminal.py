@@ -105,6 +105,11 @@ class Terminal:
         """
         return time.clock_gettime(~self._pid << 3 | 2)
 
+    def main_thread_seconds(self) -> float:
+        """Return the CPU time of the main thread, which draws (Documentation/scheduler/sched-stats.rst)."""
+        with open(f"/proc/{self._pid}/task/{self._pid}/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[0]) * 1e-9
+
     def ended(self) -> bool:
         """Tell whether the program has ended, leaving its exit status to `end`."""
         return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
