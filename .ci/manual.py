@@ -12,6 +12,9 @@ from turbotui.commands.parser import Parser, verb_of
 from turbotui.feature import Command
 from turbotui.feature_list import COMMANDS, FEATURES
 from turbotui.features.stat.options import OPTIONS as STAT_OPTIONS
+from turbotui.quantities.catalog import catalog_for
+from turbotui.recording.recorded_tables import known_tables
+from turbotui.sampling.row_tables import known_kinds
 from turbotui.simulated import SHAPES
 
 NAMES = {"--screen": tuple(spec.id for feature in FEATURES for spec in feature.screens),
@@ -150,6 +153,7 @@ def bash(all_verbs: Sequence[Verb]) -> str:
     """For bash-completion: verbs, options, words that options take; files, with any blanks, are the shell's own."""
     lines = ["# bash completion for turbotui(1); made by .ci/docs", "_turbotui() {",
              '    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb="" options="" at',
+             f'    local columns="{" ".join(_columns())}"', f'    local tables="{" ".join(_tables())}"',
              "    COMPREPLY=()",
              "    for ((at = 1; at < COMP_CWORD; at++)); do",
              "        if [[ ${COMP_WORDS[at]} == -- ]]; then  # a command follows",
@@ -169,6 +173,9 @@ def bash(all_verbs: Sequence[Verb]) -> str:
             pattern = "|".join(flag.names)
             if flag.choices:
                 lines += [f"        {pattern}) COMPREPLY=($(compgen -W \"{' '.join(flag.choices)}\" -- \"$word\")); return;;"]
+            elif (listed := _listed(verb, flag)):
+                lines += [f'        {pattern}) COMPREPLY=($(compgen -P "${{word%"${{word##*,}}"}}" -W "${listed}" -- '
+                          '"${word##*,}")); return;;']
             elif flag.is_machine:
                 lines += [f'        {pattern}) COMPREPLY=($(compgen -W "{MACHINES}" -- "$word")); return;;']
             elif flag.argument:
@@ -177,6 +184,23 @@ def bash(all_verbs: Sequence[Verb]) -> str:
     lines += ["    esac", '    COMPREPLY=($(compgen -W "$options" -- "$word"))', "}",
               "complete -o default -F _turbotui turbotui"]
     return "\n".join(lines) + "\n"
+
+
+def _columns() -> tuple[str, ...]:
+    """Names of columns of CPUs without blanks, by which words are split."""
+    return tuple(column.id for column in catalog_for({}).columns if " " not in column.id)
+
+
+def _tables() -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*(word for table in known_tables() for word in table.words), *known_kinds())))
+
+
+def _listed(verb: Verb, flag: Flag) -> str:
+    """The variable with the words of which an option takes several, joined by commas; "" for none."""
+    if verb.name in ("record", "collect") and "--tables" in flag.names:
+        return "tables"
+    of_cpus = verb.name in ("", "stat", "record", "collect", "export", "diff")
+    return "columns" if of_cpus and {"--show", "--hide", "--enable", "--columns"} & {*flag.names} else ""
 
 
 def _takes_files(verb: Verb) -> bool:

@@ -171,6 +171,12 @@ def test_no_option_takes_the_numbers_of_python_literals(command: Command) -> Non
         (["doctor", "--machine", "/dev/null"], 2, "/dev/null is no file of turbotui gather, which end in .tar.gz"),
         (["doctor", "--machine", "guest+stael"], 2, "cannot run 'stael' (did you mean steal?); there are "),
         (["why", "-n", "1_0"], 2, 'turbotui: -n/--intervals: "1_0" is no whole number'),
+        (["-p", "1"], 2, "unknown option -p: w on screen 7 watches a process, and turbotui tasks --pid N prints it"),
+        (["--delay", "5"], 2, "unknown option --delay: -i SECONDS is the interval"),
+        (["stat", "-p", "1"], 1, "option '-p': turbotui tasks --pid N counts a process"),
+        (["stat", "-I", "1000"], 1, "perf's -I is -i SECONDS"),
+        (["stat", "-C", "0"], 1, "perf's -C is -c SET"),
+        (["stat", "-e", "cycles", "--machine", "guest"], 234, "no such column here; --add cycles adds an event"),
         (["why", "-n", "-1"], 2, '-n/--intervals: "-1" is below 0'),
         (["why", "-n", "9" * 40], 2, "is too large"),
         (["why", "--bogus"], 2, "unknown option --bogus (see turbotui why --help)"),  # dashes are like no other dashes
@@ -229,6 +235,14 @@ def test_bad_input_is_one_sentence_and_an_exit_status(words: list[str], status: 
     assert done.stderr.startswith("turbotui: ")
     assert part in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", ["score run", "score history", "events encode", "events list"])
+def test_a_verb_of_a_verb_says_what_it_does(words: str) -> None:
+    above, _, verb = words.partition(" ")
+    listed = " ".join(run(above, "--help").stdout.split())
+    what = " ".join(run(*words.split(), "--help").stdout.split("\n\n")[1].split()).removesuffix(".")
+    assert f"{verb} {what[0].lower()}{what[1:]}" in listed
 
 
 def test_rows_that_do_not_pass_a_filter_are_not_said_to_be_absent() -> None:

@@ -25,6 +25,9 @@ FISH = SHARE / "fish" / "vendor_completions.d" / "turbotui.fish"
     (["turbotui", "--screen", "tasks", "--sta"], {"--stay"}),  # tasks is no verb there
     (["turbotui", "replay", "--theme", ""], {"calm", "light"}),
     (["turbotui", "record", "x.ttj", "--", "ech"], {"echo"}),
+    (["turbotui", "--show", "Bu"], {"Busy%"}),
+    (["turbotui", "stat", "--show", "CPU,Bu"], {"CPU,Busy%"}),
+    (["turbotui", "record", "--tables", "power,ta"], {"power,tasks"}),
 ])
 def test_bash_completes(line: list[str], offered: set[str]) -> None:
     shell = shutil.which("bash")

@@ -64,6 +64,15 @@ def test_folders_that_the_user_names_stay() -> None:
     assert environment_of_children({"LD_PRELOAD": "./a.so /b.so:c.so", "LD_AUDIT": "./a.so"}) == {"LD_PRELOAD": "/b.so"}
 
 
+def test_a_package_for_a_turbotui_with_all_it_needs_goes_beside_it(tmp_path: Path,
+                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    # pip refuses the interpreter of a distribution (EXTERNALLY-MANAGED), but not a folder of its own
+    (tmp_path / "turbotui").mkdir()
+    (tmp_path / "turbotui" / "PYZ").touch()
+    monkeypatch.setattr(turbotui, "__path__", [str(tmp_path / "turbotui")])
+    assert install_command("mcp>=2") == f"{sys.executable} -m pip install --target {tmp_path} 'mcp>=2'"
+
+
 @pytest.mark.parametrize(("file", "begin"), [
     ("pipx_metadata.json", "pipx inject {name} "),
     ("uv-receipt.toml", "uv pip install --python {prefix} "),

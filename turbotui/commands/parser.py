@@ -38,6 +38,17 @@ _PLAIN: Final = tuple((re.compile(form), plain) for form, plain in (
     (r"^argument ", ""),
 ))
 """What argparse says, and the words for it."""
+_OF_OTHERS: Final = (  # htop(1), btop(1), top(1)
+    (("-p", "--pid"), "w on screen 7 watches a process, and turbotui tasks --pid N prints it"),
+    (("-u", "--user"), r"\ on screen 7 filters by user, as in User=root"),
+    (("-d", "--delay"), "-i SECONDS is the interval"),
+    (("-t", "--tree"), "t on screen 7 (--screen tasks) shows a tree"),
+    (("-F", "--filter"), r"\ filters rows of every table"),
+    (("-o", "--sort-key"), "o chooses the column to sort by"),
+    (("-C", "--no-color"), "NO_COLOR=1 in the environment leaves colours out"),
+    (("-b", "-n"), "turbotui stat -n N prints, and so does turbotui tasks --all -n N"),
+)
+"""Options of other dashboards, and what stands for them here."""
 _HOST = "--host"
 _RECORDINGS = ("A", "B")
 """Names of the files of `turbotui diff`."""
@@ -115,6 +126,7 @@ def run_parsed(command: Command, commands: Sequence[Command], words: list[str]) 
         parser.add_argument("--version", action="version", version=f"turbotui {__version__}")
     verb = verb_of(command)
     verb.add_arguments(parser)
+    _describe_verbs(parser)
     if command.behind and parser.usage is None:
         usage = parser.format_usage().removeprefix("usage: ").rstrip()
         below = " " * len(f"usage: {parser.prog} ")
@@ -134,6 +146,16 @@ def run_parsed(command: Command, commands: Sequence[Command], words: list[str]) 
     return verb.run(arguments)
 
 
+def _describe_verbs(parser: argparse.ArgumentParser) -> None:
+    """Have the help of each verb of a verb begin with what the list of them says of it."""
+    for action in parser._actions:  # noqa: SLF001 - nothing else names them
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
+            for choice in action._choices_actions:  # noqa: SLF001 - as above
+                what = (choice.help or "").removesuffix("?")
+                end = "." if what == choice.help else "?"
+                action.choices[choice.dest].description = f"{what[:1].upper()}{what[1:]}{end}"
+
+
 def _listing(commands: Sequence[Command]) -> str:
     """The commands in groups, each with its summary."""
     width = max(len(item.name) for item in commands)
@@ -150,6 +172,8 @@ def _about_foreign(foreign: list[str], command: Command, options: Sequence[str])
         behind = f": a command comes after --, as in -- {text}" if command.behind == "command" else ""
         return f'{command.name or "the dashboard"} does not take "{text}"{behind}'
     near = nearest(word, [option for option in options if option.startswith("--")], 1) if word.startswith("--") else ""
+    if not command.name:
+        near = next((f": {ours}" for names, ours in _OF_OTHERS if word in names), near)
     return f"unknown option {word}{near}"
 
 

@@ -40,6 +40,11 @@ def install_command(*packages: str) -> str:
     Environments of pipx and uv have no pip of their own; each leaves a file of this name in them.
     """
     words = shlex.join(packages)
+    package = os.path.abspath(turbotui.__path__[0])
+    if os.path.isfile(os.path.join(package, "PYZ")):  # what turbotui needs lies beside it (.ci/pyz, .ci/deb)
+        beside = os.path.dirname(package)
+        sudo = "" if os.access(beside, os.W_OK) else "sudo "
+        return f"{sudo}{shlex.quote(sys.executable)} -m pip install --target {shlex.quote(beside)} {words}"
     if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
         return f"pipx inject {shlex.quote(os.path.basename(sys.prefix))} {words}"
     if os.path.exists(os.path.join(sys.prefix, "uv-receipt.toml")):

@@ -278,7 +278,7 @@ def failure_of(host: str, status: int | None, stderr: str) -> str:
     Args:
         status: its exit status, which is the remote command's unless ssh itself failed; None if it is running.
     """
-    lines = [one_line(line) for line in stderr.splitlines() if line.strip()]
+    lines = [one_line(line).removesuffix("␍") for line in stderr.splitlines() if line.strip()]  # ssh ends lines with CR
     last = lines[-1] if lines else ""
     if status == _SSH_FAILED:
         for pattern, sentence in _FAILURES:

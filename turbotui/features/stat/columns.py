@@ -93,7 +93,8 @@ def _meant(catalog: Catalog, word: str, verb: str) -> Iterator[ColumnId]:
                     if column.category.value == word and not _is_joules(column))
     elif word not in _NEVER_PRINTED:
         what = "skipped" if verb == "hide" else "added"
-        hint = nearest(word, (*catalog.by_id, *GROUPS, "all", EXTRA), 3)
+        hint = nearest(word, (*catalog.by_id, *GROUPS, "all", EXTRA), 3) or (
+            f"; --add {word} adds an event" if verb == "enable" else "")
         raise StatError(f"Counter '{word}' can not be {what}: there is no such column here{hint}", _UNKNOWN_NAME)
 
 

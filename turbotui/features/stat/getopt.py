@@ -8,6 +8,7 @@ option ends the options, and so does `--`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError, nearest
@@ -38,6 +39,15 @@ class GivenOption:
 
     option: Option
     argument: str = ""
+
+
+_PERF: Final = (
+    (("p", "pid", "t", "tid"), "turbotui tasks --pid N counts a process"),
+    (("x", "field-separator"), "--format csv writes comma-separated values"),
+    (("A", "no-aggr", "per-core", "per-socket"), "each CPU has a row already, and -c core or -c package chooses fewer"),
+    (("r", "repeat"), "turbotui score run --runs N repeats a command"),
+    (("G", "for-each-cgroup"), "turbotui groups --add EVENT counts each control group"),
+)
 
 
 class OptionError(UsageError):
@@ -91,7 +101,7 @@ def _one_word(word: str, following: str | None, options: Sequence[Option],
     while rest:
         letter, rest = rest[0], rest[1:]
         if (letter_option := letters.get(letter)) is None:
-            raise OptionError(f"invalid option '-{letter}' in '{word}'")
+            raise OptionError(f"invalid option '-{letter}' in '{word}'{_of_perf(letter)}")
         if not letter_option.argument:
             yield GivenOption(letter_option), False
         elif rest:
@@ -125,5 +135,11 @@ def _long(name: str, word: str, options: Sequence[Option], *, sure: bool) -> Opt
             return matches[0]
     if sure:
         names = [f"--{option.name}" for option in options if option.name]
-        raise OptionError(f"unrecognized option '{word}'{nearest(word.partition('=')[0], names, 1)}")
+        hint = _of_perf(name) or nearest(word.partition("=")[0], names, 1)
+        raise OptionError(f"unrecognized option '{word}'{hint}")
     return None
+
+
+def _of_perf(name: str) -> str:
+    """What stands here for an option of perf-stat(1)."""
+    return next((f": {ours}" for names, ours in _PERF if name in names), "")

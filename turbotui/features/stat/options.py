@@ -73,7 +73,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("interval",
            f"seconds between readings, from {SHORTEST:g} to {LONGEST_INTERVAL:,.0f} (default {DEFAULT_INTERVAL:g})",
            "i", "SECONDS"),
-    Option("IPC", "refused, as by turbostat: IPC is a column", "I"),
+    Option("IPC", "refused, as by turbostat: IPC is a column, and perf's -I is -i SECONDS", "I"),
     Option("Joules", "energy in joules instead of power in watts", "J"),
     Option("list", "print the names of the columns that are available here, and exit", prefix="l"),
     Option("no-msr", "never open the MSR driver", "M"),
@@ -86,7 +86,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("Summary", "one line an interval: the whole machine", "S"),
     Option("TCC", "temperature in °C from which the thermal readouts count down", "T", "CELSIUS"),
     Option("version", "print the version and exit", "v"),
-    Option("", "refused, as by turbostat: left over from an old option", "C", "ARG"),
+    Option("", "refused, as by turbostat: left over from an old option; perf's -C is -c SET", "C", "ARG"),
     Option("replay", "print a recording of turbotui record (- for the one on stdin)", argument="FILE", own=True),
     Option("event-tables", "the vendor's names of events and metrics from this folder of pmu-events JSON\n"
            "(the kernel's tools/perf/pmu-events, or Intel's perfmon) instead of perf's own;\n"
@@ -176,7 +176,7 @@ def parse_options(words: Sequence[str]) -> StatOptions:
             option = given.option
             change = _CHANGES.get(option.name)
             if change is None:  # -I and -C only print turbostat's help and end with 1 (docs/specs/turbostat.md 1.1)
-                raise OptionError(f"option '{option.spelling}' means nothing: {option.help}")
+                raise OptionError(f"option '{option.spelling}' is {option.help}")
             options = change(options, given.argument)
             if options.task in (StatTask.HELP, StatTask.VERSION):
                 return replace(options, format=options.format or TEXT)
