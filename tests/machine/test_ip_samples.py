@@ -104,7 +104,6 @@ def test_an_offset_is_named_by_the_function_that_covers_it() -> None:
 
 
 def test_what_has_no_names_says_why(tmp_path: Path) -> None:
-    pytest.importorskip("elftools", reason="pyelftools names functions")
     text = tmp_path / "text"
     text.write_text("no program")
     assert "no ELF file" in read_functions(str(text)).why
@@ -113,9 +112,50 @@ def test_what_has_no_names_says_why(tmp_path: Path) -> None:
     assert "another one now" in read_functions(sys.executable, inode=1).why
 
 
+@pytest.mark.parametrize(("width", "order"), [(1, "<"), (1, ">"), (2, "<"), (2, ">")])
+def test_files_of_both_classes_and_byte_orders(width: int, order: str, tmp_path: Path) -> None:
+    """System V ABI, chapters 4 and 5: one segment, and the sections none, .symtab and .strtab."""
+    names = b"\0one\0two\0gone\0data\0"
+    symbols = [(0, 0, 0, 0, 0), (1, 2, 5, 0x400010, 16), (5, 10, 5, 0x400020, 4), (9, 2, 0, 0, 0),
+               (14, 1, 5, 0x400030, 8)]
+    if width == 2:
+        table = b"".join(struct.pack(order + "IBBHQQ", name, kind, 0, section, at, size)
+                         for name, kind, section, at, size in symbols)
+        head, segment, section = "HHIQQQIHHHHHH", (1, 5, 0, 0x400000, 0, 0x1000, 0x1000, 1), "IIQQQQIIQQ"
+        segment_form = "IIQQQQQQ"
+    else:
+        table = b"".join(struct.pack(order + "IIIBBH", name, at, size, kind, 0, section)
+                         for name, kind, section, at, size in symbols)
+        head, segment, section = "HHIIIIIHHHHHH", (1, 0, 0x400000, 0, 0x1000, 0x1000, 5, 1), "10I"
+        segment_form = "8I"
+    at = 16 + struct.calcsize(order + head)
+    parts = [struct.pack(order + segment_form, *segment), table, names]
+    places = [at, at + len(parts[0]), at + len(parts[0]) + len(table)]
+    sections = b"".join(struct.pack(order + section, *row) for row in (
+        (0,) * 10, (0, 2, 0, 0, places[1], len(table), 2, 0, 0, 0), (0, 3, 0, 0, places[2], len(names), 0, 0, 0, 0)))
+    ident = b"\x7fELF" + bytes((width, 1 if order == "<" else 2, 1)) + bytes(9)
+    path = tmp_path / "program"
+    header = struct.pack(order + head, 2, 0, 1, 0, places[0], places[2] + len(names), 0, 0, 0, 1, 0, 3, 0)
+    path.write_bytes(ident + header + b"".join(parts) + sections)
+    assert read_functions(str(path)) == FunctionTable(
+        (0x400010, 0x400020), (16, 4), ("one", "two"), ((0, 0x1000, 0x400000),))
+
+
+def test_another_reader_finds_the_same_functions() -> None:
+    elffile = pytest.importorskip("elftools.elf.elffile", reason="pyelftools is the other reader")
+    path = sys.executable
+    with open(path, "rb") as file:
+        elf = elffile.ELFFile(file)
+        table = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
+        there = {symbol["st_value"]: symbol.name for symbol in table.iter_symbols()
+                 if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF"}
+    found = read_functions(path)
+    assert found.starts == tuple(sorted(there))
+    assert len(found.starts) > 1
+
+
 @given(data=st.binary(max_size=400))
 def test_a_damaged_file_ends_nothing(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
-    pytest.importorskip("elftools", reason="pyelftools names functions")
     path = tmp_path_factory.getbasetemp() / "damaged"
     path.write_bytes(b"\x7fELF\x02\x01\x01" + data)
     found = read_functions(str(path))

@@ -28,7 +28,7 @@ TEXT_COMES_IN = {
     "machine/region_pipes.py": "numbers of descriptors of a process, which are looked at only",
     "events/event_tables/errors.py": "looks whether a folder of event tables can be listed",
     "events/event_tables/pmu_events.py": "names of the files of event tables, which given_files.py then reads",
-    "machine/elf_symbols.py": "opens what ran, for pyelftools; names of functions, made visible",
+    "machine/elf_symbols.py": "opens what ran; names of functions, made visible",
     "features/mcp/answers.py": "what turbotui itself complained of, made visible",
     "machine/command_output.py": "what a command wrote, made visible line by line",
     "machine/code/isas.py": "the architecture of this process, which is only compared",

@@ -1,6 +1,6 @@
-"""Functions of ELF files by their symbol tables (System V ABI, chapter 4, symbol table), with pyelftools.
+"""Functions of ELF files by their symbol tables (System V ABI, chapters 4 and 5).
 
-pyelftools takes 60 ms to import, so it is imported only when a table of functions is needed.
+pyelftools would take 60 ms and 6 MB, most of it for constructs and formats of debugging information.
 """
 
 from __future__ import annotations
@@ -8,18 +8,40 @@ from __future__ import annotations
 import bisect
 import os
 import stat
-from typing import TYPE_CHECKING, Any, Final
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from operator import itemgetter
+from typing import Any, Final
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.own_program import install_command
 from turbotui.untrusted import decoded, one_line, original
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 _LARGEST: Final = 2 << 30  # most bytes of a file: a debug build of a browser
+_LARGEST_PART: Final = 1 << 28  # of a table of it, or of the names
 _MOST_SYMBOLS: Final = 2_000_000
-_CODE: Final = ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS")
+_IDENT: Final = 16  # bytes: magic number, class, byte order
+_ORDERS: Final = {1: "<", 2: ">"}  # ELFDATA2LSB, ELFDATA2MSB
+_LOAD, _SYMBOLS, _DYNAMIC, _UNDEFINED = 1, 2, 11, 0  # PT_LOAD, SHT_SYMTAB, SHT_DYNSYM, SHN_UNDEF
+_CODE: Final = frozenset({2, 10})  # STT_FUNC; STT_GNU_IFUNC, which is STT_LOOS
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """The structures of a class of files: how each is packed, and the places of what is used."""
+
+    header: str  # behind the identification: places 4, 5, 9, 11 are e_phoff, e_shoff, e_phnum and e_shnum
+    segment: str
+    segment_places: tuple[int, ...]  # p_type, p_offset, p_filesz, p_vaddr
+    section: str  # places 1, 4, 5, 6 are sh_type, sh_offset, sh_size and sh_link
+    symbol: str
+    symbol_places: tuple[int, ...]  # st_name, st_info, st_shndx, st_value, st_size
+
+
+_FORMS: Final[Mapping[int, _Form]] = {
+    1: _Form("HHIIIIIHHHHHH", "8I", (0, 1, 4, 2), "10I", "IIIBBH", (0, 3, 5, 1, 2)),  # ELFCLASS32
+    2: _Form("HHIQQQIHHHHHH", "IIQQQQQQ", (0, 2, 5, 3), "IIQQQQIIQQ", "IBBHQQ", (0, 1, 3, 4, 5)),  # ELFCLASS64
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +76,6 @@ def read_functions(path: str, inode: int = 0, since: float = 0.0) -> FunctionTab
         since: the start of the program, in seconds since 1970.
     """
     try:
-        from elftools.common.exceptions import ELFError  # noqa: PLC0415 - an extra
-        from elftools.elf.elffile import ELFFile  # noqa: PLC0415 - as above
-    except ImportError:
-        return FunctionTable(why=f"functions are named by pyelftools: {install_command('pyelftools')}")
-    try:
         if not stat.S_ISREG(os.stat(original(path)).st_mode):
             return FunctionTable(why="it is no regular file")
         with open(os.open(original(path), os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
@@ -67,20 +84,31 @@ def read_functions(path: str, inode: int = 0, since: float = 0.0) -> FunctionTab
                 return FunctionTable(why="the file is another one now than the one that ran")
             if facts.st_size > _LARGEST:
                 return FunctionTable(why=f"the file has more than {_LARGEST >> 30} GiB")
-            return _read(ELFFile(file))
+            return _read(file.fileno())
     except OSError as error:
         return FunctionTable(why=f"the file cannot be read: {error.strerror}")
-    except (ELFError, ValueError, KeyError, IndexError, AssertionError, OverflowError, UnicodeError,
-            AttributeError, TypeError) as error:  # errors of pyelftools for damaged files
+    except (struct.error, ValueError, KeyError, IndexError, OverflowError) as error:
         return FunctionTable(why=f"the file is no ELF file that can be read: {one_line(str(error))[:80]}")
 
 
-def _read(elf: Any) -> FunctionTable:
-    segments = tuple((segment["p_offset"], segment["p_filesz"], segment["p_vaddr"])
-                     for segment in elf.iter_segments("PT_LOAD"))
-    for section in (".symtab", ".dynsym"):
-        table = elf.get_section_by_name(section)
-        functions = {} if table is None else dict(_functions(table))
+def _read(descriptor: int) -> FunctionTable:
+    ident = _bytes(descriptor, 0, _IDENT)
+    if ident[:4] != b"\x7fELF":
+        raise ValueError("it begins with another number")
+    form, order = _FORMS[ident[4]], _ORDERS[ident[5]]
+    header = struct.Struct(order + form.header)
+    words = header.unpack(_bytes(descriptor, _IDENT, header.size))
+    segments = tuple(
+        (offset, length, address)
+        for kind, offset, length, address in map(
+            itemgetter(*form.segment_places), _table(descriptor, order + form.segment, words[4], words[9]))
+        if kind == _LOAD)
+    sections = list(_table(descriptor, order + form.section, words[5], words[11] if words[5] else 0))
+    size = struct.calcsize(order + form.symbol)
+    for section in sorted((section for section in sections if section[1] in (_SYMBOLS, _DYNAMIC)), key=itemgetter(1)):
+        symbols, names = _table(descriptor, order + form.symbol, section[4], section[5] // size), sections[section[6]]
+        functions = dict(_functions(map(itemgetter(*form.symbol_places), symbols),
+                                    _bytes(descriptor, names[4], names[5])))
         if functions:
             starts = sorted(functions)
             return FunctionTable(tuple(starts), tuple(functions[start][0] for start in starts),
@@ -88,15 +116,26 @@ def _read(elf: Any) -> FunctionTable:
     return FunctionTable(segments=segments, why="the file has no symbols: it was stripped")
 
 
-def _functions(table: Any) -> Iterator[tuple[int, tuple[int, str]]]:
+def _bytes(descriptor: int, offset: int, size: int) -> bytes:
+    if size > _LARGEST_PART:
+        raise ValueError(f"a part of it has more than {_LARGEST_PART >> 20} MiB")
+    data = os.pread(descriptor, size, offset)
+    if len(data) < size:
+        raise ValueError("it ends early")
+    return data
+
+
+def _table(descriptor: int, row: str, offset: int, count: int) -> Iterator[tuple[Any, ...]]:
+    return struct.iter_unpack(row, _bytes(descriptor, offset, count * struct.calcsize(row)))
+
+
+def _functions(symbols: Iterable[tuple[Any, ...]], names: bytes) -> Iterator[tuple[int, tuple[int, str]]]:
     """Return each function's address, size and name; of several at one address, the one with the largest size."""
     best: dict[int, int] = {}
-    for number, symbol in enumerate(table.iter_symbols()):
-        if number >= _MOST_SYMBOLS:
-            return
-        if symbol["st_info"]["type"] not in _CODE or symbol["st_shndx"] == "SHN_UNDEF" or not symbol.name:
+    for name_at, info, section, start, size in islice(symbols, _MOST_SYMBOLS):
+        if info & 15 not in _CODE or section == _UNDEFINED:
             continue
-        start, size = symbol["st_value"], symbol["st_size"]
-        if size >= best.get(start, -1):
+        name = names[name_at:names.index(b"\0", name_at)]
+        if name and size >= best.get(start, -1):
             best[start] = size
-            yield start, (size, one_line(decoded(symbol.name.encode("utf-8", "surrogateescape"))))
+            yield start, (size, one_line(decoded(name)))

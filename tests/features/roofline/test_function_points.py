@@ -23,8 +23,6 @@ from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.json_lines import JsonLines
 
-pytest.importorskip("elftools", reason="pyelftools names functions")
-
 _SOURCE = r"""
 #include <stddef.h>
 #include <sys/mman.h>
