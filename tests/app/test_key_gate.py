@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from textual import events
+from textual._callback import count_parameters
 from textual.app import App, ComposeResult
 from textual.widgets import Button
 
-from turbotui.app.key_gate import KeyGate
+from turbotui.app.key_gate import KeyGate, _Call
 
 
 class _Slow(Button):
@@ -126,3 +127,18 @@ async def test_keys_behind_one_whose_widget_has_failed_are_released() -> None:
         slow.done.set()
         await pilot.pause()
         assert passed == ["a", "b"]
+
+
+class _Unasked:
+    """A function whose signature nobody may ask for."""
+
+    @property
+    def __signature__(self) -> object:
+        raise AssertionError("the parameters were counted by the signature")
+
+    def __call__(self, *_arguments: object) -> None:
+        """Do nothing."""
+
+
+def test_textual_does_not_ask_for_the_signature_of_the_gates_calls() -> None:
+    assert count_parameters(_Call(_Unasked(), 1)) == 0
