@@ -131,6 +131,15 @@ async def test_one_key_shows_the_amounts_of_the_last_minute_and_esc_each_interva
         assert found.titles == before
 
 
+async def test_amounts_are_in_the_order_of_energy_before_it_was_read_twice() -> None:
+    async with tasks(laptop()) as found:
+        assert not found.rows
+        await found.press("K")
+        sort = found.screen.table.view.sort
+        assert sort is not None
+        assert sort.id == "~J"
+
+
 async def test_amounts_since_the_mark_begin_with_it() -> None:
     async with tasks(laptop()) as found:
         await found.next()

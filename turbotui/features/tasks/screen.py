@@ -433,7 +433,9 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         before, self._span = self._span, span
         if before is TaskSpan.INTERVAL:
             self._sorted = self._table.view
-            most = "~J" if self._snapshot is not None and self.energy is None else "Time_s"
+            why, meters = self.energy, energy_signals(self.watch_state.session.capabilities)
+            is_shared = bool(meters) and (why is None or why.reason is Reason.FIRST_TICK)  # or will be
+            most = "~J" if is_shared else "Time_s"
             self._change(sort=next(column for column in TASK_COLUMNS if column.id == most), reverse=True)
         elif span is TaskSpan.INTERVAL and self._sorted is not None:
             self._change(sort=self._sorted.sort, reverse=self._sorted.reverse)
