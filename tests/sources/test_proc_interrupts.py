@@ -316,6 +316,17 @@ def test_a_row_with_the_count_of_a_cpu_that_came_in_mid_table_is_read_again(text
     assert not list(texts), "read again"
 
 
+def test_a_table_that_is_torn_twice_is_unknown_and_nothing_of_it_is_lost() -> None:
+    host, machine = machine_of({PATH: X86})
+    reader = ProcInterrupts().open_shared(machine, frozenset({"irq.loc", "irq.err"}))
+    reader.read()
+    texts = iter([X86.replace("14718      13139", cells) for cells in ("14720", "14720")])
+    host.read_text = lambda _path: next(texts)  # type: ignore[method-assign,assignment]
+    assert [list(row) for row in reader.read()] == [[None, None], [None]]
+    host.read_text = lambda _path: X86.replace("14718      13139", "14725 13140")  # type: ignore[method-assign,assignment]
+    assert list(reader.read()[0]) == [14725, 13140]
+
+
 def test_an_unreadable_file_is_unknown_then_and_counted_on_later() -> None:
     host, machine = machine_of({PATH: X86})
     reader = ProcInterrupts().open_shared(machine, frozenset({"irq.tlb", "irq.err"}))

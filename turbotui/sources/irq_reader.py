@@ -64,18 +64,21 @@ class IrqRowReader(NothingToClose):
         self._table.follow(cpus)
 
     def read(self) -> Sequence[Sequence[Raw]]:
-        """The totals of each CPU and the counts of the machine; all None if the file cannot be read."""
+        """The totals of each CPU and the counts of the machine; all None if the file cannot be read, or not whole."""
         nothing: list[Raw] = [None] * len(self._cpus)
+        unknown = [*(nothing for _ in self._per_cpu), *((None,) for _ in self._whole)]
         for _again in range(2):
             try:
                 text = self._host.read_text(self._path)
             except HostError:
-                return [*(nothing for _ in self._per_cpu), *((None,) for _ in self._whole)]
+                return unknown
             if self._classify is None:
                 self._classify = self._classifier(text)
             self._table.update(text)
             if not self._table.torn:
                 break
+        else:
+            return unknown
         result: list[Sequence[Raw]] = []
         for signal in self._per_cpu:
             totals = self._table.totals(signal)

@@ -98,12 +98,12 @@ class RowTotals:
         classify: the groups to which a row belongs, by its label and the text after its counts; () to skip the row.
 
     Attributes:
-        torn: whether a row had fewer or more counts in the last table than the header has CPUs, some of which came or
-            went while the kernel wrote it; what it counted is added by the next table.
+        torn: rows that had fewer or more counts in the last table than the header has CPUs, some of which came or went
+            while the kernel wrote it; what they counted is added by the next table.
     """
 
     def __init__(self, cpus: Sequence[int], classify: Callable[[str, str], tuple[Hashable, ...]]) -> None:
-        self.torn = False
+        self.torn: set[str] = set()
         self._cpus = tuple(cpus)
         self._classify = classify
         self._header = ""
@@ -129,14 +129,14 @@ class RowTotals:
         lines = self._lines
         seen: set[str] = set()
         self._restarted.clear()
-        self.torn = False
+        torn, self.torn = self.torn, set()
         before = dict(self._totals)
         growth: dict[tuple[Hashable, ...], list[int]] = {}  # most rows are devices', and are added up first
         for label, rest in rows:
             # PowerPC prints two rows named LOC (arch/powerpc/kernel/irq.c): the second is a row of its own.
             name = f"{label}'" if label in seen else label
             seen.add(name)
-            if lines.get(name) != rest:
+            if lines.get(name) != rest or name in torn:
                 lines[name] = rest
                 groups, steps = self._take(name, label, rest)
                 if groups:
@@ -187,7 +187,8 @@ class RowTotals:
             self._behind[name] = number_behind(rest.split(None, width)[width:])
         cells = leading_numbers(rest, width, self._behind[name]) if groups else None
         if cells is None:
-            self.torn = self.torn or (before is not None and bool(groups))
+            if before is not None and groups:
+                self.torn.add(name)
             return (), []
         self._cells[name] = cells
         if before is None:
