@@ -19,7 +19,7 @@ from turbotui.quantities.clock_moments import CLOCK, COUNT, ERROR, KEPT, SPREAD,
 from turbotui.quantities.signals import Raw, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.session import Session
-from turbotui.simulated.chain_times import made_stamps
+from turbotui.simulated.host import made_stamps
 from turbotui.sources import SOURCES
 from turbotui.sources.core_clock import CoreClock, clock_now
 from turbotui.sources.source import Momentary

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
 _N = TypeVar("_N", int, float)
+
+
+class _Sum(Protocol):
+    def add(self, other: Any, /) -> object:
+        """Add another one to this one."""
+
+
+_S = TypeVar("_S", bound=_Sum)
 
 
 def lists_by_key(pairs: Iterable[tuple[_K, _V]]) -> dict[_K, list[_V]]:
@@ -29,3 +37,10 @@ def sums_by_key(pairs: Iterable[tuple[_K, _N]]) -> dict[_K, _N]:
     for key, number in pairs:
         sums[key] = sums[key] + number if key in sums else number
     return sums
+
+
+def total_of(total: _S, parts: Iterable[_S]) -> _S:
+    """Add the counts of threads, CPUs or intervals to the first ones, and return those."""
+    for part in parts:
+        total.add(part)
+    return total

@@ -75,7 +75,7 @@ class EnergyMeter:
     def __init__(self, capabilities: Capabilities) -> None:
         self._lock = threading.Lock()
         self._absent = None if _ENERGY in capabilities.signals else capabilities.why_missing(_ENERGY)
-        self._energy = self._empty(_TOO_SOON)
+        self._energy = self._empty()
 
     def feed(self, frame: Frame) -> None:
         """Add an interval."""
@@ -96,11 +96,11 @@ class EnergyMeter:
     def take(self) -> Energy:
         """The energy accumulated since the last call."""
         with self._lock:
-            energy, self._energy = self._energy, self._empty(_TOO_SOON)
+            energy, self._energy = self._energy, self._empty()
         return energy if energy.joules or self._absent is None else replace(energy, why=self._absent)
 
-    def _empty(self, why: Unavailable) -> Energy:
-        return Energy({}, {}, why=self._absent or why)
+    def _empty(self) -> Energy:
+        return Energy({}, {}, why=self._absent or _TOO_SOON)
 
 
 def energy_of(frame: Frame) -> Energy:

@@ -9,11 +9,10 @@ from dataclasses import field, replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.code.chains import A64, X86
+from turbotui.machine.code.chains import A64, ROUNDS, X86, ChainSet
 from turbotui.machine.host import CAP_SYS_ADMIN, CAP_SYS_RAWIO, HostError, HostKind, PerfAttr, Privileges
 from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.simulated.cgroup_counts import cgroup_of
-from turbotui.simulated.chain_times import made_stamps
 from turbotui.simulated.clock import SimulatedClock
 from turbotui.simulated.descriptors import Descriptors, OpenFile, OpenFolder, OpenMsr
 from turbotui.simulated.filesystem import machine_tree
@@ -313,3 +312,23 @@ class SimulatedHost:
                 self._failures.pop(what, None)
             else:
                 self._failures[what] = number
+
+
+def made_stamps(chains: ChainSet, hertz: float, latencies: tuple[float, float] = (3, 3), timing: float = 20.0,
+                start: int = 0) -> list[int]:
+    """The times that a core gives whose clock does not change, in ns.
+
+    Args:
+        hertz: its clock.
+        latencies: cycles of a multiplication and of CRC32C.
+        timing: ns that taking a time costs.
+        start: the first time.
+    """
+    stamps, now = [], 0.0
+    for _round in range(ROUNDS):
+        stamps.append(start + round(now))
+        for links, cycles in zip(chains.shape.links, (1, *latencies, 1), strict=True):
+            now += timing + 1e9 * links * cycles / hertz
+            stamps.append(start + round(now))
+        now += timing
+    return stamps

@@ -61,15 +61,15 @@ _MEMORY: Final = (((b.PKG_READ_BYTES, 1.0),), ((b.PKG_WRITTEN_BYTES, 1.0),))
 _IO: Final = (((b.PKG_IO_READ_BYTES, 1.0),), ((b.PKG_IO_WRITTEN_BYTES, 1.0),))
 
 
-def _halves(count: int) -> tuple[_Instances, ...]:
+def _halves() -> tuple[_Instances, ...]:
     """Make the interfaces of the cores, every other one of which has the next code."""
     read, written = (tuple((index, weight / 2) for index, weight in form) for form in _MEMORY)
-    return tuple(_Instances(first, count, read, written, bytes_read=32.0) for first in (0x41E, 0x41F))
+    return tuple(_Instances(first, 8, read, written, bytes_read=32.0) for first in (0x41E, 0x41F))
 
 
 _FABRICS: Final = {
-    25: _Fabric((_Instances(0x1F, 12, *_MEMORY), _Instances(0x81F, 4, *_IO), *_halves(8)), 8, 0xB5F, inward=False),
-    26: _Fabric((_Instances(0x1F, 12, *_MEMORY), _Instances(0x81F, 8, *_IO), *_halves(8)), 6, 0xD5F, inward=True),
+    25: _Fabric((_Instances(0x1F, 12, *_MEMORY), _Instances(0x81F, 4, *_IO), *_halves()), 8, 0xB5F, inward=False),
+    26: _Fabric((_Instances(0x1F, 12, *_MEMORY), _Instances(0x81F, 8, *_IO), *_halves()), 6, 0xD5F, inward=True),
 }
 
 

@@ -65,8 +65,9 @@ def _rows(table: AnyTable, columns: Iterable[Column[Any]]) -> Iterator[dict[str,
         if raw := _bytes({**identity.names, **values}):
             record["bytes"] = raw
         beside = {name: cell for name, column in noted.items() if (cell := column.get(at)) is not None}
-        if reasons := {name: cell.why.sentence() for name, cell in beside.items()
-                       if cell.why is not None and (cell.value is None or cell.partial)}:
+        reasons = {name: cell.why.sentence() for name, cell in beside.items()
+                   if cell.why is not None and (cell.value is None or cell.partial)}
+        if reasons:
             record["why"] = reasons
         for mark in MARKS if beside else ():
             if marked := [name for name, cell in beside.items() if mark in cell.marks]:

@@ -24,7 +24,7 @@ from turbotui.machine.code.shapes import LoopShape
 from turbotui.machine.cpumodel import read_cpu_model
 from turbotui.machine.linux import LinuxHost
 from turbotui.quantities.clock_moments import MomentVerdict, moment_error
-from turbotui.simulated.chain_times import made_stamps
+from turbotui.simulated.host import made_stamps
 
 _MODEL = read_cpu_model(LinuxHost())
 _CHAINS = CHAINS.get(_MODEL.architecture)

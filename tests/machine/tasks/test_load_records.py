@@ -16,10 +16,10 @@ from turbotui.machine.tasks.load_records import (
     Served,
     has_data_source,
     is_load,
-    loads_of_all,
     sample,
     served_by,
 )
+from turbotui.quantities.by_key import total_of
 
 HIT, MISS = 2 << 5, 4 << 5
 REM, NUM = 1 << 37, 33
@@ -123,7 +123,7 @@ def test_loads_of_parts_are_those_of_the_whole(samples: list[tuple[int, int, int
     for some in (samples[:cut], samples[cut:]):
         records.read(b"".join(sample(tid, tid, 0, cycles, word) for tid, cycles, word in some))
         parts.append(records.take())
-    whole = loads_of_all(counts for part in parts for counts in part.values())
+    whole = total_of(LoadCounts(), (counts for part in parts for counts in part.values()))
     loads = [(cycles, served_by(word)) for _tid, cycles, word in samples if is_load(word)]
     assert whole.number == len(loads)
     beyond = [cycles for cycles, served in loads if served is not Served.L1 and cycles]

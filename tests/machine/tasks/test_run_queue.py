@@ -7,7 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.machine.tasks.run_queue import IDLE, LeaveReason, RunQueue, WaitSums, all_of
+from turbotui.machine.tasks.run_queue import IDLE, LeaveReason, RunQueue, WaitSums
+from turbotui.quantities.by_key import total_of
 from turbotui.quantities.histograms import bucket_of
 
 A, B, C = 101, 102, 103
@@ -84,7 +85,7 @@ def test_a_thread_that_ended_waits_for_nothing() -> None:
 
 def test_waits_of_several_threads_are_added_and_the_greatest_stays() -> None:
     first = WaitSums(queued=5, times=1, longest=5, pushers={B: 1, C: 1})
-    total = all_of([first, WaitSums(queued=7, longest=7, pushers={C: 1})])
+    total = total_of(WaitSums(), [first, WaitSums(queued=7, longest=7, pushers={C: 1})])
     assert (total.queued, total.times, total.longest, total.pusher) == (12, 1, 7, C)
 
 

@@ -82,7 +82,8 @@ def _open(host: Host, directory: str) -> VendorTables:
         from turbotui.events.event_tables.perfmon import PerfmonTables, is_perfmon  # noqa: PLC0415
         from turbotui.events.event_tables.pmu_events import DirectoryTables, mapfile_in  # noqa: PLC0415
 
-        if kinds := cpuids_of_cores(host) if mapfile_in(host, directory) else {}:
+        kinds = cpuids_of_cores(host) if mapfile_in(host, directory) else {}
+        if kinds:
             from turbotui.events.event_tables.kinds_of_core import KindsOfCoreTables  # noqa: PLC0415
 
             return cached(KindsOfCoreTables(host, directory, kinds))

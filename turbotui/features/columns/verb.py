@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turbotui.cell_widths import cell_count, flush_left
@@ -30,13 +30,13 @@ from turbotui.tables.envelope import Envelope, envelope_now
 BEGIN, END = "<!-- columns: begin (turbotui columns --markdown) -->", "<!-- columns: end -->"
 
 
-def glossary_lines(columns: Iterable[CounterColumn]) -> Iterator[str]:
+def glossary_lines() -> Iterator[str]:
     """Format a table of every column, each id once, in print order."""
     yield "| column | scope | unit | what it says | formula |"
     yield "|---|---|---|---|---|"
     seen: set[str] = set()
     formulas = ""
-    for column in columns:
+    for column in STATIC_COLUMNS:
         if column.id in seen:
             continue
         seen.add(column.id)
@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List the columns."""
     if arguments.markdown:
-        print("\n".join(glossary_lines(STATIC_COLUMNS)))
+        print("\n".join(glossary_lines()))
         return 0
     # an invalid file is refused, even if none of its sets is requested
     sets = known_sets(os.environ, arguments.events) if arguments.add or arguments.events else {}

@@ -23,8 +23,9 @@ from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import Thread
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.pmus import EventError, list_pmus, read_pmu
-from turbotui.machine.tasks.load_records import SAMPLE_TYPE, LoadCounts, loads_of_all
+from turbotui.machine.tasks.load_records import SAMPLE_TYPE, LoadCounts
 from turbotui.machine.tasks.load_sampler import LoadSampler
+from turbotui.quantities.by_key import total_of
 from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -204,6 +205,6 @@ class LoadWatch:
         if not (self._intervals.known or whole):
             return counted_rows
         counted = self._everything if whole else self._interval
-        return [replace(row, sampled=SampledLoads(loads_of_all(
+        return [replace(row, sampled=SampledLoads(total_of(LoadCounts(), (
             counted[threads[serial].tid] for serial in row.serials
-            if serial in threads and threads[serial].tid in counted))) for row in counted_rows]
+            if serial in threads and threads[serial].tid in counted)))) for row in counted_rows]

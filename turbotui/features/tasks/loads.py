@@ -11,7 +11,8 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
-from turbotui.machine.tasks.load_records import LoadCounts, Served, loads_of_all
+from turbotui.machine.tasks.load_records import LoadCounts, Served
+from turbotui.quantities.by_key import total_of
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 LOADS: Final = "sampled loads"
@@ -40,7 +41,7 @@ def sampled_together(parts: Sequence[SampledLoads | None]) -> SampledLoads | Non
     if not known or len(known) < len(parts):
         return None
     counted = [part.counts for part in known if part.counts is not None]
-    return replace(known[0], counts=loads_of_all(counted) if counted else None)
+    return replace(known[0], counts=total_of(LoadCounts(), counted) if counted else None)
 
 
 def _mean(counts: LoadCounts, _ghz: float | None) -> MeasuredCell:

@@ -7,8 +7,8 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
-from turbotui.machine.tasks.parallelism import LAG_NS, ParallelTime, time_of_all
-from turbotui.quantities.by_key import sums_by_key
+from turbotui.machine.tasks.parallelism import LAG_NS, ParallelTime
+from turbotui.quantities.by_key import sums_by_key, total_of
 from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -96,7 +96,7 @@ def cause_of(waits: Collection[str]) -> str:
 def times_of_all(parts: Sequence[ParallelTime | None]) -> ParallelTime | None:
     """Add up the times of several rows; None if one row's are unknown."""
     known = [part for part in parts if part is not None]
-    return time_of_all(known) if known and len(known) == len(parts) else None
+    return total_of(ParallelTime(), known) if known and len(known) == len(parts) else None
 
 
 def alone_by_name(rows: Iterable[tuple[str, ParallelTime | None]]) -> dict[str, float]:

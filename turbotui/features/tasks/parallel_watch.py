@@ -18,8 +18,8 @@ from turbotui.machine.tasks.parallelism import (
     Piece,
     SerialStretch,
     rename_threads,
-    time_of_all,
 )
+from turbotui.quantities.by_key import total_of
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _LOOK_NS: Final = 50_000_000  # between two looks at what threads wait for
@@ -145,8 +145,8 @@ class ParallelWatch:
     def rows(self, rows: Sequence[TaskRow], *, whole: bool) -> list[TaskRow]:
         """The rows with the times of their threads."""
         threads = (self._everything if whole else self._interval)[1]
-        return [replace(row, parallel=time_of_all(threads[serial] for serial in row.serials if serial in threads))
-                for row in rows]
+        return [replace(row, parallel=total_of(ParallelTime(), (
+            threads[serial] for serial in row.serials if serial in threads))) for row in rows]
 
     def _why(self, before: Mapping[str, int], span: ParallelSpan) -> Unavailable | None:
         if self.why is not None:

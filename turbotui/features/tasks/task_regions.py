@@ -19,8 +19,9 @@ from turbotui.features.tasks.parallel_columns import PARALLEL, PARALLEL_BY_ID, P
 from turbotui.features.tasks.thread_totals import RUN
 from turbotui.machine.region_pipes import MarkPipe, RegionProcesses
 from turbotui.machine.regions import RegionMark, RegionNames, by_rows, region_notes
-from turbotui.machine.tasks.parallelism import ParallelTime, Piece, time_of_all
+from turbotui.machine.tasks.parallelism import ParallelTime, Piece
 from turbotui.machine.timed_reads import clock_offset
+from turbotui.quantities.by_key import total_of
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -251,7 +252,7 @@ class TaskRegions:
 
 
 def _both(first: ParallelTime, other: ParallelTime) -> ParallelTime:
-    return time_of_all((first, other))
+    return total_of(ParallelTime(), (first, other))
 
 
 def _sums(first: list[float], other: list[float]) -> list[float]:

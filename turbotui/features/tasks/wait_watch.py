@@ -21,10 +21,11 @@ from turbotui.features.tasks.waits import Waits, behind_of_all
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.group_names import GroupName
 from turbotui.machine.tasks.processes import name_of, processes, run_delay, threads_of
-from turbotui.machine.tasks.run_queue import WaitSums, all_of
+from turbotui.machine.tasks.run_queue import WaitSums
 from turbotui.machine.tasks.sleeping import sleeps_in
 from turbotui.machine.tasks.wait_set import WaitSet
 from turbotui.machine.tasks.wait_times import WaitTimes
+from turbotui.quantities.by_key import total_of
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _MOST_READ: Final = 2_000  # threads whose schedstat is read at the end of an interval: 14 us each
@@ -141,8 +142,8 @@ class WaitWatch:
 
     def _waits(self, threads: Collection[Thread], waited: Mapping[int, WaitSums], name: Callable[[int], str], *,
                whole: bool) -> Waits:
-        known = None if self._times is None else all_of(waited[thread.tid]
-                                                        for thread in threads if thread.tid in waited)
+        known = None if self._times is None else total_of(
+            WaitSums(), (waited[thread.tid] for thread in threads if thread.tid in waited))
         delays = [delay for thread in threads if (delay := self._delay(thread, whole=whole)) is not None]
         pusher = known.pusher if known is not None else None
         return Waits(

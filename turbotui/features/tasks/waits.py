@@ -9,8 +9,8 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
-from turbotui.machine.tasks.run_queue import WaitSums, all_of
-from turbotui.quantities.by_key import sums_by_key
+from turbotui.machine.tasks.run_queue import WaitSums
+from turbotui.quantities.by_key import sums_by_key, total_of
 from turbotui.quantities.histograms import quantile
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -75,7 +75,7 @@ def waits_of_all(parts: Sequence[Waits | None]) -> Waits | None:
     sleeping = Counter(part.sleeping for part in known if part.sleeping).most_common(1)
     return replace(
         known[0],
-        waited=all_of(waited) if waited else None,
+        waited=total_of(WaitSums(), waited) if waited else None,
         delay=sum(delays) if delays else None,
         slices=sum(part.slices or 0 for part in known) if delays else None,
         pusher=most.pusher,

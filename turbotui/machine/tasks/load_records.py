@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import field
 from enum import IntEnum
 from typing import Final
@@ -151,14 +150,6 @@ class LoadCounts:
             return None
         tilde = (sum(self.served[kind] for kind in which) + 2) / (number + 4)
         return float((tilde * (1 - tilde) / (number + 4)) ** 0.5)
-
-
-def loads_of_all(parts: Iterable[LoadCounts]) -> LoadCounts:
-    """Add up the loads of several threads."""
-    counts = LoadCounts()
-    for part in parts:
-        counts.add(part)
-    return counts
 
 
 class LoadRecords:

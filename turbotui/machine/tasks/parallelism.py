@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from turbotui.dataclass import dataclass
@@ -233,11 +233,3 @@ def rename_threads(threads: dict[int, ParallelTime], numbers: Mapping[int, int])
     for old, new in numbers.items():
         if (time := threads.pop(old, None)) is not None:
             threads.setdefault(new, ParallelTime()).add(time)
-
-
-def time_of_all(parts: Iterable[ParallelTime]) -> ParallelTime:
-    """Add up the run times of several threads."""
-    total = ParallelTime()
-    for part in parts:
-        total.add(part)
-    return total

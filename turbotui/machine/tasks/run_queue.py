@@ -7,7 +7,7 @@ module does no input or output.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from enum import Enum
 from functools import partial
@@ -203,11 +203,3 @@ class RunQueue:
             waited.storage += spent
         elif state.left is LeaveReason.ASLEEP:
             waited.asleep += spent
-
-
-def all_of(parts: Iterable[WaitSums]) -> WaitSums:
-    """Add up the waits of several threads."""
-    total = WaitSums()
-    for part in parts:
-        total.add(part)
-    return total

@@ -149,8 +149,9 @@ def _parts(arguments: argparse.Namespace, host: Host, cpus: Sequence[int]) -> Se
 def _kind(text: str) -> KindDefinition:
     from turbotui.sampling.row_tables import known_kinds  # noqa: PLC0415 - seldom asked for
 
-    if (definition := known_kinds().get(name := text.strip())) is None:
-        raise UsageError(f'--rows: no kind of row is called "{name}"{nearest_or_all(name, known_kinds())}')
+    name, kinds = text.strip(), known_kinds()
+    if (definition := kinds.get(name)) is None:
+        raise UsageError(f'--rows: no kind of row is called "{name}"{nearest_or_all(name, kinds)}')
     return definition
 
 

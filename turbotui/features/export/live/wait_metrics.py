@@ -11,8 +11,9 @@ from turbotui.features.export.live.exposition import ExposedMetric
 from turbotui.features.export.live.levels import MetricLevel
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.tasks.group_names import group_name, group_paths
-from turbotui.machine.tasks.run_queue import WaitSums, all_of
+from turbotui.machine.tasks.run_queue import WaitSums
 from turbotui.machine.tasks.wait_collector import WaitCollector
+from turbotui.quantities.by_key import total_of
 from turbotui.quantities.histograms import cumulative
 from turbotui.quantities.unavailable import Unavailable
 
@@ -64,7 +65,8 @@ class WaitMetrics:
         stem = "run_queue_wait" if self._source.why_no_wakeups is None else "preempted_wait"
         text = ("Time from when a thread could run to when it got a CPU" if self._source.why_no_wakeups is None else
                 "Time from when a thread lost its CPU, although it could run, to when it got one; wake-ups are unknown")
-        metrics = [_histogram(f"turbotui_machine_{stem}_seconds", text, [({}, all_of(self._cpus.values()))])]
+        everywhere = total_of(WaitSums(), self._cpus.values())
+        metrics = [_histogram(f"turbotui_machine_{stem}_seconds", text, [({}, everywhere)])]
         if self._per_cpu:
             metrics.append(_histogram(f"turbotui_cpu_{stem}_seconds", f"{text}, by the CPU that it got", [
                 ({"cpu": str(cpu)}, waited) for cpu, waited in sorted(self._cpus.items())]))
