@@ -38,13 +38,13 @@ _PLAIN: Final = tuple((re.compile(form), plain) for form, plain in (
     (r"^argument ", ""),
 ))
 """What argparse says, and the words for it."""
-_OF_OTHERS: Final = (  # htop(1), btop(1), top(1)
-    (("-p", "--pid"), "w on screen 7 watches a process, and turbotui tasks --pid N prints it"),
-    (("-u", "--user"), r"\ on screen 7 filters by user, as in User=root"),
+_OF_OTHERS: Final = (  # htop(1), top(1)
+    (("-p", "--pid"), "the key w on screen 7 watches a process, and turbotui tasks --pid N prints it"),
+    (("-u", "--user"), r"the key \ on screen 7 filters by user, as in User=root"),
     (("-d", "--delay"), "-i SECONDS is the interval"),
-    (("-t", "--tree"), "t on screen 7 (--screen tasks) shows a tree"),
-    (("-F", "--filter"), r"\ filters rows of every table"),
-    (("-o", "--sort-key"), "o chooses the column to sort by"),
+    (("-t", "--tree"), "the key t on screen 7 (--screen tasks) shows a tree"),
+    (("-F", "--filter"), r"the key \ filters rows of every table"),
+    (("-o", "--sort-key"), "the key o chooses the column to sort by"),
     (("-C", "--no-color"), "NO_COLOR=1 in the environment leaves colours out"),
     (("-b", "-n"), "turbotui stat -n N prints, and so does turbotui tasks --all -n N"),
 )

@@ -94,8 +94,8 @@ class Catalog:
         for word in words:
             ids = self._meant(word)
             if not ids:
-                near = nearest(word, self.words(), 3)
-                raise UsageError(f'unknown column "{word}"{near} (the columns of this machine: turbotui columns)')
+                what = f'unknown column "{word}"{nearest(word, self.words(), 3)}' if word else "a comma without a name"
+                raise UsageError(f"{what} (the columns of this machine: turbotui columns)")
             wanted |= ids
         wanted |= self.errors_of(wanted)
         return tuple(column for column in self.columns if column.id in wanted)
