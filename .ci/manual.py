@@ -223,7 +223,8 @@ def _flat(all_verbs: Sequence[Verb]) -> Iterator[Verb]:
 
 def zsh(all_verbs: Sequence[Verb]) -> str:
     """For zsh's compinit."""
-    lines = ["#compdef turbotui", "# made by .ci/docs", "_turbotui() {", "    local -a verbs", "    verbs=("]
+    lines = ["#compdef turbotui", "# made by .ci/docs", "_turbotui() {",
+             f"    local -a verbs columns=({' '.join(map(_quoted, _columns()))}) tables=({' '.join(_tables())})", "    verbs=("]
     lines += [f"        {_quoted(f'{verb.name}:{verb.summary}')}" for verb in all_verbs if verb.name]
     lines += ["    )", "    local verb=${words[2]} at=${words[(i)--]}",
               "    if (( at < CURRENT )); then  # a command follows", '        words=("${(@)words[at+1,-1]}")',
@@ -235,7 +236,9 @@ def zsh(all_verbs: Sequence[Verb]) -> str:
         for flag in (flag for one in (verb, *verb.under) for flag in one.flags):
             for name in flag.names:
                 words = f"({' '.join(flag.choices)})" if flag.choices else "_files" if flag.is_file else ""
-                if flag.is_machine:
+                if listed := _listed(verb, flag):
+                    words = f"{{_sequence compadd - ${listed}}}"
+                elif flag.is_machine:
                     words = f"{{compadd -- {MACHINES}; _files}}"
                 argument = f":{flag.argument}:{words}" if flag.argument else ""
                 lines += [f"            {_quoted(f'*{name}[{_plain(flag.help)}]{argument}')} \\"]
@@ -250,6 +253,8 @@ def fish(all_verbs: Sequence[Verb]) -> str:
     """For fish."""
     names = " ".join(verb.name for verb in all_verbs if verb.name)
     lines = ["# fish completion for turbotui(1); made by .ci/docs",
+             *(f"function __turbotui_{name}; printf '%s\\n' {' '.join(map(_quoted, words))}; end"
+               for name, words in (("columns", _columns()), ("tables", _tables()))),
              "complete -c turbotui -n 'contains -- -- (commandline -opc)' -f -a '(set -l words (commandline -opc) "
              "(commandline -ct); complete -C (string join \" \" -- $words[(math (contains -i -- -- $words) + 1)..]))'"]
     for verb in all_verbs:
@@ -263,7 +268,9 @@ def fish(all_verbs: Sequence[Verb]) -> str:
         for flag in (flag for subverb in (verb, *verb.under) for flag in subverb.flags):
             words = [f"-{'s' if len(name) == 2 else 'l'} {name.lstrip('-')}" for name in flag.names]
             takes = "" if not flag.argument else f" -x -a {_quoted(' '.join(flag.choices))}" if flag.choices else " -r"
-            if flag.is_machine:
+            if listed := _listed(verb, flag):
+                takes = f" -x -a '(__fish_complete_list , __turbotui_{listed})'"
+            elif flag.is_machine:
                 takes += f" -a {_quoted(MACHINES)}"
             lines += [f"complete -c turbotui -n {_quoted(seen)} {' '.join(words)}{takes} -d {_quoted(flag.help)}"]
     return "\n".join(dict.fromkeys(lines)) + "\n"

@@ -65,6 +65,8 @@ def test_bash_leaves_files_to_the_shell_which_keeps_their_blanks(line: list[str]
     ("turbotui --scr", {"--screen"}),
     ("turbotui machines --scr", set()),  # an option of the dashboard alone
     ("turbotui record x.ttj -- bas", {"bash"}),
+    ("turbotui stat --show CPU,Bus", {"CPU,Busy%"}),
+    ("turbotui record --tables power,ta", {"power,tasks"}),
 ])
 def test_fish_completes(line: str, offered: set[str], tmp_path: Path) -> None:
     shell = shutil.which("fish")
