@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from dashboard_driver import dashboard, table, text_of
@@ -20,6 +21,7 @@ from turbotui.errors import UsageError
 from turbotui.features.overview.screen import OverviewScreen
 from turbotui.features.power.screen import PowerScreen
 from turbotui.quantities.scope import cpu_row
+from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole
 
 SnapCompare = Callable[..., bool]
@@ -112,6 +114,20 @@ class TestWhatIsShown:
             assert len(seen) > 2
             await pilot.press("escape")
             assert all(span.role is not StyleRole.CELL for line in overview(app).drawn.lines for span in line)
+
+    async def test_charts_are_of_their_time_though_the_last_interval_was_ended_early(
+            self, machines: dict[str, Recording]) -> None:
+        session = ReplayedSession(machines["laptop"])
+        async with dashboard(session, (120, 36), ticks=6, screen="overview") as (app, pilot):
+            frame = session.frame()
+            assert frame.older is not None
+            early = 990_000_000
+            newer = replace(frame.newer, started_ns=frame.newer.started_ns - early, wall_ns=frame.newer.wall_ns - early)
+            app._frames.put(Frame(frame.older, newer, frame.capabilities))
+            await pilot.pause()
+            assert "over 0.01 s" in text_of(app, "summary")
+            (label,) = {word for line in drawn(app) for word in re.findall(r"└─ (\d+) s ─", line)}
+            assert int(label) >= 4
 
     async def test_the_past_is_marked(self, machines: dict[str, Recording]) -> None:
         async with dashboard(ReplayedSession(machines["laptop"]), ticks=5, screen="overview") as (app, pilot):

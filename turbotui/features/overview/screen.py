@@ -42,6 +42,7 @@ from turbotui.widgets.geometry import nearest_place
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.panel import Target
 from turbotui.widgets.segment_lines import ClickableSegment
+from turbotui.widgets.slots import HISTORY
 
 _SOON = 1.0
 """Seconds to the next frame that tasks wait for, so that a look at them draws nothing twice."""
@@ -148,9 +149,17 @@ class OverviewScreen(CellCursorScreen):
         if frame is None or not size.width or not size.height:
             return
         inputs = OverviewInputs(frame, watch.history, None if watch.in_past else self._look, self._has_tasks,
-                                watch.interval if frame.seconds is None else frame.seconds, watch.levels,
+                                self._seconds(frame), watch.levels,
                                 self._cursor, self._note(size.width), watch.in_past, self._unseen())
         self.drawn.show_lines(self._painter.lines(inputs, size.width, size.height), self._lit)
+
+    def _seconds(self, frame: Frame) -> float:
+        """The mean length of the charted intervals: a run's last one may have 10 ms, and its charts 3 s."""
+        cursor, end_ns = self.watch_state.cursor, frame.newer.wall_ns
+        ends = [] if cursor is None else [end for end in cursor.before(HISTORY) if end < end_ns]
+        if ends:
+            return (end_ns - ends[0]) / 1e9 / len(ends)
+        return frame.seconds or self.watch_state.interval
 
     def _unseen(self) -> str:
         unseen = self.watch_state.judge.diagnosis.seen.unseen
