@@ -71,7 +71,7 @@ def level_bar(share: float | None, width: int) -> tuple[LevelSegment, ...]:
     return _bar(max(1, min(width, round(share * width))) if share is not None and share > 0 else 0, width)
 
 
-@functools.cache
+@functools.lru_cache(256)
 def _bar(filled: int, width: int) -> tuple[LevelSegment, ...]:
     roles = [role_of((at + 0.5) / width) for at in range(filled)]
     counts = [(role, roles.count(role)) for role in LEVELS]

@@ -109,7 +109,7 @@ def area(past: Sequence[float], top: float, width: int, height: int) -> list[str
     return [wide.translate(table) for table in tables]
 
 
-@functools.cache
+@functools.lru_cache(256)
 def _tables(most: int) -> Sequence[str]:
     """For each line of an area of so many eighths, the upper one first, the character for each number of eighths."""
     # from `most` eighths below a line's lower edge to `most` above it; a line's are a slice
@@ -117,7 +117,7 @@ def _tables(most: int) -> Sequence[str]:
     return tuple(ramp[most - below:2 * most - below + 1] for below in range(most - 8, -1, -8))
 
 
-@functools.cache
+@functools.lru_cache(256)
 def roles(height: int) -> Sequence[StyleRole]:
     """Return the colours of the lines of an area by the level at which each line stands, the upper one first."""
     return tuple(role_of((height - at - 0.5) / height) for at in range(height))
