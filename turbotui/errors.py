@@ -21,10 +21,10 @@ def nearest(name: str, known: Iterable[str], most: int = 5) -> str:
     return f"; did you mean {', '.join(lower[item] for item in close)}?" if close else ""
 
 
-def nearest_or_all(name: str, known: Iterable[str], most: int = 3) -> str:
+def nearest_or_all(name: str, known: Iterable[str]) -> str:
     """Return a sentence's end that suggests the most similar names, or lists all if no name is similar."""
     names = tuple(known)
-    return nearest(name, names, most) or f"; there are {', '.join(names)}"
+    return nearest(name, names, 3) or f"; there are {', '.join(names)}"
 
 
 def signal_status(number: int) -> int:

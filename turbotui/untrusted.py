@@ -19,7 +19,6 @@ import functools
 import math
 import re
 import sys
-from collections.abc import Callable
 from typing import Any, Final, TypeVar, cast
 
 # The sets of The Unicode Standard 15: general categories Cc, Zl, Zp and Cs (with which Python stands for bytes that are
@@ -87,8 +86,7 @@ def original(text: str) -> str:
     return _MARK.sub(_unmark, text) if _MARK.search(text) else text
 
 
-def json_text(value: object, *, indent: int | None = None, compact: bool = False,
-              default: Callable[[object], object] | None = None) -> str:
+def json_text(value: object, *, indent: int | None = None, compact: bool = False) -> str:
     r"""A value as JSON whose strings are the original ones; what is unsafe on a terminal is there as \uNNNN.
 
     A byte that is not UTF-8 keeps its mark, and so does the character that begins marks, so that `visible_in`
@@ -98,12 +96,10 @@ def json_text(value: object, *, indent: int | None = None, compact: bool = False
 
     separators = (",", ":") if compact else None
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, default=default,
-                          separators=separators)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
     except ValueError:
         # JSON has no word for a number that is not finite: null
-        text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent, default=default,
-                          separators=separators)
+        text = json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
     if _may_hold(_UNSAFE_OR_MARK, text):
         # marks contain no character that is special in JSON, and none that needs an escape
         text = _compiled(_UNSAFE).sub(_json_escape, _MARK.sub(_json_original, text))

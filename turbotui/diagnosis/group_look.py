@@ -40,7 +40,7 @@ class GroupLook:
     def look(self) -> None:
         """Read the counts of every group."""
         if self._groups is not None:
-            uses = {use.name: use for use in read_groups(self._host, self._groups, pressure=False)}
+            uses = {use.name: use for use in read_groups(self._host, self._groups)}
             self._before, self._now = self._now, uses
         if self._waits is not None:
             tree, places = self._waits.hierarchy, self._waits.directories[1:]  # the mount itself is the machine

@@ -11,7 +11,6 @@ import errno
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -72,8 +71,6 @@ class GroupUse:
     name: str  # below the mount: "/system.slice/db.service"
     cpu: CpuUse  # its CPU time
     read_ns: int = 0  # monotonic clock in the middle of the reading
-    # microseconds of pressure by file and line ("cpu.some", "memory.full"); empty without pressure files
-    stalls: Mapping[str, int] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,22 +207,16 @@ def find_groups(host: Host, tree: Hierarchy, most: int = MOST_GROUPS) -> Groups:
     return Groups(tree, tuple(paths), not waiting)
 
 
-def read_groups(host: Host, groups: Groups, accounting: Hierarchy | None = None, *,
-                pressure: bool = True) -> tuple[GroupUse, ...]:
+def read_groups(host: Host, groups: Groups) -> tuple[GroupUse, ...]:
     """Counts for each group of a walk; all None for a group that is gone.
 
-    The quota is read only for groups that ran under one.
-
-    Args:
-        accounting: as in `cpu_use`.
-        pressure: whether to read pressure too, which takes three more files for each group.
+    The quota is read only for groups that ran under one, and of version 1 no CPU time, which is in another tree.
     """
     tree, uses, began = groups.hierarchy, list[GroupUse](), host.now_ns()
     for directory in groups.directories:
-        cpu = cpu_use(host, tree, directory, accounting, idle_quota=False)
-        waits = stalls(host, directory) if pressure and tree.version == 2 else {}
+        cpu = cpu_use(host, tree, directory, idle_quota=False)
         ended = host.now_ns()
-        uses.append(GroupUse(tree.name(directory), cpu, (began + ended) >> 1, waits))
+        uses.append(GroupUse(tree.name(directory), cpu, (began + ended) >> 1))
         began = ended
     return tuple(uses)
 
