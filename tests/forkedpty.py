@@ -141,7 +141,8 @@ def _become(asked: Mapping[str, object], terminal: int) -> NoReturn:
     sys.exit(main())
 
 
-def _import_the_dashboard() -> None:
+def import_the_dashboard() -> None:
+    """Import what every dashboard imports, and the screens that most tests show."""
     for name in _MODULES:
         importlib.import_module(name)
     from turbotui.app.screen_table import SCREENS  # noqa: PLC0415 - as above
@@ -153,5 +154,5 @@ def _import_the_dashboard() -> None:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    _import_the_dashboard()
+    import_the_dashboard()
     _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -47,6 +47,7 @@ _NAMES = {"exclamation_mark": "!", "vertical_line": "|",
           "backspace": "BSpace", "ctrl+l": "C-l", "ctrl+r": "C-r", "ctrl+s": "C-s"}
 
 
+_FORKING_SHELL = str(Path(__file__).with_name("forking_shell.py"))
 _INTERVALS = ("longer", "shorter")
 _PAST_FRAMES = 4
 """Frames after which there is a past to step back into."""
@@ -62,17 +63,25 @@ class Terminal:
 
     tmux is talked to in control mode (tmux(1), CONTROL MODE): a process of its own for each key and each look at the
     screen would cost more than the dashboard does.
+
+    Args:
+        folder: for the dashboard's own files.
+        machine: simulated machine, with options.
+        size: columns and lines.
+        words: command line; "" for the dashboard of the machine.
+        forked: the shell forks the dashboard, which saves most of a start, instead of running an interpreter.
     """
 
     def __init__(self, folder: Path, machine: tuple[str, ...], size: tuple[int, int],
-                 words: tuple[str, ...] = ()) -> None:
+                 words: tuple[str, ...] = (), *, forked: bool = False) -> None:
         words = words or ("--machine", *machine, "-i", "3600")
-        self.command = shlex.join(("env", "-u", "COLUMNS", "-u", "LINES", f"XDG_CONFIG_HOME={folder}",
-                                   f"XDG_STATE_HOME={folder}", f"XDG_DATA_HOME={folder}", sys.executable,
-                                   "-m", "turbotui", *words))
+        program = ("env", "-u", "COLUMNS", "-u", "LINES", f"XDG_CONFIG_HOME={folder}", f"XDG_STATE_HOME={folder}",
+                   f"XDG_DATA_HOME={folder}", sys.executable)
+        self.command = shlex.join((*program, "-m", "turbotui", *words))
+        shell = (*program, _FORKING_SHELL, *words) if forked else ("env", "PS1=shell:", "sh", "-i")
         self._tmux = ("tmux", "-S", str(folder / "tmux"), "-f", os.devnull)
         subprocess.run([*self._tmux, "new-session", "-d", "-x", f"{size[0]}", "-y", f"{size[1]}", "-c", str(folder),  # noqa: S603 - tmux
-                        "env", "PS1=shell:", "sh", "-i"], check=True, timeout=PATIENCE)
+                        *shell], check=True, timeout=PATIENCE)
         self._control = subprocess.Popen([*self._tmux, "-C", "attach-session", "-f", "no-output,ignore-size"],  # noqa: S603 - tmux
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         self._answer()
@@ -216,9 +225,9 @@ class Sleep:
 
 @contextmanager
 def dashboard(folder: Path, machine: tuple[str, ...], size: tuple[int, int],
-              words: tuple[str, ...] = ()) -> Iterator[Terminal]:
+              words: tuple[str, ...] = (), *, forked: bool = False) -> Iterator[Terminal]:
     """Run a dashboard until it has numbers, on a simulated machine with options, or by another command line."""
-    terminal = Terminal(folder, machine, size, words)
+    terminal = Terminal(folder, machine, size, words, forked=forked)
     try:
         terminal.start()
         yield terminal

@@ -20,7 +20,7 @@ pytestmark = NEEDS_TMUX
 
 @pytest.mark.parametrize("row", [action for action in ACTIONS if action.id in LEAVING], ids=lambda row: row.id)
 def test_each_row_that_leaves_does_so_from_every_screen(tmp_path: Path, row: Action) -> None:
-    with dashboard(tmp_path, ("guest",), (120, 24)) as terminal:
+    with dashboard(tmp_path, ("guest",), (120, 24), forked=True) as terminal:
         for spec, key in zip(SCREENS, cycle(row.keys), strict=False):
             terminal.press(spec.number)
             assert terminal.until(partial(re.search, MARKS[spec.number])), terminal.picture
