@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 from turbotui.dataclass import dataclass
 from turbotui.simulated.load import LEVELS
-from turbotui.simulated.shapes import CoreType, MachineShape
+from turbotui.simulated.shapes import CoreType, IdleState, MachineShape
 from turbotui.simulated.workloads import LINE, WORKLOADS
 
 SMT_SHARE = 0.38
@@ -36,16 +37,21 @@ class CoreTable:
     bytes_per_work: tuple[float, ...]
 
 
-def idle_row(kind: CoreType, level: int) -> IdleRow:
+@functools.cache  # of a few kinds of core for hundreds of machines, whose workloads alone differ
+def _idle_rows(states: tuple[IdleState, ...]) -> tuple[IdleRow, ...]:
+    return tuple(_idle_row(states, level) for level in range(LEVELS + 1))
+
+
+def _idle_row(states: tuple[IdleState, ...], level: int) -> IdleRow:
     """Split the idle time into states, which are shallower at higher utilisation."""
     busy = level / LEVELS
     idle = 1.0 - busy
-    polls = kind.idle[0].depth == 0
+    polls = states[0].depth == 0
     poll = 0.004 * idle * busy if polls else 0.0
     rest = idle - poll
-    deep_states = [n for n, state in enumerate(kind.idle) if state.depth >= 3]
-    shallow_states = [n for n, state in enumerate(kind.idle) if state.depth == 1]
-    shares = [0.0] * len(kind.idle)
+    deep_states = [n for n, state in enumerate(states) if state.depth >= 3]
+    shallow_states = [n for n, state in enumerate(states) if state.depth == 1]
+    shares = [0.0] * len(states)
     if polls:
         shares[0] = poll
     deep = rest * 0.965 * (1.0 - busy) ** 1.5 if deep_states else 0.0
@@ -59,8 +65,8 @@ def idle_row(kind: CoreType, level: int) -> IdleRow:
         shares[number] = shallow if last else shallow * 0.55
         shallow -= shares[number]
     return IdleRow(states=tuple(shares), poll=poll, at_least_c3=sum(shares[number] for number in deep_states),
-                   at_least_c6=sum(shares[number] for number in deep_states if kind.idle[number].depth >= 6),
-                   at_least_c7=sum(shares[number] for number in deep_states if kind.idle[number].depth >= 7))
+                   at_least_c6=sum(shares[number] for number in deep_states if states[number].depth >= 6),
+                   at_least_c7=sum(shares[number] for number in deep_states if states[number].depth >= 7))
 
 
 def core_table(kind: CoreType, cores: int) -> CoreTable:
@@ -68,7 +74,7 @@ def core_table(kind: CoreType, cores: int) -> CoreTable:
     turbo = [float(kind.max_mhz)]
     turbo.extend(float(next((mhz for limit, mhz in kind.bins if active <= limit), kind.bins[-1][1]))
                  for active in range(1, cores + 1))
-    return CoreTable(idle=tuple(idle_row(kind, level) for level in range(LEVELS + 1)), turbo=tuple(turbo),
+    return CoreTable(idle=_idle_rows(kind.idle), turbo=tuple(turbo),
                      activity=tuple(workload.activity for workload in kind.works),
                      bytes_per_work=tuple(work.ipc * kind.ipc * work.llc_misses * LINE for work in kind.works))
 
