@@ -170,9 +170,12 @@ def _style_sheets_are_parsed_once() -> Iterator[None]:
     """
     parse = Stylesheet._parse_rules
     parsed: dict[tuple[object, ...], list[RuleSet]] = {}
+    known: list[tuple[dict[str, str], frozenset[tuple[str, str]]]] = []  # the last theme, which has 170 variables
 
     def parse_once(self: Stylesheet, css: str, **more: Any) -> list[RuleSet]:
-        key = (frozenset(self._variables.items()), css, *more.items())
+        if not known or known[0][0] is not self._variables:
+            known[:] = [(self._variables, frozenset(self._variables.items()))]
+        key = (known[0][1], css, *more.items())
         if key not in parsed:
             parsed[key] = parse(self, css, **more)
         return parsed[key]
