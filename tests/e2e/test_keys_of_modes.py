@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from string import ascii_letters
 
 import pytest
 from key_promises import LEAVING
@@ -25,6 +26,11 @@ FAILED = re.compile("Measuring goes on, and so do the other screens|Traceback")
 """What a screen says that has failed, and what the interpreter says."""
 AWAY = {*LEAVING, "suspend"}
 """Rows whose keys leave the program."""
+ELSEWHERE = {"next_screen", "previous_screen", "open", "point"}
+"""Rows whose keys lead to another screen."""
+CLOSE = ("Escape", next(letter for letter in ascii_letters if letter not in {
+    *(key for action in ACTIONS for key in action.keys), *(spec.number for spec in SCREENS)}))
+"""Escape, and a key of nothing, after which an Escape is a key at once, whatever comes next."""
 WINDOWS = ("question_mark", "C", "c", "e", "g", "W", "exclamation_mark", "slash", "backslash", "at", "ctrl+p", "D", "a",
            "s")
 """What opens a window, a prompt or a list on the table of CPUs."""
@@ -54,8 +60,13 @@ def back(terminal: Terminal, number: str) -> None:
     does not, which a key may have changed for good (rows by package).
     """
     terminal.press("Escape", "Escape", "Escape", number)
+    assert terminal.until(partial(re.search, footer_of(number))), terminal.picture
+
+
+def footer_of(number: str) -> str:
+    """A pattern of the footer of a screen with no window open."""
     shown = " 0 overview 1 CPUs" if number == "0" else rf" 0 (?!overview)(.* )?{number} [A-Za-z]{{2}}"
-    assert terminal.until(partial(re.search, rf"(?m)^ \?.*{shown}")), terminal.picture
+    return rf"(?m)^ \?.*{shown}"
 
 
 def followed(terminal: Terminal) -> None:
@@ -79,8 +90,10 @@ def press_all(terminal: Terminal, before: Callable[[], None]) -> None:
         for action in (*rows_of(spec.place), *(rows_of(EVERYWHERE) if spec is SCREENS[0] else ())):
             for key in action.keys:
                 before()
-                terminal.press(named(key))
-                back(terminal, spec.number)
+                terminal.press(named(key), *CLOSE)
+                # to draw the screen that is shown anew would cost as much as the key
+                if action.id in ELSEWHERE or not terminal.soon(partial(re.search, footer_of(spec.number))):
+                    back(terminal, spec.number)
                 assert not FAILED.search(terminal.picture), f"{key} ({action.id}) on {spec.id}\n{terminal.picture}"
 
 
@@ -91,10 +104,20 @@ def press_everywhere(terminal: Terminal) -> None:
     """
     for spec in SCREENS[1:]:
         back(terminal, spec.number)
-        for key in (key for action in rows_of(EVERYWHERE) for key in action.keys):
-            terminal.press(named(key), "Escape", "Escape", "Escape", spec.number)
+        for action in rows_of(EVERYWHERE):
+            for key in action.keys:
+                terminal.press(named(key), *CLOSE, *([spec.number] if action.id in ELSEWHERE else ()))
+        back(terminal, spec.number)
         followed(terminal)
         assert not FAILED.search(terminal.picture), f"a key of everywhere on {spec.id}\n{terminal.picture}"
+
+
+def leave(terminal: Terminal) -> None:
+    """Leave, and look at what the program says then: all that failed, seen before or not."""
+    back(terminal, SCREENS[0].number)
+    terminal.press("q")
+    text = terminal.until(lambda text: text.rstrip().endswith("shell:"))
+    assert text.split() == ["shell:"], text or terminal.picture
 
 
 def test_in_a_recording(tmp_path: Path, recording: str) -> None:
@@ -102,6 +125,7 @@ def test_in_a_recording(tmp_path: Path, recording: str) -> None:
         press_all(terminal, lambda: None)
         followed(terminal)
         press_everywhere(terminal)
+        leave(terminal)
 
 
 def test_in_the_past(tmp_path: Path) -> None:
@@ -115,6 +139,7 @@ def test_in_the_past(tmp_path: Path) -> None:
                 assert terminal.until(lambda text: "PAST" in text), terminal.picture
 
         press_all(terminal, step_back)
+        leave(terminal)
 
 
 @pytest.fixture(scope="module")
