@@ -217,8 +217,8 @@ class TestStart:
         assert [screen_named(spec.number) for spec in SCREENS] == [spec.id for spec in SCREENS]
 
     def test_one_that_is_not_there_is_named(self, machines: dict[str, Recording]) -> None:
-        with pytest.raises(UsageError, match='no screen is called "nowhere"; there are overview, cpus'):
-            TurbotuiApp(ReplayedSession(machines["guest"]), screen="nowhere")
+        with pytest.raises(UsageError, match='no screen is called "xyz"; there are overview, cpus'):
+            TurbotuiApp(ReplayedSession(machines["guest"]), screen="xyz")
 
 
 @pytest.mark.parametrize(("name", "size"), [("guest", (80, 24)), ("laptop", (80, 24)), ("sapphire-2s", (120, 36)),
