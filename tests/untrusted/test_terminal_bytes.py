@@ -81,7 +81,7 @@ def test_the_name_of_a_program_s_file(tmp_path: Path) -> None:
     ("stat", "-n", "1", "--", "/\x1b[2J\n\udcff"), ("tasks", "--", "/\x1b[2J\n\udcff"), ("info", "--\x1b[2J"),
     ("stat", "--out", "/\x1b[2J\n/x"), ("spy", "--config", "/\x9b2J\n"),
     ("stat", "-n", "1", "-i", "0.05", "--add", "\x1b[2J"), ("doctor", "--machine", "\x1b[2J"),
-    ("tasks", "--pid", "\x1b[2J"), ("tasks", "--cgroup", "/\x1b[2J", "-n", "1"), ("roofs", "--cpu", "\x1b[2J"),
+    ("tasks", "--pid", "\x1b[2J"), ("tasks", "--cgroup", "/\x1b[2J", "-n", "1"), ("roofs", "--threads", "\x1b[2J"),
     ("stat", "--machine", "laptop-old", "--add", "cycles,name=\x1b[2J"),
     ("events", "sets", "\x1b[2J"), ("events", "encode", "\x1b[2J"), ("--profile", "\x1b[2J"), ("--theme", "\x1b[2J"),
 ], ids=[str(number) for number in range(18)])
