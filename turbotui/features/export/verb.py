@@ -182,6 +182,7 @@ def _add_table_arguments(parser: argparse._ArgumentGroup) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Export."""
     if arguments.printed is not None:
+        _refuse(arguments, (*OF_MACHINE, *OF_RECORDING), "changes no file of --print")
         return print_file(arguments.printed)
     if arguments.file is not None:
         _refuse(arguments, OF_MACHINE, "is for the metrics of a machine, and --from is for a recording")

@@ -202,7 +202,8 @@ def _check_replay(options: StatOptions) -> None:
     others = {
         "--machine": options.machine is not None, "--sysroot": options.sysroot != "/", "--add": bool(options.added),
         "--cpu": options.cpus is not None, "--TCC": options.tcc is not None, "--Dump": options.task is StatTask.DUMP,
-        "a command": bool(options.command),
+        "a command": bool(options.command), "--host": bool(options.host), "--connect": bool(options.connect),
+        "--interval (--every joins intervals)": options.interval != DEFAULT_INTERVAL,
     }
     given = [name for name, is_given in others.items() if is_given]
     if given:

@@ -134,6 +134,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _applications(arguments: argparse.Namespace) -> list[Application]:
     targets = (bool(arguments.pid), arguments.cgroup is not None, arguments.container is not None, arguments.all,
                bool(arguments.app), bool(arguments.command))
+    if arguments.command and sum(targets) > 1:
+        raise UsageError("a command after -- is watched with all that it starts: leave out what else is to be watched")
     if sum(targets) != 1:
         raise UsageError("say what to watch: --pid N, --cgroup PATH, --container NAME, --all, --app APP, "
                          "or a command after --")
