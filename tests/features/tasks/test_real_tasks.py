@@ -175,7 +175,7 @@ def test_the_text_says_the_mode_and_what_is_not_counted() -> None:
     (("--pid", "4194305"), "no process 4194305", 3),
     (("--cgroup", "/no/such/group"), "no control group", 3),
     ((), "say what to watch", 2),
-    (("--pid", "1", "--", "true"), "say what to watch", 2),
+    (("--pid", "1", "--", "true"), "is watched with all that it starts", 2),
     (("--pages", "3", "--", "true"), "power of two", 2),
     (("-n", "0", "--", "true"), "at least one interval", 2),
     (("--", "/no/such/program"), "cannot be run", 1),
