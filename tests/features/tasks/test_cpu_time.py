@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from ringbytes import FORMAT, ended, fork, sample
 
+from turbotui.features.tasks.application_totals import ApplicationTotals, Marks
+from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.numerics import Numerics
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, TaskRow, task_rows
 from turbotui.features.tasks.thread_totals import ThreadTotals
+from turbotui.features.tasks.watched_application import WatchedApplication
+from turbotui.machine.host import PerfAttr
 from turbotui.machine.perf_blocks import Decoder
 from turbotui.machine.tasks.draining import RingRecords
-from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
+from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskCounter, TaskSampling
 from turbotui.machine.tasks.slices import RunTimes
 
 ROOT, CHILD = 100, 200
@@ -177,6 +182,41 @@ def test_of_whole_cpus_the_task_clock_is_cut_and_idle_time_is_not() -> None:
     assert aggregate.apart()["idle"].totals[aggregate.names.index("run")] == 100_000
     aggregate.go_on()
     assert row(aggregate, ROOT).cpu_ns == 60_000
+
+
+def test_counts_beyond_an_interval_are_cut_with_the_run_time_so_that_the_clock_stays() -> None:
+    """A thread that ran for 140,000 ns at 2 cycles a ns, of which the last 40,000 are the next interval's."""
+    aggregate = SampleAggregator(counting("cycles"), {})
+    feed_plain(aggregate, sample(ROOT, ROOT, 140_000, (1, 140_000, 280_000)))
+    aggregate.cut(100_000)
+    assert row(aggregate, ROOT).counts == {"switches": 1, "run": 100_000, "cycles": 200_000}
+    marks = aggregate.marks()
+    aggregate.go_on()
+    feed_plain(aggregate, sample(ROOT, ROOT, 200_000, (2, 200_000, 400_000)))
+    [rest] = task_rows(aggregate, Grouping.THREAD, marks)
+    assert (rest.counts["run"], rest.counts["cycles"]) == (100_000, 200_000)
+
+
+def test_multiplexed_sets_have_no_more_time_together_than_the_interval() -> None:
+    """The first set was on for 70,000 of 100,000 ns; the second one's records go on for 20,000 ns beyond them."""
+    first, second = (SampleAggregator(counting("cycles"), {}) for _ in range(2))
+    feed_plain(first, sample(ROOT, ROOT, 70_000, (1, 70_000, 140_000)))
+    feed_plain(second, sample(ROOT, ROOT, 120_000, (1, 50_000, 100_000)))
+    watched = watched_sets(first, second, active=1)
+    watched.end()
+    assert [row(aggregate, ROOT).counts["run"] for aggregate in (first, second)] == [70_000, 30_000]
+    assert row(second, ROOT).counts["cycles"] == 60_000
+
+
+def counting(*events: str) -> TaskSampling:
+    return TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT,
+                        tuple(TaskCounter(event, PerfAttr(0, 0)) for event in events))
+
+
+def watched_sets(*aggregators: SampleAggregator, active: int) -> WatchedApplication:
+    marks: Marks = ({},) * len(aggregators)
+    return WatchedApplication(Application("all", everything=True), (), aggregators, ApplicationTotals(aggregators),
+                              Numerics(), (), None, 0, marks, 0, marks, 0, active, taken_ns=100_000)
 
 
 def feed_plain(aggregate: SampleAggregator, *records: bytes) -> None:

@@ -85,7 +85,7 @@ class CpuTime:
     def read(self, entry: ThreadTotals, spent: int, now: int) -> None:
         """Correct a thread's CPU time by its schedstat, never below a value already shown."""
         if entry.base is not None:
-            entry.totals[self.place] = max(entry.last_total(self.place), spent - entry.base)
+            entry.totals[self.place] = max(entry.last_totals[self.place], spent - entry.base)
             entry.read_ns = now
             entry.guessed = False
 

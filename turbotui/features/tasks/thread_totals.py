@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from operator import sub
+from collections.abc import Iterator, Mapping, Sequence
+from operator import add, sub
 from typing import Final, NamedTuple
 
 from turbotui.dataclass import dataclass
@@ -97,7 +97,7 @@ class ThreadTotals:
     base: int | None = None  # its CPU time by schedstat when its counters were opened; None where that is not known
     read_ns: int = 0  # up to when its CPU time is known by its schedstat
     guessed: bool = False  # whether a part of its CPU time is known by perf's task clock only
-    held: int = 0  # ns of CPU time that were read after the end of the interval, for the next one
+    held: list[int] | None = None  # counts of after the end of the interval, for the next one; None for none
     _marked: Mark | None = None
 
     def since(self, mark: Mark | None) -> Mark:
@@ -120,7 +120,8 @@ class ThreadTotals:
         Args:
             run: place of the run time among the totals.
         """
-        return self.cut or self.totals[run] < _WHOLE * self.enabled - _SHORT_NS
+        ran = self.totals[run] + (0 if self.held is None else self.held[run])
+        return self.cut or ran < _WHOLE * self.enabled - _SHORT_NS
 
     def shrink(self, name: str) -> None:
         """Turn this entry into the one that ended threads of the same name are merged into."""
@@ -134,9 +135,21 @@ class ThreadTotals:
             self._marked = Mark(totals, self.migrations, None if self.loads is None else self.loads.copy())
         return self._marked
 
-    def last_total(self, place: int) -> int:
-        """Return one of the totals as of the end of the last interval."""
-        return self._marked.totals[place] if self._marked is not None else 0
+    @property
+    def last_totals(self) -> Sequence[int]:
+        """The totals as of the end of the last interval."""
+        return self._marked.totals if self._marked is not None else [0] * len(self.totals)
+
+    def hold(self, counts: Sequence[int]) -> None:
+        """Take counts out of the totals until `go_on`."""
+        self.held = list(counts) if self.held is None else list(map(add, self.held, counts))
+        self.totals[:] = map(sub, self.totals, counts)
+
+    def go_on(self) -> None:
+        """Put back what was held."""
+        if self.held is not None:
+            self.totals[:] = map(add, self.totals, self.held)
+            self.held = None
 
     def add_load(self, cpu: int, more: int) -> None:
         """Add to the load on a CPU."""
@@ -155,7 +168,8 @@ class ThreadTotals:
         self.cut = self.is_incomplete(run) or other.is_incomplete(run)
         self.totals = [total + more for total, more in zip(self.totals, other.totals, strict=True)]
         self.guessed |= other.guessed
-        self.held += other.held
+        if other.held is not None:
+            self.held = other.held if self.held is None else list(map(add, self.held, other.held))
         self.enabled += other.enabled
         self.samples += other.samples
         self.places |= other.places

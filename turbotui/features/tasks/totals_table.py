@@ -189,32 +189,44 @@ class TotalsTable:
         self._early.clear()
         return {entry.serial: entry.mark() for entry in self.entries()}
 
-    def cut(self, span: int) -> None:
-        """Hold back CPU time beyond what a thread can have used in an interval, until `go_on`.
+    def cut(self, span: int, elsewhere: Mapping[int, int] | None = None) -> dict[int, int]:
+        """Hold back what a thread can only have done after the end of an interval, until `go_on`.
 
         Records are taken, and schedstat is read, a thread at a time and after the instant at which the interval is said
-        to end; what a thread ran meanwhile is the next interval's.
+        to end. Of a run time beyond the interval all counts are held back in proportion, so that clocks and rates per
+        instruction stay what they are.
 
         Args:
             span: ns from the last marks to the end of the interval.
+            elsewhere: ns that other event sets counted of each thread in the same interval.
+
+        Returns:
+            The ns of run time of each thread that stay in the interval, those elsewhere included.
         """
-        place = self._run if self.time is None else self.time.place
+        spent = dict(elsewhere or {})
         for entry in self.entries():
-            if entry.tid in IN_NO_ROW:
-                continue
-            early = self._early.get(entry.serial)
-            begun = entry.last_total(place) + (0 if early is None else early[place])
-            if (surplus := entry.totals[place] - begun - span * entry.threads) > 0:
-                entry.held += surplus
-                entry.totals[place] -= surplus
-                self._cut.append(entry)
+            if entry.tid not in IN_NO_ROW:
+                before = spent.get(entry.tid, 0) if entry.threads == 1 else 0
+                spent[entry.tid] = before + self._cut_entry(entry, span * entry.threads - before)
+        return spent
+
+    def _cut_entry(self, entry: ThreadTotals, span: int) -> int:
+        """Hold back a thread's counts beyond a span; returns the ns of run time that are left."""
+        early, last = self._early.get(entry.serial, [0] * len(self.names)), entry.last_totals
+        new = [total - old - late for total, old, late in zip(entry.totals, last, early, strict=True)]
+        over = min(new[self._run], new[self._run] - span)
+        held = [max(0, count) * over // new[self._run] for count in new] if over > 0 else [0] * len(new)
+        if self.time is not None:
+            held[self.time.place] = max(0, new[self.time.place] - span)
+        if any(held):
+            entry.hold(held)
+            self._cut.append(entry)
+        return new[self._run] - held[self._run]
 
     def go_on(self) -> None:
-        """Add the CPU time that was held back at the end of an interval."""
-        place = self._run if self.time is None else self.time.place
+        """Add what was held back at the end of an interval."""
         for entry in self._cut:
-            entry.totals[place] += entry.held
-            entry.held = 0
+            entry.go_on()
         self._cut.clear()
 
     def early(self) -> Mapping[int, Sequence[int]]:

@@ -185,8 +185,10 @@ class WatchedApplication:
 
     def end(self) -> None:
         """End the interval with the last records taken, before its rows are made."""
-        if len(self.aggregators) == 1:  # counts of multiplexed sets are brought to each other's, not to time
-            self.aggregators[0].cut(self.taken_ns - self.marked_ns)
+        spent: dict[int, int] = {}
+        for turn in range(1, len(self.aggregators) + 1):  # the set that is on comes last: it alone has gone on counting
+            aggregator = self.aggregators[(self.active + turn) % len(self.aggregators)]
+            spent = aggregator.cut(self.taken_ns - self.marked_ns, spent)
 
     def begin(self) -> None:
         """Begin the next interval where this one ended."""
