@@ -131,7 +131,7 @@ class KeyGate:
     async def _done(self, turn: int) -> None:
         if turn != self._turn or not self._busy:
             return
-        self._busy = False
+        self._busy, self._screen = False, None  # a closed window is kept by nobody
         if self._watchdog is not None:
             self._watchdog.stop()
             self._watchdog = None
