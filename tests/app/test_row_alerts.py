@@ -152,7 +152,7 @@ async def test_cells_of_the_rows_have_its_colour() -> None:
 
 
 @pytest.mark.parametrize(("settings", "told"), [
-    ('[[alert]]\nwhen = "CPU%>1"\ntable = "cups"\n', "s.toml, line 3: no table is called cups; there are"),
+    ('[[alert]]\nwhen = "CPU%>1"\ntable = "cups"\n', "s.toml, line 3: no table is called cups"),
     ('[[alert]]\nwhen = "Nosuch>1"\ntable = "groups"\n', "s.toml, line 2: when: "),
     ('[[alert]]\nwhen = "Busy%>1"\ntable = "tasks"\n', "s.toml, line 2: when: "),
 ])

@@ -172,7 +172,7 @@ def test_no_option_takes_the_numbers_of_python_literals(command: Command) -> Non
         (["doctor", "--machine", "guest+stael"], 2, "cannot run 'stael' (did you mean steal?); there are "),
         (["why", "-n", "1_0"], 2, 'turbotui: -n/--intervals: "1_0" is no whole number'),
         (["-p", "1"], 2, "-p: the key w on screen 7 watches a process, and turbotui tasks --pid N prints it"),
-        (["record", "--show", "IRQ,,CPU", "--machine", "guest", "new.rec"], 2, "turbotui: a comma without a name (the"),
+        (["record", "--show", "IRQ,,CPU", "--machine", "guest", "new.rec"], 2, "turbotui: a column without a name ("),
         (["--delay", "5"], 2, "unknown option --delay: -i SECONDS is the interval"),
         (["stat", "-p", "1"], 1, "option '-p': turbotui tasks --pid N counts a process"),
         (["stat", "-I", "1000"], 1, "perf's -I is -i SECONDS"),

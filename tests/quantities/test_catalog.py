@@ -200,7 +200,7 @@ def test_an_unknown_word_is_refused_with_its_neighbours(word: str) -> None:
 
 
 def test_a_comma_too_many_is_refused() -> None:
-    with pytest.raises(UsageError, match="a comma without a name"):
+    with pytest.raises(UsageError, match="a column without a name"):
         catalog_for(FULL).select(["CPU", ""])
 
 

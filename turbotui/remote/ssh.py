@@ -278,7 +278,8 @@ def failure_of(host: str, status: int | None, stderr: str) -> str:
     Args:
         status: its exit status, which is the remote command's unless ssh itself failed; None if it is running.
     """
-    lines = [one_line(line).removesuffix("␍") for line in stderr.splitlines() if line.strip()]  # ssh ends lines with CR
+    # ssh ends its lines with CR LF, of which the picture of CR stands here
+    lines = [one_line(line).removesuffix("\u240d") for line in stderr.splitlines() if line.strip()]
     last = lines[-1] if lines else ""
     if status == _SSH_FAILED:
         for pattern, sentence in _FAILURES:

@@ -142,7 +142,7 @@ def test_intervals_without_a_common_multiple_nearby(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("words", "said"), [
     (["{run}", "{run}@14:03"], "write FILE@FROM..TO"),
     (["{run}", "{run}@noon..14:03"], "is no time"),
-    (["{run}", "{run}@+9s..+0s"], "ends before it begins"),
+    (["{run}", "{run}@+9s..+0s"], "has no length"),
     (["{run}", "{run}@+2h..+1s"], "lies after what was recorded"),
     (["{run}", "{run}.gone"], "cannot be read"),
     (["{run}", __file__], "is no recording"),

@@ -467,7 +467,7 @@ async def test_the_table_has_the_keys_of_every_table() -> None:
 
 
 async def test_columns_are_chosen_and_rows_copied() -> None:
-    async with tasks(laptop(), (200, 60)) as found:
+    async with tasks(laptop(), (240, 60)) as found:
         await found.next()
         assert " IPC" in found.titles
         await found.press("C", *"ipc", "space", "escape")

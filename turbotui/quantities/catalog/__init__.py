@@ -94,7 +94,7 @@ class Catalog:
         for word in words:
             ids = self._meant(word)
             if not ids:
-                what = f'unknown column "{word}"{nearest(word, self.words(), 3)}' if word else "a comma without a name"
+                what = f'unknown column "{word}"{nearest(word, self.words(), 3)}' if word else "a column without a name"
                 raise UsageError(f"{what} (the columns of this machine: turbotui columns)")
             wanted |= ids
         wanted |= self.errors_of(wanted)
