@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution
@@ -32,7 +33,8 @@ def packages(name: str, known: set[str]) -> Iterator[str]:
         except PackageNotFoundError:
             if marker:  # of another platform or version
                 continue
-            raise
+            raise SystemExit(f"{sys.executable} has no {wanted}: start this with the Python of an environment that has "
+                             "turbotui (pip install -e .), such as .venv/bin/python") from None
         known.add(wanted)
         yield wanted
         yield from packages(wanted, known)
