@@ -56,7 +56,7 @@ while True:
 """Reads what the overview reads and does nothing with it: files of all CPUs every second, processes every third."""
 
 _LINES, _COLOURS = 17, 9
-"""Of the overview of two CPUs, 200x50: lines that are made anew in a second, and segments of each, as counted."""
+"""How many lines the overview of two CPUs draws anew each second (200x50), and how many segments each has."""
 _LARGE = ((43, 12, "the overview of 1,024 CPUs"), (46, 34, "the table of 1,024 rows"))
 """Lines and segments of each, and where."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import struct
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turbotui.machine import elf_symbols
 from turbotui.machine.elf_symbols import FunctionTable, read_functions
 from turbotui.machine.ip_records import (
     KERNEL,
@@ -114,10 +116,27 @@ def test_what_has_no_names_says_why(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("width", "order"), [(1, "<"), (1, ">"), (2, "<"), (2, ">")])
 def test_files_of_both_classes_and_byte_orders(width: int, order: str, tmp_path: Path) -> None:
-    """System V ABI, chapters 4 and 5: one segment, and the sections none, .symtab and .strtab."""
     names = b"\0one\0two\0gone\0data\0"
     symbols = [(0, 0, 0, 0, 0), (1, 2, 5, 0x400010, 16), (5, 10, 5, 0x400020, 4), (9, 2, 0, 0, 0),
                (14, 1, 5, 0x400030, 8)]
+    path = tmp_path / "program"
+    path.write_bytes(program(names, symbols, width, order))
+    assert read_functions(str(path)) == FunctionTable(
+        (0x400010, 0x400020), (16, 4), ("one", "two"), ((0, 0x1000, 0x400000),))
+
+
+def test_names_that_share_their_ends_are_bounded_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Symbols may point into one name: 100 of them have 50 times the bytes of their table, and 2,000,000 a terabyte."""
+    names, count = b"\0" + bytes(b"n" * 60_000) + b"\0", 100
+    path = tmp_path / "program"
+    path.write_bytes(program(names, [(1 + at, 2, 5, 0x400000 + at, 1) for at in range(count)]))
+    assert len(read_functions(str(path)).names) == count
+    monkeypatch.setattr(elf_symbols, "_LARGEST_PART", 1 << 20)
+    assert "its names take more" in read_functions(str(path)).why
+
+
+def program(names: bytes, symbols: Sequence[tuple[int, ...]], width: int = 2, order: str = "<") -> bytes:
+    """A file of one segment, and the sections none, .symtab and .strtab (System V ABI, chapters 4 and 5)."""
     if width == 2:
         table = b"".join(struct.pack(order + "IBBHQQ", name, kind, 0, section, at, size)
                          for name, kind, section, at, size in symbols)
@@ -134,11 +153,8 @@ def test_files_of_both_classes_and_byte_orders(width: int, order: str, tmp_path:
     sections = b"".join(struct.pack(order + section, *row) for row in (
         (0,) * 10, (0, 2, 0, 0, places[1], len(table), 2, 0, 0, 0), (0, 3, 0, 0, places[2], len(names), 0, 0, 0, 0)))
     ident = b"\x7fELF" + bytes((width, 1 if order == "<" else 2, 1)) + bytes(9)
-    path = tmp_path / "program"
     header = struct.pack(order + head, 2, 0, 1, 0, places[0], places[2] + len(names), 0, 0, 0, 1, 0, 3, 0)
-    path.write_bytes(ident + header + b"".join(parts) + sections)
-    assert read_functions(str(path)) == FunctionTable(
-        (0x400010, 0x400020), (16, 4), ("one", "two"), ((0, 0x1000, 0x400000),))
+    return ident + header + b"".join(parts) + sections
 
 
 def test_another_reader_finds_the_same_functions() -> None:

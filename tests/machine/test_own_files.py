@@ -20,6 +20,7 @@ from turbotui.machine.own_files import (
     config_folder,
     create_bytes,
     data_folder,
+    new_file,
     open_output,
     passing_files,
     replace_file,
@@ -115,6 +116,21 @@ def test_a_program_gets_the_bytes_that_the_machine_has() -> None:
         (made,) = (Path(folder) / "proc").iterdir()
         assert made.read_bytes() == hostile
         assert os.fsencode(made.name) == hostile[-4:-1]
+
+
+def test_a_stream_is_written_to_and_a_file_behind_a_link_is_not(tmp_path: Path) -> None:
+    kept, link, pipe = (tmp_path / name for name in ("kept", "link", "pipe"))
+    kept.write_bytes(b"old")
+    link.symlink_to(kept)
+    with pytest.raises(FileExistsError), new_file(str(link)):
+        pass
+    assert kept.read_bytes() == b"old"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with new_file(str(pipe)) as stream:
+        stream.write(b"new")
+    assert os.read(reader, 9) == b"new"
+    os.close(reader)
 
 
 def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import os
 import stat
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from operator import itemgetter
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from turbotui.untrusted import decoded, one_line, original
 _LARGEST: Final = 2 << 30  # most bytes of a file: a debug build of a browser
 _LARGEST_PART: Final = 1 << 28  # of a table of it, or of the names
 _MOST_SYMBOLS: Final = 2_000_000
+_LONGEST_NAME: Final = 1 << 16  # bytes; names may share their ends, so that a table can hold many times its own size
 _IDENT: Final = 16  # bytes: magic number, class, byte order
 _ORDERS: Final = {1: "<", 2: ">"}  # ELFDATA2LSB, ELFDATA2MSB
 _LOAD, _SYMBOLS, _DYNAMIC, _UNDEFINED = 1, 2, 11, 0  # PT_LOAD, SHT_SYMTAB, SHT_DYNSYM, SHN_UNDEF
@@ -106,7 +106,8 @@ def _read(descriptor: int) -> FunctionTable:
     sections = list(_table(descriptor, order + form.section, words[5], words[11] if words[5] else 0))
     size = struct.calcsize(order + form.symbol)
     for section in sorted((section for section in sections if section[1] in (_SYMBOLS, _DYNAMIC)), key=itemgetter(1)):
-        symbols, names = _table(descriptor, order + form.symbol, section[4], section[5] // size), sections[section[6]]
+        symbols, names = _table(descriptor, order + form.symbol, section[4], min(
+            section[5] // size, _MOST_SYMBOLS)), sections[section[6]]
         functions = dict(_functions(map(itemgetter(*form.symbol_places), symbols),
                                     _bytes(descriptor, names[4], names[5])))
         if functions:
@@ -132,10 +133,13 @@ def _table(descriptor: int, row: str, offset: int, count: int) -> Iterator[tuple
 def _functions(symbols: Iterable[tuple[Any, ...]], names: bytes) -> Iterator[tuple[int, tuple[int, str]]]:
     """Return each function's address, size and name; of several at one address, the one with the largest size."""
     best: dict[int, int] = {}
-    for name_at, info, section, start, size in islice(symbols, _MOST_SYMBOLS):
+    room = _LARGEST_PART  # bytes of all names
+    for name_at, info, section, start, size in symbols:
         if info & 15 not in _CODE or section == _UNDEFINED:
             continue
-        name = names[name_at:names.index(b"\0", name_at)]
+        name = names[name_at:names.index(b"\0", name_at, name_at + _LONGEST_NAME)]
         if name and size >= best.get(start, -1):
             best[start] = size
+            if (room := room - len(name)) < 0:
+                raise ValueError("its names take more than the table of names may")
             yield start, (size, one_line(decoded(name)))

@@ -142,9 +142,10 @@ def new_file(path: str) -> Iterator[BinaryIO]:
         try:
             descriptor = os.open(path, _NEW, 0o666)
         except FileExistsError:
-            if not _is_stream(path):
-                raise
-            with open(path, "wb", opener=lambda name, flags: os.open(name, flags & ~os.O_TRUNC)) as stream:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # which changes no file
+            with open(descriptor, "wb") as stream:
+                if not _is_stream(os.fstat(descriptor).st_mode):
+                    raise
                 yield stream
             return
     try:
@@ -158,11 +159,7 @@ def new_file(path: str) -> Iterator[BinaryIO]:
         raise
 
 
-def _is_stream(path: str) -> bool:
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return False
+def _is_stream(mode: int) -> bool:
     return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
 
 

@@ -102,7 +102,7 @@ class Signal:
 
     @property
     def size(self) -> int:
-        """How many values the field has: what a counter loses when it wraps."""
+        """The number of values that the field can have; a counter that wraps loses so much."""
         return self.values or 1 << self.width_bits
 
     def bits(self, raw: int) -> int:

@@ -141,7 +141,7 @@ class ThreadTotals:
         return self._marked.totals if self._marked is not None else [0] * len(self.totals)
 
     def hold(self, counts: Sequence[int]) -> None:
-        """Take counts out of the totals until `go_on`."""
+        """Leave counts to the next interval: they are not in the totals until `go_on`."""
         self.held = list(counts) if self.held is None else list(map(add, self.held, counts))
         self.totals[:] = map(sub, self.totals, counts)
 

@@ -212,15 +212,17 @@ class TotalsTable:
 
     def _cut_entry(self, entry: ThreadTotals, span: int) -> int:
         """Hold back a thread's counts beyond a span; returns the ns of run time that are left."""
-        early, last = self._early.get(entry.serial, [0] * len(self.names)), entry.last_totals
-        new = [total - old - late for total, old, late in zip(entry.totals, last, early, strict=True)]
+        totals, last, early = entry.totals, entry.last_totals, self._early.get(entry.serial) or [0] * len(self.names)
+        run = self._run if self.time is None else self.time.place  # whose time is shown
+        if max(totals[place] - last[place] - early[place] for place in (self._run, run)) <= span:
+            return totals[self._run] - last[self._run] - early[self._run]
+        new = [total - old - late for total, old, late in zip(totals, last, early, strict=True)]
         over = min(new[self._run], new[self._run] - span)
         held = [max(0, count) * over // new[self._run] for count in new] if over > 0 else [0] * len(new)
         if self.time is not None:
             held[self.time.place] = max(0, new[self.time.place] - span)
-        if any(held):
-            entry.hold(held)
-            self._cut.append(entry)
+        entry.hold(held)
+        self._cut.append(entry)
         return new[self._run] - held[self._run]
 
     def go_on(self) -> None:
