@@ -142,8 +142,10 @@ def new_file(path: str) -> Iterator[BinaryIO]:
         try:
             descriptor = os.open(path, _NEW, 0o666)
         except FileExistsError:
+            if not _is_stream(os.stat(path).st_mode):  # a folder, or a file of somebody else, cannot be opened
+                raise
             descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # which changes no file
-            with open(descriptor, "wb") as stream:
+            with open(descriptor, "wb") as stream:  # judged again: another file may have taken the name
                 if not _is_stream(os.fstat(descriptor).st_mode):
                     raise
                 yield stream
