@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -141,6 +142,19 @@ def test_the_hour_that_comes_twice_is_the_one_that_was_recorded(text: str) -> No
 def test_an_hour_that_was_left_out_is_no_time() -> None:
     with pytest.raises(UsageError, match="never was a time here"):
         parse_moment("2026-03-29 02:30", 0, FIRST, LAST)
+
+
+@pytest.mark.parametrize("in_zone", ["UTC"], indirect=True)
+@pytest.mark.usefixtures("in_zone")
+@pytest.mark.parametrize("zone", ["Z", "-12:00", "-08:00", "+05:45", "+14:00"])
+def test_a_time_in_another_zone_is_the_latest_such_time(zone: str) -> None:
+    """There it may be yesterday or tomorrow already."""
+    there = datetime.fromisoformat(f"2026-11-22T00:00{zone}").tzinfo
+    for last_ns, hour in itertools.product(range(at("00:30"), at("23:31"), 3600 * NS), range(24)):
+        moment_ns = parse_moment(f"{hour:02}:15{zone}", last_ns, last_ns, last_ns)
+        shown = datetime.fromtimestamp(moment_ns // NS, there)
+        assert (shown.hour, shown.minute) == (hour, 15)
+        assert 0 <= last_ns - moment_ns < 24 * 3600 * NS
 
 
 @pytest.mark.parametrize("in_zone", ["UTC+24", "UTC-24"], indirect=True)

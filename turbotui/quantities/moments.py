@@ -9,6 +9,7 @@ from typing import Final
 from turbotui.errors import UsageError
 
 NS: Final = 1_000_000_000
+_DAY_NS: Final = 86_400 * NS
 _NUMBER: Final = r"\d{1,15}(?:\.\d{1,15})?"
 # Only the last part may lack its unit: otherwise digits could be split into parts in 2^n ways.
 _STEP: Final = re.compile(rf"([+-])((?:{_NUMBER}[dhms]\s*)*(?:{_NUMBER}\s*)?)(?<![+-])", re.IGNORECASE | re.ASCII)
@@ -142,7 +143,7 @@ def _time(match: re.Match[str], text: str, first_ns: int, last_ns: int) -> int:
     today = datetime.fromisoformat(f"{local_time(last_ns).date().isoformat()}T{clock}")
     if zone:
         moment = _ns(datetime.fromisoformat(f"{today.isoformat()}{zone.replace('Z', '+00:00')}"))
-        return moment - 24 * 3600 * NS if moment > last_ns else moment
+        return last_ns - (last_ns - moment) % _DAY_NS  # today there may be yesterday or tomorrow here
     day = today if min(_moments(today), default=last_ns + 1) <= last_ns else today - timedelta(days=1)
     return _local(day, text, first_ns, last_ns)
 

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -14,7 +17,7 @@ from model_truth import truth_of
 from turbotui.cli import main
 from turbotui.errors import TurbotuiError
 from turbotui.features.score import baselines as score_baselines
-from turbotui.features.score.engine import Load, measure, score_in
+from turbotui.features.score.engine import Load, _throttling, measure, score_in
 from turbotui.features.score.model import (
     BOUND,
     CLOCK,
@@ -34,6 +37,11 @@ from turbotui.features.score.model import (
 )
 from turbotui.features.score.verb import DOUBTFUL, SLOWER
 from turbotui.machine.machine import read_machine
+from turbotui.quantities.catalog import catalog_for
+from turbotui.quantities.columns import CounterColumn
+from turbotui.quantities.scope import RowId, Scope
+from turbotui.sampling.frame import Frame
+from turbotui.sampling.session import Session
 from turbotui.simulated import simulated_host
 
 LOADED = "laptop-old+calculix"  # every CPU busy for 96 %
@@ -59,7 +67,7 @@ def test_the_spread_of_several_runs_widens_the_error_bar() -> None:
 
 
 def test_the_lowest_busy_cpu_decides_and_idle_ones_do_not() -> None:
-    run = judge(5.0, [CpuRatio(0, 1.2, 1.0), CpuRatio(1, 1.1, 0.99), CpuRatio(2, 0.4, 0.01), CpuRatio(3, None, None)])
+    run = judge(5.0, [CpuRatio(0, 1.2, 1.0), CpuRatio(1, 1.1, 0.99), CpuRatio(2, 0.4, 0.01), CpuRatio(3, None, 0.0)])
     assert run.lowest is not None
     assert (run.lowest.cpu, run.ratio, run.state, run.warnings) == (1, 1.1, "turbo", ())
 
@@ -70,7 +78,7 @@ def test_the_state_is_that_of_the_lowest_ratio(ratio: float, state: str) -> None
 
 
 @pytest.mark.parametrize(("found", "active", "says"), [
-    (Throttling(), None, "whether it was throttled is not counted here"),
+    (Throttling(), None, "whether it was throttled is not known"),
     (Throttling(heat=0, limited=0.001, reasons=()), False, "not throttled"),
     (Throttling(heat=0), False, "not throttled"),
     (Throttling(heat=1), True, "throttled: heat once"),
@@ -79,6 +87,44 @@ def test_the_state_is_that_of_the_lowest_ratio(ratio: float, state: str) -> None
 ])
 def test_throttling_is_what_the_machine_counts_of_it(found: Throttling, active: bool | None, says: str) -> None:
     assert (found.active, found.sentence()) == (active, says)
+
+
+def test_a_cpu_that_could_not_be_read_may_be_the_slowest() -> None:
+    cpus = [CpuRatio(0, 1.2, 1.0), CpuRatio(1, None, 0.0), CpuRatio(2, None, None), CpuRatio(3, None, 0.9)]
+    assert judge(5.0, cpus[:2]).warnings == (), "one that never left idle has no ratio"
+    assert judge(5.0, cpus).warnings == ("cpu 2-3 could not be read: the lowest ratio may be another",)
+    assert judge(5.0, cpus[2:]).warnings == judge(5.0, cpus).warnings, "nobody knows how busy they were"
+
+
+@dataclass
+class _ReadFrame:
+    """What columns said of the machine and of its packages; a column that is not there was not read."""
+
+    cells: dict[str, tuple[float | str, ...]]
+
+    def rows(self, _scope: Scope) -> Sequence[RowId]:
+        return (RowId(Scope.PACKAGE, (0,)), RowId(Scope.PACKAGE, (1,)))
+
+    def bare_cells(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[float | str | None]:
+        said = self.cells.get(column.id)
+        return [None if said is None else said[row.key[0] if row.key else 0] for row in rows]
+
+
+@pytest.mark.parametrize(("intervals", "expected"), [
+    ([{"CoreThr": (1,), "PkgThr": (0,), "PKG_%": (0, 12)}, {"CoreThr": (2,), "PkgThr": (0,), "PKG_%": (0, 0)}],
+     Throttling(heat=3, limited=0.06)),
+    ([{"CoreThr": (0,), "PkgThr": (0,), "PKG_%": (0, 0)}] * 2, Throttling(heat=0, limited=0.0)),
+    ([{"CoreThr": (0,), "PkgThr": (0,)}, {"CoreThr": (0,), "PkgThr": (0,), "PKG_%": (0, 0)}], Throttling()),
+    ([{"PkgThr": (1,), "PKG_%": (0, 0)}, {"CoreThr": (0,), "PkgThr": (0,), "PKG_%": (0, 0)}],
+     Throttling(heat=1, limited=0.0)),
+])
+def test_throttling_is_that_of_all_intervals_and_what_was_not_read_is_no_all_clear(
+        intervals: list[dict[str, tuple[float | str, ...]]], expected: Throttling) -> None:
+    columns = catalog_for({}).by_id
+    session = SimpleNamespace(catalog=columns, capabilities=SimpleNamespace(signals=dict.fromkeys(
+        need for name in ("CoreThr", "PkgThr", "PKG_%") for need in columns[name].needs)))
+    frames = [cast("Frame", _ReadFrame(cells)) for cells in intervals]
+    assert _throttling(cast("Session", session), frames) == expected
 
 
 def test_the_load_is_that_of_the_busy_cpus() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -243,6 +244,16 @@ def test_runs_that_differ_much_need_a_greater_change() -> None:
     [trend] = trends([*before, *spread(6, 0, [1.03, 0.99, 1.08])])
     assert trend.changes[0].relative == pytest.approx(1.03 / 1.06 - 1)
     assert trend.changes[0].verdict == "unchanged"
+
+
+@pytest.mark.parametrize(("now", "before"), [(1, 5), (3, 3), (5, 10), (7, 30)])
+def test_of_nodes_on_which_nothing_changed_one_in_twenty_differs_by_chance(now: int, before: int) -> None:
+    random, changed = Random(3), 0
+    for _node in range(400):
+        draws = [random.gauss(1.0, 0.05) for _run in range(now + before)]
+        (trend,) = trends([*spread(35, 8, draws[now:]), *spread(6, 0, draws[:now])])
+        changed += trend.changes[0].verdict != "unchanged"
+    assert 0.01 < changed / 400 < 0.08, "it was 0.13 to 0.39"
 
 
 def test_only_like_is_compared_with_like() -> None:

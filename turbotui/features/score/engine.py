@@ -7,6 +7,7 @@ the node. None of them prints; what a load prints goes to stderr.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
 import re
@@ -196,7 +197,7 @@ def measure(machine: Machine, seconds: float, load: Load = _NO_LOAD) -> tuple[Ru
                 printed = run()
             frame = frames[-1]
     ratios = [_ratio_of(session, frame, cpu) for cpu in machine.topology.cpus]
-    return judge(frame.seconds or 0.0, ratios, _throttling(session, frame)), printed
+    return judge(frame.seconds or 0.0, ratios, _throttling(session, (frame,))), printed
 
 
 def _sample(session: Session, seconds: float, run: Callable[[], float | None] | None) -> tuple[Run, float | None]:
@@ -216,7 +217,7 @@ def _sample(session: Session, seconds: float, run: Callable[[], float | None] | 
     cpus = [_moments_of(session, frames, cpu) for cpu in session.machine.topology.cpus]
     stolen, wanted = (_mean(session, frames, name, SYSTEM_ROW) or 0.0 for name in ("steal%", "Load%"))
     busy = [error for ratio, error in cpus if (ratio.busy or 0.0) >= BUSY and ratio.ratio is not None]
-    return judge(length, [ratio for ratio, _error in cpus], _throttling(session, frames[-1]),
+    return judge(length, [ratio for ratio, _error in cpus], _throttling(session, frames),
                  error=max(busy, default=FLOOR), stolen=stolen / wanted if wanted else 0.0), printed
 
 
@@ -236,7 +237,7 @@ def _moments_of(session: Session, frames: Sequence[Frame], cpu: int) -> tuple[Cp
 
 
 def _mean(session: Session, frames: Sequence[Frame], name: ColumnId, row: RowId) -> float | None:
-    values = [value for frame in frames if isinstance(value := _cell(session, frame, name, row), int | float)]
+    values = [value for frame in frames if (value := _number(session, frame, name, row)) is not None]
     return statistics.fmean(values) if values else None
 
 
@@ -292,21 +293,32 @@ def _ratio_of(session: Session, frame: Frame, cpu: int) -> CpuRatio:
                     frame.inputs(cpu_row(cpu)).core_type() or "")
 
 
-def _throttling(session: Session, frame: Frame) -> Throttling:
-    """Return the increases of the counters of heat and power limits that the machine has."""
-    episodes = [count for name in ("CoreThr", "PkgThr")
-                if isinstance(count := _cell(session, frame, name, SYSTEM_ROW), int | float)]
-    packages = frame.rows(Scope.PACKAGE)
-    shares = [share / 100.0 for row in packages
-              if isinstance(share := _cell(session, frame, "PKG_%", row), int | float)]
-    texts = [text for row in packages if isinstance(text := _cell(session, frame, "Throttle", row), str)]
-    words = dict.fromkeys(word for text in texts for word in text.split()
+def _throttling(session: Session, frames: Sequence[Frame]) -> Throttling:
+    """Return what the machine counted of heat and power limits in all frames.
+
+    Nothing if a part was not read, and the rest shows no throttling.
+    """
+    signals, packages = session.capabilities.signals, frames[-1].rows(Scope.PACKAGE)
+    columns = {name: column for name in _HOLDING if (column := session.catalog.get(name)) is not None
+               and all(need in signals for need in column.needs)}
+    episodes = [_number(session, frame, name, SYSTEM_ROW)
+                for name in ("CoreThr", "PkgThr") if name in columns for frame in frames]
+    shares = [[_number(session, frame, "PKG_%", row) for frame in frames] for row in packages if "PKG_%" in columns]
+    texts = [_cell(session, frames[-1], "Throttle", row) for row in packages if "Throttle" in columns]
+    words = dict.fromkeys(word for text in texts if isinstance(text, str) for word in text.split()
                           if word != _NOTHING and ":" not in word)  # GFX: and Ring: do not limit cores
-    return Throttling(
-        heat=int(sum(episodes)) if episodes else None,
-        limited=max(shares, default=None),
+    known = Throttling(
+        heat=int(sum(filter(None, episodes))) if episodes else None,
+        limited=max((statistics.fmean(share or 0.0 for share in each) / 100.0 for each in shares), default=None),
         reasons=tuple(words) if texts else None,
     )
+    unread = None in (*episodes, *itertools.chain.from_iterable(shares), *texts)
+    return Throttling() if unread and not known.active else known
+
+
+def _number(session: Session, frame: Frame, name: ColumnId, row: RowId) -> float | None:
+    value = _cell(session, frame, name, row)
+    return value if isinstance(value, int | float) else None
 
 
 def _cell(session: Session, frame: Frame, name: ColumnId, row: RowId) -> Value:

@@ -13,6 +13,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.quantities.catalog.frequency import BUSY
 from turbotui.quantities.plain_numbers import whole_number
 
@@ -52,7 +53,7 @@ class CpuRatio:
 
 @dataclass(frozen=True, slots=True)
 class Throttling:
-    """Throttling of the CPUs during an interval; None for values that the machine does not count."""
+    """Throttling of the CPUs during an interval; None for values that the machine does not count, or did not read."""
 
     heat: int | None = None  # episodes of throttling for heat, of cores and packages
     # the greatest share of the interval that a package was held back by its power limit, 0 to 1
@@ -62,7 +63,7 @@ class Throttling:
 
     @property
     def active(self) -> bool | None:
-        """Whether anything throttled the CPUs; None if no throttling is counted here."""
+        """Whether anything throttled the CPUs; None if that is not known."""
         if all(reading is None for reading in (self.heat, self.limited, self.reasons)):
             return None
         return bool(self.heat or (self.limited or 0.0) > _LIMITED or self.reasons)
@@ -70,7 +71,7 @@ class Throttling:
     def sentence(self) -> str:
         """The throttling in words: "throttled: heat 3 times, power limit 12 % of the time"."""
         if self.active is None:
-            return "whether it was throttled is not counted here"
+            return "whether it was throttled is not known"
         words = []
         if self.heat:
             words.append(f"heat {self.heat} times" if self.heat > 1 else "heat once")
@@ -157,12 +158,15 @@ def judge(seconds: float, cpus: Sequence[CpuRatio], throttling: Throttling | Non
     """
     busy = _busy(cpus)
     lowest = min(busy, key=lambda ratio: ratio.ratio or 0.0, default=None)
+    unknown = [cpu.cpu for cpu in cpus if cpu.busy is None or (cpu.ratio is None and cpu.busy >= BUSY)]
     warnings = []
     if seconds < SHORTEST:
         warnings.append(f"the interval of {seconds:.2f} s is too short: measure for at least {SHORTEST:g} s")
-    if lowest is None:
+    if unknown:
+        warnings.append(f"cpu {format_cpulist(unknown)} could not be read: the lowest ratio may be another")
+    if lowest is None and len(unknown) < len(cpus):
         warnings.append(f"the load was too low: no CPU was busy for {percent(BUSY)} of the interval")
-    else:
+    elif lowest is not None:
         share = statistics.fmean(ratio.busy or 0.0 for ratio in busy)
         if share < LOADED:
             warnings.append(f"the load was too low: the busy CPUs were busy for {percent(share)} of the interval, "

@@ -21,6 +21,9 @@ DAYS: Final = 7.0
 _CENTURY: Final = 36_500.0  # days, longer ago than any run, but still a valid date
 MONTH: Final = 30.0
 _TO_DEVIATION: Final = 1.4826  # factor from median absolute deviation to standard deviation of a normal distribution
+_OF_MEDIANS: Final = 1.25  # the standard error of a median over that of a mean (normal distribution, large samples)
+_STUDENT: Final = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+"""Student's t that is exceeded by chance in 5 % of all cases, for 1, 2 ... degrees of freedom."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,8 @@ class Change:
     before: MeasurementSpan | None  # the month before, or all older runs if that month has none; None if there are none
     month: bool  # whether `before` is that month
     relative: float | None  # the relative change since before; None without `before`
-    # the relative change that is possible by chance: the method's claimed error, or twice the standard error by the
-    # measurements' spread, whichever is greater; None without `before`
+    # the relative change that is possible by chance: the method's claimed error, or what the measurements' spread gives
+    # two medians of so few in 95 % of all cases, whichever is greater; None without `before`
     chance: float | None
 
     @property
@@ -114,16 +117,19 @@ def _change(quantity: str, runs: Sequence[KeptRun], days: float, value: Callable
     if not before:
         return Change(quantity, current, None, month=True, relative=None, chance=None)
     former = _group(before, value)
-    deviation = _deviation(now, value, current.median) + _deviation(before, value, former.median)
-    known = sum(len(part) for part in (now, before) if len(part) > 1)
-    scale = _TO_DEVIATION * statistics.median(deviation) if known else 0.0
-    chance = 2.0 * scale * math.sqrt(1 / len(now) + 1 / len(before)) / former.median
+    deviations = _deviations(now, value, current.median) + _deviations(before, value, former.median)
+    scale = _student(len(deviations)) * _TO_DEVIATION * statistics.median(deviations) if deviations else 0.0
+    chance = _OF_MEDIANS * scale * math.sqrt(1 / len(now) + 1 / len(before)) / former.median
     return Change(quantity, current, former, bool(month), current.median / former.median - 1.0, max(BOUND, chance))
 
 
-def _deviation(runs: Sequence[KeptRun], value: Callable[[KeptRun], float | None], median: float) -> list[float]:
-    """Return distances from the median; none for a single run."""
-    return [abs((value(run) or 0.0) - median) for run in runs] if len(runs) > 1 else []
+def _student(freedom: int) -> float:
+    return _STUDENT[freedom - 1] if freedom <= len(_STUDENT) else 1.96 + 2.4 / freedom
+
+
+def _deviations(runs: Sequence[KeptRun], value: Callable[[KeptRun], float | None], median: float) -> list[float]:
+    """Return distances from the median without the least, which is small because the median is of these runs."""
+    return sorted(abs((value(run) or 0.0) - median) for run in runs)[1:]
 
 
 def _group(runs: Sequence[KeptRun], value: Callable[[KeptRun], float | None]) -> MeasurementSpan:
