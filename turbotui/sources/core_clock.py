@@ -238,7 +238,7 @@ class CoreClock(PerCpuSource):
     """The `Source` of clocks at moments."""
 
     id = "core-clock"
-    title = _WHAT
+    title = "instruction chains"
     gives = "clock of busy CPUs at one moment of the interval, without any counter: for virtual machines"
 
     def __init__(self) -> None:
@@ -287,7 +287,7 @@ def _why_not(machine: Machine) -> Unavailable | None:
     if host.kind is HostKind.RECORDED:
         return Unavailable(Reason.RECORDED, f"{_WHAT}: nothing can be executed on a copy of a machine's files")
     if not isinstance(host, ChainHost):
-        return Unavailable(Reason.NO_HARDWARE, f"{_WHAT}: nothing is executed on a machine that is not here")
+        return Unavailable(Reason.NO_HARDWARE, f"{_WHAT}: nothing is executed on a machine elsewhere")
     if host.kind is HostKind.REAL and not host.pins:
         return unpinned(machine, _WHAT)
     if machine.topology.cpus[0] not in read_cpu_times(host):

@@ -165,6 +165,6 @@ def _absent(machine: Machine) -> Unavailable:
     directory = "/sys/devices/system/cpu/cpu*/cpufreq"
     if machine.model.hypervisor:
         return Unavailable(
-            Reason.VIRTUALISED, f"{directory} is not there: the hypervisor sets frequencies and shows guests no policy")
+            Reason.VIRTUALISED, f"{directory} is not there: guests are shown no policy; the hypervisor sets clocks")
     return Unavailable(Reason.NO_DRIVER, f"{directory} is not there: no frequency driver is bound to these CPUs",
                        "modprobe acpi-cpufreq (or amd-pstate, cppc_cpufreq), or enable P-states in the firmware setup")

@@ -20,7 +20,7 @@ class EnergyBias(LocatedFiles):
     """The `Source` of the energy performance bias."""
 
     id = "energy-bias"
-    title = "energy performance bias"
+    title = "energy_perf_bias"
     gives = "the energy performance bias of each CPU"
 
     def _find(self, machine: Machine) -> LocatedSignals:

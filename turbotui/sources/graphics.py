@@ -151,7 +151,7 @@ def _files(
 
 
 def _absent(machine: Machine) -> Unavailable:
-    detail = f"{CLASS}: no card has the files of Intel's graphics drivers"
+    detail = f"{CLASS}: no card has files of Intel's graphics drivers"
     if machine.model.x86_guest:
         return Unavailable(Reason.VIRTUALISED, detail)
     if machine.model.vendor != "GenuineIntel":

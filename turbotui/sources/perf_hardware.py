@@ -68,10 +68,10 @@ def _cache_rows(model: CpuModel) -> tuple[Mapping[SignalId, _Row], Mapping[Signa
     if model.vendor in AMD_VENDORS:
         why = Unavailable(
             Reason.NO_HARDWARE,
-            "perf cache-references: AMD's cores count the level 2 under this name, and no level 3",
+            "perf cache-references: on AMD this name counts the level 2; cores there have no counter of level 3",
             "see L2MRPS; the level 3 has a PMU of its own: turbotui uncore, or --add set:caches")
         return _SECOND, dict.fromkeys(_LAST, why)
-    no_second = Unavailable(Reason.NO_HARDWARE, "perf cache-misses: of the level 2 they are on AMD only")
+    no_second = Unavailable(Reason.NO_HARDWARE, "perf cache-misses: they count the level 2 on AMD only")
     absent: dict[SignalId, Unavailable] = {"cache.l2.misses": no_second}
     if model.architecture in {"aarch64", "arm"}:
         return _LAST_READS, absent

@@ -31,15 +31,15 @@ class PerfLicence(PerfSource):
     """perf's raw events of the power licences."""
 
     id = "perf-licence"
-    title = "perf power licences"
+    title = "perf licences"
     gives = "cycles at each turbo schedule for vectors"
 
     def _find(self, machine: Machine) -> Findings:
         if (row := processor_of(machine.model)) is None or not row.licences:
             why = Unavailable(
                 Reason.UNKNOWN_MODEL if row is None else Reason.NO_HARDWARE,
-                "events of power licences (CORE_POWER, 0x28) are known of Intel's servers from Skylake to Ice Lake "
-                "and of clients from Ice Lake to Rocket Lake")
+                "this model has no known events of licences; CORE_POWER (0x28) is known of Intel's servers from "
+                "Skylake to Ice Lake and of clients from Ice Lake to Rocket Lake")
             return Findings((), dict.fromkeys(_IDS, why))
         pmu = read_pmu(machine.host, _PMU)
         if pmu is None:

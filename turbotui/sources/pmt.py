@@ -210,7 +210,7 @@ def _probed(machine: Machine, counter: _Counter, regions: Sequence[Region]) -> S
 
 
 def _absent(machine: Machine, counter: _Counter) -> Unavailable:
-    detail = f"{CLASS} has no region, so not the {counter.what}"
+    detail = f"{CLASS}: there is no telemetry region; the {counter.what} would be in one"
     if machine.model.x86_guest:
         return Unavailable(Reason.VIRTUALISED, detail)
     if machine.model.vendor != "GenuineIntel":

@@ -96,8 +96,8 @@ class PowerMeters(MeterSource):
             if not meters and chip.name not in _GRAPHICS and any(re.fullmatch(r"power\d+_(?:input|average)", file)
                                                                  for file in chip.files):
                 others[chip.name] = None
-        detail = (f"{HWMON}: neither a power supply on PMBus, nor an ACPI power meter, nor a service processor that "
-                  "tells the machine's power")
+        detail = (f"{HWMON}: no meter of the whole machine's power; looked for a power supply on PMBus, an ACPI power "
+                  "meter and a service processor")
         absent = {} if devices else {meter_signal("meter", 0, "power"): _none(machine, detail)}
         note = f"left out, rails of unknown place: {', '.join(others)}" if others else ""
         return FoundDevices(tuple(_by_label(devices)), absent, note)

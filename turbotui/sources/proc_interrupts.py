@@ -142,13 +142,13 @@ class ProcInterrupts(SharedSource):
         signals: dict[SignalId, Signal | Unavailable] = {}
         for signal, words in per_cpu.items():
             if table.totals(signal) is None:
-                signals[signal] = Unavailable(Reason.NO_HARDWARE, f"{PATH}: this machine has no row of {words}")
+                signals[signal] = Unavailable(Reason.NO_HARDWARE, f"{PATH}: there is no row of {words}")
             else:
                 signals[signal] = Signal(signal, Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM,
                     origin=f"{PATH} column CPU{{cpu}}{labels_of.get(signal, '')}: {words}", document=_DOCUMENT)
         for signal, words, labels in _WHOLE:
             if whole_count(table, labels) is None:
-                signals[signal] = Unavailable(Reason.NO_HARDWARE, f"{PATH}: this machine has no row of {words}")
+                signals[signal] = Unavailable(Reason.NO_HARDWARE, f"{PATH}: there is no row of {words}")
             else:
                 signals[signal] = Signal(
                     signal, Scope.SYSTEM, Unit.COUNT, Behavior.COUNTER, Reduce.SUM,

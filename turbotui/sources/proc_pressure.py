@@ -61,7 +61,7 @@ class ProcPressure(SystemFiles):
             return proc_unreadable(error, host)
         if path == _IRQ and _can_read(host, f"{FOLDER}/cpu"):
             return Unavailable(
-                Reason.NO_DRIVER, f"{error}: this kernel does not account the time of interrupts exactly",
+                Reason.NO_DRIVER, f"{error}: this kernel does not time interrupts exactly",
                 "use Linux 6.1 or later with CONFIG_IRQ_TIME_ACCOUNTING=y")
         return why_no_pressure(host, str(error))
 

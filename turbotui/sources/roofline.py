@@ -99,7 +99,7 @@ def _no_definition(machine: Machine) -> Unavailable:
 def _no_pmu(machine: Machine, definition: MetricDefinition) -> Unavailable:
     if machine.model.hypervisor:
         reason, remedy = Reason.VIRTUALISED, f"{_BY_HOST}; {_INSTEAD}"
-        why = "this virtual machine is not given the cores' counters, so that operations and bytes cannot be known"
+        why = "this virtual machine is not given core counters; operations and bytes are unknown without them"
     else:
         reason, why, remedy = Reason.NO_HARDWARE, "the kernel has no such PMU for this processor", _INSTEAD
     events = ", ".join(dict.fromkeys(event.name.split(",")[0] for event in definition.events))

@@ -89,7 +89,7 @@ def _absent(machine: Machine) -> Unavailable:
     if machine.model.x86_guest:
         return Unavailable(Reason.VIRTUALISED, f"{where}: guests are not told of thermal events")
     if machine.model.vendor != "GenuineIntel":
-        return Unavailable(Reason.NO_HARDWARE, f"{where}: the kernel counts thermal events of Intel processors only")
+        return Unavailable(Reason.NO_HARDWARE, f"{where}: the kernel counts thermal events on Intel only")
     built = build_option(machine.host, "X86_THERMAL_VECTOR")
     if built == "n":
         return Unavailable(

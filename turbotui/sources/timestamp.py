@@ -82,7 +82,7 @@ def _probed(machine: Machine) -> Signal | Unavailable:
     if isinstance(host, TimestampHost) and not host.pins and host.kind is HostKind.REAL:
         return unpinned(machine, "rdtsc")
     if not isinstance(host, TimestampHost) or not host.pins:
-        return Unavailable(Reason.NO_HARDWARE, "rdtsc: nothing is executed on a machine that is not here")
+        return Unavailable(Reason.NO_HARDWARE, "rdtsc: nothing is executed on a machine elsewhere")
     try:
         host.read_tsc()
     except HostError as error:

@@ -102,7 +102,7 @@ def _clusters(host: Host) -> list[_Cluster]:
 
 def _by_cluster(topology: Topology, clusters: Sequence[_Cluster]) -> LocatedSignals:
     signals: dict[SignalId, LocatedSignal | Unavailable] = {_WHOLE: Unavailable(Reason.NO_HARDWARE,
-        f"{DIRECTORY}: this uncore has a clock for each fabric cluster, in uncoreNN")}
+        f"{DIRECTORY}: this uncore has a clock for each fabric cluster (uncoreNN)")}
     doubles = []
     paths: dict[SignalId, dict[int, str]] = {}
     for cluster in clusters:

@@ -51,3 +51,19 @@ async def test_a_column_is_found_at_the_source_for_want_of_which_it_is_missing()
         assert report.startswith(" perf hardware")
         assert "no core PMU" in report
         assert "its columns: IPC" in report
+
+
+async def test_no_reason_loses_a_word_at_80_columns() -> None:
+    cut, drawn = [], 0
+    for machine in ("guest", "laptop", "turin-2s", "grace-2s", "cascade-2s", "server-psu"):
+        session = SimulatedSession(machine, few=True)
+        async with dashboard(session, size=(80, 120)) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
+            await pilot.press("9")
+            await pilot.pause()
+            assert isinstance(app.screen, DoctorScreen)
+            shown = app.screen.table
+            lines = ["".join(segment.text for segment in shown.render_line(y)) for y in range(shown.size.height)]
+            drawn += sum("▲" in line or "—" in line for line in lines)
+            cut += [f"{machine}: {line}" for line in lines if "…" in line]
+    assert drawn > 60
+    assert not cut

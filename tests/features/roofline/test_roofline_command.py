@@ -176,7 +176,7 @@ def test_points_and_drawing_go_to_new_files_only(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize(("words", "status", "text"), [
-    (["--machine", "guest", "-n", "1"], 3, "not given the cores' counters"),
+    (["--machine", "guest", "-n", "1"], 3, "not given core counters"),
     (["--machine", "laptop-old", "--", "linpack"], 2, "cannot run 'linpack'; there are"),
     (["--machine", "laptop-old", "--", "sleep", "1"], 2, "one word after --"),
     (["--machine", "laptop-old", "--width", "wide"], 2, "neither mix nor precision"),

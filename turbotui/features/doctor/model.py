@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import Enum
@@ -110,7 +111,7 @@ def _signal(name: str, unavailable: Signal | Unavailable, *, chosen: bool, compa
 def _summary(usable: Sequence[SignalReport], missing: Sequence[SignalReport], note: str) -> tuple[str, ...]:
     """Describe in one line what is missing and why, preferring a reason with a remedy; then the same in fewer words."""
     if not missing:
-        return (note,)
+        return note, *_shorter(note), ""  # whole in the report: a note explains nothing that is missing
     decisive = _decisive(missing)
     reason, cause, names = decisive[0].reason, _cause(decisive[0]), [signal.id for signal in decisive]
     lacking = ""
@@ -118,7 +119,14 @@ def _summary(usable: Sequence[SignalReport], missing: Sequence[SignalReport], no
         more = f" and {len(names) - 4} more" if len(names) > 4 else ""
         lacking = f"without {', '.join(names[:4])}{more}: "
     long = "; ".join(filter(None, (f"{lacking}{reason}: {decisive[0].detail}", note)))
-    return long, f"{lacking}{reason}: {cause}", f"{lacking or f'{reason}: '}{cause}", cause, cause.partition("; ")[0]
+    return long, f"{lacking}{reason}: {cause}", f"{lacking or f'{reason}: '}{cause}", cause, *_shorter(cause)
+
+
+def _shorter(cause: str) -> Iterator[str]:
+    """Leave out of a cause what follows a semicolon, then what parentheses hold, then what a colon ends."""
+    yield (clause := cause.partition("; ")[0])
+    yield (bare := re.sub(r" \([^)]*\)", "", clause))
+    yield bare.rpartition(": ")[2]
 
 
 def _decisive(missing: Sequence[SignalReport]) -> Sequence[SignalReport]:

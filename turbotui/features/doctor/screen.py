@@ -34,6 +34,9 @@ _ROLES: Final = dict(_STATES.values())
 _FACTS: Final = "the machine"
 _LONG: Final = 90
 """Characters of a reason beside which there is room for what a source gives."""
+_STATE: Final = cell_count("▲ partial")
+_MARKED: Final = 50
+"""Characters that a reason gets first: where it has fewer beside a state in words, the state is its mark alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class DoctorRow:
 _COLUMNS: Final[tuple[Column[DoctorRow], ...]] = (
     Column("source", "", -1, (), lambda row: row.title,
            help="name of the source of counters", priority=0, identity=True),
-    Column("state", "", -1, (), lambda row: row.state, help="ready, partial or absent", width=9, priority=0),
+    Column("state", "", -1, (), lambda row: row.state, help="ready, partial or absent", width=_STATE, priority=0),
     Column("why", "", -1, (), lambda row: row.why, help="missing signals, the reason, and the remedy",
            priority=1),
     Column("gives", "", -1, (), lambda row: row.gives, help="what the source provides", priority=2),
@@ -91,8 +94,11 @@ class DoctorPainter(RowPainter[DoctorRow]):
 
     def segment(self, content: RowContent[DoctorRow], row: Hashable, slot: Slot) -> TextSegment:
         text, role = super().segment(content, row, slot)
+        if slot.column.id == "state" and (held := content.get(row)) is not None:
+            return flush_left(f" {held.state[:slot.width if slot.width >= _STATE else 1]}", len(text)), _ROLES.get(
+                held.state, role)
         if slot.column.id != "why" or (held := content.get(row)) is None:
-            return text, _ROLES.get(text.strip(), role)
+            return text, role
         return f" {cell_text(slot.column, held.fitted(slot.width), slot.width)}", StyleRole.DIM
 
 
@@ -133,10 +139,12 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         title, why, gives = (max(map(len, texts)) for texts in (
             [row.title for row in rows], [row.why for row in rows], [row.gives for row in rows]))
         # the reason is what people come for: what a source gives stands behind it, where both have room
-        room = self.size.width - title - len(RULE) - sum(1 + width for width in (9, 1, 1))
+        room = self.size.width - title - len(RULE) - sum(1 + width for width in (_STATE, 1, 1))
+        state = _STATE if room >= min(why, _MARKED) else len("state")
+        room += _STATE - state
         beside = room - gives - 1
         wide = beside if beside >= min(why, _LONG) else room
-        widths = {"source": title, "gives": gives, "why": max(12, wide)}
+        widths = {"source": title, "gives": gives, "state": state, "why": max(12, wide)}
         columns = tuple(replace(column, width=widths.get(column.id, column.width)) for column in _COLUMNS
                         if column.id != "gives" or wide == beside)
         self.show_content(RowContent(RowTable("sources", "source", columns, rows), self._naming))
