@@ -150,6 +150,7 @@ def test_a_node_without_cpus_moves_what_the_other_node_has_remotely(tmp_path: Pa
     assert [bench.value(f"node {at}", "OwnBW") for at in range(2)] == [1, 2]
     assert not any(bench.partial.values())
     assert bench.why("node 1", "MemBW").reason is Reason.NO_HARDWARE
+    assert [bench.value("machine", column) for column in ("MemBW", "LocalBW", "L3")] == [3, 1, 0], "of all caches"
 
 
 def test_a_sum_without_a_part_is_unknown_and_says_which(tmp_path: Path) -> None:

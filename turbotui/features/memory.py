@@ -121,6 +121,7 @@ class MemoryReader:
         self._levels: dict[str, MemoryLevel] = {}
         self._slots: dict[str, RowSlot] = {}
         self._inside: dict[str, list[str]] = {}  # row -> rows inside it
+        self._caching: dict[str, list[str]] = {}  # row -> those of them whose caches move its bytes
         self._quickest_ns = 0  # of the readings of all pages
         # the shortest time between the readings of the first and the last part of a sum, by row and clock
         self._spreads: dict[tuple[str, ClockId], int] = {}
@@ -139,10 +140,11 @@ class MemoryReader:
         began_ns = self._host.now_ns()
         for key, level in reversed(self._levels.items()):
             parts = {part: by_level[part] for part in self._inside[key]}
+            caching = {part: parts[part] for part in self._caching[key]}
             counts = domains.get(level.domain, {})
-            by_level[key] = {**self._traffic(level, counts, parts), **self._pages(level, parts)}
+            by_level[key] = {**self._traffic(level, counts, caching), **self._pages(level, parts)}
             times[key] = {clock: (counts[event].at_ns, counts[event].unsure_ns) if event in counts else
-                          self._together(key, clock, [times[part][clock] for part in parts]) if parts else
+                          self._together(key, clock, [times[part][clock] for part in caching]) if caching else
                           (began_ns, 0) for clock, event in _CLOCKS.items()}
         took_ns = self._host.now_ns() - began_ns
         self._quickest_ns = min(self._quickest_ns or took_ns, took_ns)
@@ -182,10 +184,13 @@ class MemoryReader:
                 self._inside[level.key] = []
                 if level.parent:
                     self._inside[level.parent].append(level.key)
+        bare = {f"node {number}" for number in {level.node for level in self._levels.values()}
+                - {place.node for place in self._places}}  # nodes without CPUs (CXL, HBM)
+        self._caching = {key: [part for part in inside if part not in bare] for key, inside in self._inside.items()}
         sizes: dict[str, _Number] = {}
         nodes = sum(level.scope is Scope.NODE for level in self._levels.values())
         for key, level in reversed(self._levels.items()):
-            parts = {part: sizes[part] for part in self._inside[key]}
+            parts = {part: sizes[part] for part in self._caching[key]}
             sizes[key] = self._size(level.number) if level.scope is Scope.L3 else sum_of(parts) if parts else (
                 _SHARED_CACHE if level.in_cache else _NO_CACHE)
             slot = self._slots[key]
