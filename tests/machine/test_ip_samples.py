@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given
@@ -132,11 +133,55 @@ def test_names_that_share_their_ends_are_bounded_together(tmp_path: Path, monkey
     path.write_bytes(program(names, [(1 + at, 2, 5, 0x400000 + at, 1) for at in range(count)]))
     assert len(read_functions(str(path)).names) == count
     monkeypatch.setattr(elf_symbols, "_LARGEST_PART", 1 << 20)
-    assert "its names take more" in read_functions(str(path)).why
+    functions = read_functions(str(path))
+    assert functions.why == "82 of the file's symbols cannot be read, or have no room"
+    assert [bool(name) for name in functions.names] == [True] * 18 + [False] * 82
 
 
-def program(names: bytes, symbols: Sequence[tuple[int, ...]], width: int = 2, order: str = "<") -> bytes:
-    """A file of one segment, and the sections none, .symtab and .strtab (System V ABI, chapters 4 and 5)."""
+def test_a_part_that_cannot_be_read_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that is too long is cut, with its address, by which two of equal beginning differ; others stay."""
+    long = b"n" * 70_000
+    names = b"\0one\0" + long + b"\0" + long + b"x\0torn"
+    places = [1, 5, 5 + len(long) + 1, len(names) - 4, len(names) + 9]
+    path = tmp_path / "program"
+    path.write_bytes(program(names, [(name, 2, 5, 0x400000 + 16 * at, 0) for at, name in enumerate(places)]))
+    functions = read_functions(str(path))
+    assert functions.names == ("one", "n" * 65_536 + "… at 0x400010", "n" * 65_536 + "… at 0x400020", "", "")
+    assert functions.name(0x31) == ""  # not the function in front of it, whose size is unknown
+    assert functions.why == "2 of the file's symbols cannot be read, or have no room"
+    monkeypatch.setattr(elf_symbols, "_MOST_SYMBOLS", 2)
+    assert read_functions(str(path)).why == "3 of the file's symbols cannot be read, or have no room"
+
+
+def test_a_damaged_table_leaves_the_other(tmp_path: Path) -> None:
+    names, symbols = b"\0one\0", [(1, 2, 5, 0x400010, 16)]
+    path = tmp_path / "program"
+    for damage in ((4, 1 << 40), (5, 1 << 30), (6, 9)):  # sh_offset, sh_size, sh_link
+        path.write_bytes(program(names, symbols, broken={1: damage}, tables=2))
+        assert read_functions(str(path)).names == ("one",)
+        path.write_bytes(program(names, symbols, broken={1: damage}))
+        assert read_functions(str(path)).why.startswith("a symbol table of the file cannot be read")
+
+
+@pytest.mark.parametrize(("width", "order"), [(1, "<"), (2, ">")])
+def test_numbers_of_sections_and_segments_beyond_16_bits(width: int, order: str, tmp_path: Path) -> None:
+    """System V ABI, chapter 4, e_shnum, and Linux's elf(5), e_phnum: section 0 has the numbers."""
+    path = tmp_path / "program"
+    path.write_bytes(program(b"\0one\0", [(1, 2, 5, 0x400010, 16)], width, order, empty_sections=66_000, many=True))
+    assert read_functions(str(path)) == FunctionTable((0x400010,), (16,), ("one",), ((0, 0x1000, 0x400000),))
+
+
+def program(names: bytes, symbols: Sequence[tuple[int, ...]], width: int = 2, order: str = "<", *, tables: int = 1,
+            broken: Mapping[int, tuple[int, int]] = MappingProxyType({}), empty_sections: int = 0,
+            many: bool = False) -> bytes:
+    """A file of one segment, and the sections none, .symtab, .strtab (System V ABI, chapters 4 and 5) and others.
+
+    Args:
+        tables: 2 for a .dynsym of the same symbols behind them.
+        broken: a place of a section's header and its wrong number, by section.
+        empty_sections: how many follow.
+        many: whether section 0 has the numbers of sections and segments.
+    """
     if width == 2:
         table = b"".join(struct.pack(order + "IBBHQQ", name, kind, 0, section, at, size)
                          for name, kind, section, at, size in symbols)
@@ -150,10 +195,17 @@ def program(names: bytes, symbols: Sequence[tuple[int, ...]], width: int = 2, or
     at = 16 + struct.calcsize(order + head)
     parts = [struct.pack(order + segment_form, *segment), table, names]
     places = [at, at + len(parts[0]), at + len(parts[0]) + len(table)]
-    sections = b"".join(struct.pack(order + section, *row) for row in (
-        (0,) * 10, (0, 2, 0, 0, places[1], len(table), 2, 0, 0, 0), (0, 3, 0, 0, places[2], len(names), 0, 0, 0, 0)))
+    rows = [[0] * 10, [0, 2, 0, 0, places[1], len(table), 2, 0, 0, 0], [0, 3, 0, 0, places[2], len(names), 0, 0, 0, 0]]
+    rows += [[0, 11, *rows[1][2:]]] * (tables - 1) + [[0] * 10] * empty_sections
+    for row, (place, number) in broken.items():
+        rows[row][place] = number
+    count, segments = len(rows), 1
+    if many:
+        rows[0][5], rows[0][7] = count, segments
+        count, segments = 0, 0xFFFF
+    sections = b"".join(struct.pack(order + section, *row) for row in rows)
     ident = b"\x7fELF" + bytes((width, 1 if order == "<" else 2, 1)) + bytes(9)
-    header = struct.pack(order + head, 2, 0, 1, 0, places[0], places[2] + len(names), 0, 0, 0, 1, 0, 3, 0)
+    header = struct.pack(order + head, 2, 0, 1, 0, places[0], places[2] + len(names), 0, 0, 0, segments, 0, count, 0)
     return ident + header + b"".join(parts) + sections
 
 

@@ -19,11 +19,12 @@ from turbotui.untrusted import decoded, one_line, original
 _LARGEST: Final = 2 << 30  # most bytes of a file: a debug build of a browser
 _LARGEST_PART: Final = 1 << 28  # of a table of it, or of the names
 _MOST_SYMBOLS: Final = 2_000_000
-_LONGEST_NAME: Final = 1 << 16  # bytes; names may share their ends, so that a table can hold many times its own size
+_LONGEST_NAME: Final = 1 << 16  # bytes shown of a name; names may share their ends, so that all are many times a table
 _IDENT: Final = 16  # bytes: magic number, class, byte order
 _ORDERS: Final = {1: "<", 2: ">"}  # ELFDATA2LSB, ELFDATA2MSB
 _LOAD, _SYMBOLS, _DYNAMIC, _UNDEFINED = 1, 2, 11, 0  # PT_LOAD, SHT_SYMTAB, SHT_DYNSYM, SHN_UNDEF
 _CODE: Final = frozenset({2, 10})  # STT_FUNC; STT_GNU_IFUNC, which is STT_LOOS
+_MANY_SEGMENTS: Final = 0xFFFF  # PN_XNUM: their number is in section 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class _Form:
     header: str  # behind the identification: places 4, 5, 9, 11 are e_phoff, e_shoff, e_phnum and e_shnum
     segment: str
     segment_places: tuple[int, ...]  # p_type, p_offset, p_filesz, p_vaddr
-    section: str  # places 1, 4, 5, 6 are sh_type, sh_offset, sh_size and sh_link
+    section: str  # places 1, 4, 5, 6, 7 are sh_type, sh_offset, sh_size, sh_link and sh_info
     symbol: str
     symbol_places: tuple[int, ...]  # st_name, st_info, st_shndx, st_value, st_size
 
@@ -50,9 +51,9 @@ class FunctionTable:
 
     starts: tuple[int, ...] = ()  # the functions' addresses, ascending
     sizes: tuple[int, ...] = ()  # their sizes; 0 if unknown
-    names: tuple[str, ...] = ()  # their names, with control characters made visible
+    names: tuple[str, ...] = ()  # their names, with control characters made visible; "" if one cannot be read
     segments: tuple[tuple[int, int, int], ...] = ()  # (offset in the file, length, address) of mapped segments
-    why: str = ""  # why there are no names; "" if there are
+    why: str = ""  # why names are missing; "" if none is
 
     def name(self, offset: int) -> str:
         """Return the function at an offset of the file; "" if no symbol covers it."""
@@ -98,23 +99,36 @@ def _read(descriptor: int) -> FunctionTable:
     form, order = _FORMS[ident[4]], _ORDERS[ident[5]]
     header = struct.Struct(order + form.header)
     words = header.unpack(_bytes(descriptor, _IDENT, header.size))
+    section_at, section_count, segment_count = words[5], words[11], words[9]
+    if section_at and (not section_count or segment_count == _MANY_SEGMENTS):  # numbers beyond 16 bits are in section 0
+        counts = next(_table(descriptor, order + form.section, section_at, 1))
+        section_count = section_count or counts[5]
+        segment_count = counts[7] if segment_count == _MANY_SEGMENTS else segment_count
     segments = tuple(
         (offset, length, address)
         for kind, offset, length, address in map(
-            itemgetter(*form.segment_places), _table(descriptor, order + form.segment, words[4], words[9]))
+            itemgetter(*form.segment_places), _table(descriptor, order + form.segment, words[4], segment_count))
         if kind == _LOAD)
-    sections = list(_table(descriptor, order + form.section, words[5], words[11] if words[5] else 0))
+    sections = list(_table(descriptor, order + form.section, section_at, section_count if section_at else 0))
     size = struct.calcsize(order + form.symbol)
+    why = "the file has no symbols: it was stripped"
     for section in sorted((section for section in sections if section[1] in (_SYMBOLS, _DYNAMIC)), key=itemgetter(1)):
-        symbols, names = _table(descriptor, order + form.symbol, section[4], min(
-            section[5] // size, _MOST_SYMBOLS)), sections[section[6]]
-        functions = dict(_functions(map(itemgetter(*form.symbol_places), symbols),
-                                    _bytes(descriptor, names[4], names[5])))
-        if functions:
+        try:
+            count, names = section[5] // size, sections[section[6]]
+            symbols = _table(descriptor, order + form.symbol, section[4], min(count, _MOST_SYMBOLS))
+            functions, unread = _functions(map(itemgetter(*form.symbol_places), symbols),
+                                           _bytes(descriptor, names[4], names[5]))
+        except (ValueError, IndexError, OverflowError) as error:
+            why = f"a symbol table of the file cannot be read: {one_line(str(error))[:80]}"
+            continue
+        unread += max(0, count - _MOST_SYMBOLS)
+        if any(name for _size, name in functions.values()):
             starts = sorted(functions)
-            return FunctionTable(tuple(starts), tuple(functions[start][0] for start in starts),
-                                 tuple(functions[start][1] for start in starts), segments)
-    return FunctionTable(segments=segments, why="the file has no symbols: it was stripped")
+            return FunctionTable(
+                tuple(starts), tuple(functions[start][0] for start in starts),
+                tuple(functions[start][1] for start in starts), segments,
+                f"{unread} of the file's symbols cannot be read, or have no room" if unread else "")
+    return FunctionTable(segments=segments, why=why)
 
 
 def _bytes(descriptor: int, offset: int, size: int) -> bytes:
@@ -130,16 +144,30 @@ def _table(descriptor: int, row: str, offset: int, count: int) -> Iterator[tuple
     return struct.iter_unpack(row, _bytes(descriptor, offset, count * struct.calcsize(row)))
 
 
-def _functions(symbols: Iterable[tuple[Any, ...]], names: bytes) -> Iterator[tuple[int, tuple[int, str]]]:
-    """Return each function's address, size and name; of several at one address, the one with the largest size."""
-    best: dict[int, int] = {}
+def _functions(symbols: Iterable[tuple[Any, ...]], names: bytes) -> tuple[dict[int, tuple[int, str]], int]:
+    """Return each function's address with its size and name, and how many names cannot be read or have no room.
+
+    Of several functions at an address the one with the largest size is named. A function whose name cannot be read
+    stays without one: samples in it belong to no function in front of it that has no size.
+    """
+    functions: dict[int, tuple[int, str]] = {}
     room = _LARGEST_PART  # bytes of all names
+    last_end = names.rfind(b"\0")
+    unread = 0
     for name_at, info, section, start, size in symbols:
         if info & 15 not in _CODE or section == _UNDEFINED:
             continue
-        name = names[name_at:names.index(b"\0", name_at, name_at + _LONGEST_NAME)]
-        if name and size >= best.get(start, -1):
-            best[start] = size
-            if (room := room - len(name)) < 0:
-                raise ValueError("its names take more than the table of names may")
-            yield start, (size, one_line(decoded(name)))
+        largest, known = functions.get(start, (-1, ""))
+        if known and size < largest:
+            continue
+        name = ""
+        if name_at > last_end or room <= 0:
+            unread += 1
+        else:
+            end = names.find(b"\0", name_at, name_at + _LONGEST_NAME)
+            raw = names[name_at:name_at + _LONGEST_NAME if end < 0 else end]
+            room -= len(raw)
+            name = one_line(decoded(raw)) + (f"… at {start:#x}" if end < 0 else "")
+        if name or not known:
+            functions[start] = size, name
+    return functions, unread
