@@ -13,7 +13,7 @@ from typing import Protocol
 from turbotui.machine.topology import Instance
 from turbotui.quantities.columns import CounterColumn, Inputs, Value
 from turbotui.quantities.scope import RowId
-from turbotui.quantities.signals import Behavior, Raw, Reduce, SignalId
+from turbotui.quantities.signals import Behavior, Reduce, SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.arithmetic import Numbers, common, quotients, reduced, risen_rate
 from turbotui.sampling.conservation import DERIVED
@@ -102,8 +102,8 @@ class Interval(Differences):
     def texts(self, name: SignalId) -> Sequence[str | None]:
         """A text gauge per instance of the signal's scope."""
         signal = self.capabilities.signals[name]
-        raw: Sequence[Raw] = self.newer.values.get(name, ())
-        if signal.behavior is Behavior.CONSTANT:
+        raw = self.newer.values.get(name)
+        if signal.behavior is Behavior.CONSTANT or raw is None:
             raw = [signal.constant] * len(self.topology.instances(signal.scope))
         return [item if isinstance(item, str) else None for item in raw]
 
@@ -136,6 +136,11 @@ class Interval(Differences):
     def levels_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
         """`levels` of these instances."""
         known = self.levels(name)
+        return [known[position] for position in positions]
+
+    def texts_at(self, name: SignalId, positions: Sequence[int]) -> Sequence[str | None]:
+        """`texts` of these instances."""
+        known = self.texts(name)
         return [known[position] for position in positions]
 
     def unread_at(self, name: SignalId, positions: Sequence[int]) -> Sequence[bool]:

@@ -155,28 +155,32 @@ def _clocks(interval: Differences) -> Unbelieved:
     columns = {name: interval.measured(name) for name in read}
     if not any(0 in column for column in columns.values()):
         return {}
+    silent = {position: names for position, row in enumerate(zip(*columns.values(), strict=True))
+              if (names := [name for name, grown in zip(read, row, strict=True) if grown == 0])}
     clocks: dict[SignalId, dict[int, Unavailable]] = {name: {} for name in read}
-    for position, cpu in enumerate(interval.topology.cpus):
-        silent = [name for name in read if columns[name][position] == 0]
-        evidence = _ran(interval, cpu, position) if silent else ""
-        for name in silent if evidence else ():
-            origin = interval.capabilities.signals[name].origin.format(cpu=cpu)
+    for position, evidence in _ran(interval, tuple(silent)).items():
+        for name in silent[position]:
+            origin = interval.capabilities.signals[name].origin.format(cpu=interval.topology.cpus[position])
             clocks[name][position] = Unavailable(Reason.CONTRADICTED, f"{origin} stood at 0, but {evidence}")
     return clocks
 
 
-def _ran(interval: Differences, cpu: int, position: int) -> str:
-    """Evidence in words that a CPU ran more than the reading of its counters; "" without any."""
-    for name in _OWN_WORK:
+def _ran(interval: Differences, positions: Sequence[int]) -> Mapping[int, str]:
+    """Evidence in words that CPUs ran more than the reading of their counters, by position; only of those with any."""
+    cpus, evidence = interval.topology.cpus, dict[int, str]()
+    busy = [interval.measured_at(name, positions) for name in _BUSY_TIMES if interval.was_read(name)]
+    if busy and interval.was_read(_BUSY_TIMES[0]):
+        for position, span, *times in zip(positions, interval.spans_at(_BUSY_TIMES[0], positions), *busy, strict=True):
+            share = math.fsum(time or 0.0 for time in times) / span if span else 0.0
+            if share >= _IDLE_SHARE:
+                evidence[position] = (f"/proc/stat counted cpu {cpus[position]} busy for {100 * share:.0f} % of the"
+                                      " interval")
+    for name in reversed(_OWN_WORK):  # the first one is the strongest evidence
         if interval.was_read(name):
-            value = interval.measured_at(name, (position,))[0]
-            if value is not None and value > _READING_TAKES:
-                return f"{name} of cpu {cpu} grew by {value:,.10g}"
-    busy = [interval.measured_at(name, (position,))[0] or 0.0 for name in _BUSY_TIMES if interval.was_read(name)]
-    span = interval.spans_at(_BUSY_TIMES[0], (position,))[0] if busy and interval.was_read(_BUSY_TIMES[0]) else None
-    if span and math.fsum(busy) >= _IDLE_SHARE * span:
-        return f"/proc/stat counted cpu {cpu} busy for {100 * math.fsum(busy) / span:.0f} % of the interval"
-    return ""
+            for position, value in zip(positions, interval.measured_at(name, positions), strict=True):
+                if value is not None and value > _READING_TAKES:
+                    evidence[position] = f"{name} of cpu {cpus[position]} grew by {value:,.10g}"
+    return evidence
 
 
 def _core_states(interval: Differences) -> Unbelieved:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
-from typing import NoReturn, cast
+from typing import NoReturn, TypeVar, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.topology import Instance, Topology
@@ -19,6 +19,7 @@ from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.sampling.arithmetic import Numbers, common
 from turbotui.sampling.interval import Interval, TimedInputs
 
+T = TypeVar("T")
 _MANY = 6
 """Number of rows from which it pays to try a formula on all rows at once."""
 
@@ -33,11 +34,12 @@ class _Owners:
     # index in `instances` for each row, -1 for a row that is coarser or does not exist; None if the rows are the
     # instances
     places: Sequence[int] | None
-    # deltas, rates, values, windows: of signals, as far as computed
+    # deltas, rates, values, windows, texts: of signals, as far as computed
     deltas: dict[SignalId, Numbers] = field(default_factory=dict)
     rates: dict[SignalId, Numbers] = field(default_factory=dict)
     values: dict[SignalId, Numbers] = field(default_factory=dict)
     windows: dict[SignalId, Numbers] = field(default_factory=dict)
+    texts: dict[SignalId, Sequence[str | None]] = field(default_factory=dict)
     # for signals that are divided by each other, whether each instance's were read together
     together: dict[tuple[SignalId, ...], Sequence[bool]] = field(default_factory=dict)
     # scope -> positions of the instances of that scope that contain these
@@ -247,7 +249,16 @@ class Sweep:
         return known
 
     def text(self, signal: SignalId) -> str | None:
-        return self._frame.inputs(self._row).text(signal)
+        return self.every_text(signal)[self.at]
+
+    def every_text(self, signal: SignalId) -> Sequence[str | None]:
+        """`text` of each row."""
+        texts = self._owners.texts.get(signal)
+        if texts is None:
+            frame = self._frame
+            texts = self._owners.texts[signal] = self._spread(
+                signal, frame.texts, frame.texts_at, lambda row: row.text(signal))
+        return texts
 
     def elapsed(self, signal: SignalId) -> float | None:
         return self._frame.inputs(self._row).elapsed(signal)
@@ -265,15 +276,15 @@ class Sweep:
     def _row(self) -> RowId:
         return self._owners.instances[self.at].row
 
-    def _spread(self, name: SignalId, numbers: Callable[[SignalId], Numbers],
-                at: Callable[[SignalId, Sequence[int]], Numbers],
-                reduced: Callable[[TimedInputs], float | None]) -> Numbers:
+    def _spread(self, name: SignalId, whole: Callable[[SignalId], Sequence[T | None]],
+                at: Callable[[SignalId, Sequence[int]], Sequence[T | None]],
+                reduced: Callable[[TimedInputs], T | None]) -> Sequence[T | None]:
         """The values of a signal in row order: in its own order, from the instances around the rows, or reduced."""
         signal, owners = self._frame.capabilities.signals.get(name), self._owners
         if signal is None:
             return [None] * len(owners.instances)
         if signal.scope is owners.scope:
-            return numbers(name) if owners.positions is None else at(name, owners.positions)
+            return whole(name) if owners.positions is None else at(name, owners.positions)
         if signal.scope.rank > owners.scope.rank:
             around = owners.around.get(signal.scope)
             if around is None:
@@ -331,11 +342,17 @@ class BulkInputs:
             raise RowsDifferError
         return first
 
+    def text(self, signal: SignalId) -> str | None:
+        texts = self._sweep.every_text(signal)
+        if texts.count(texts[0]) != len(texts):
+            raise RowsDifferError
+        return texts[0]
+
     def _refused(self, *_asked: object) -> NoReturn:
         """A row's own."""
         raise RowsDifferError
 
-    offers = total = total_rate = text = elapsed = place = each = core_type = _refused
+    offers = total = total_rate = elapsed = place = each = core_type = _refused
 
 
 def _bulk(items: Numbers) -> float | None:
