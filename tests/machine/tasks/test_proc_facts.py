@@ -7,11 +7,12 @@ import os
 import pwd
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 from treehost import TreeHost
 
+from turbotui.machine.host import HostError, Privileges
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.tasks.proc_facts import (
     ENDED,
@@ -23,6 +24,7 @@ from turbotui.machine.tasks.proc_facts import (
     TaskLooks,
     parse_stat,
 )
+from turbotui.machine.tasks.process_stats import SHARE
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.simulated import simulated_host
 
@@ -37,18 +39,35 @@ def stat(pid: int, name: str, *, state: str = "S", parent: int = 1, started: int
 
 
 class Files(TreeHost):
-    """A tree whose files are read by position too."""
+    """A tree whose files are read by position too; of one that has gone, an open file says so, as the kernel does."""
+
+    def __init__(self, files: Mapping[str, str], *, errors: Mapping[str, int] | None = None) -> None:
+        super().__init__(files, errors=errors)
+        self.opened: dict[int, tuple[str, str]] = {}  # path, and the process as its number and start tell it
+        self.openings: list[str] = []
+
+    def privileges(self) -> Privileges:
+        return Privileges(0, 0, None, (16 * SHARE, 16 * SHARE))
 
     def open_file(self, path: str) -> int:
-        self.read_text(path)
-        self._open = path
-        return 3
+        self.openings.append(path)
+        descriptor = len(self.openings)
+        self.opened[descriptor] = path, started_of(self.read_text(path))
+        return descriptor
 
-    def read_at(self, _descriptor: int, size: int, offset: int = 0) -> bytes:
-        return self.files[self._open].encode()[offset : offset + size]
+    def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
+        path, started = self.opened[descriptor]
+        if started_of(self.files.get(path, "")) != started:
+            raise HostError(errno.ESRCH, path)
+        return self.files[path].encode()[offset : offset + size]
 
-    def close(self, _descriptor: int) -> None:
-        self._open = ""
+    def close(self, descriptor: int) -> None:
+        del self.opened[descriptor]
+
+
+def started_of(content: str) -> str:
+    words = content.rpartition(") ")[2].split()
+    return words[19] if len(words) > 19 else ""
 
 
 def files(**more: str) -> dict[str, str]:
@@ -106,9 +125,9 @@ def test_a_number_that_is_used_again_or_an_exec_is_read_again() -> None:
     host = Files(files())
     facts = ProcFacts(host)
     facts.facts(7)
-    reads = host.reads
+    openings = [*host.openings]
     facts.facts(7)
-    assert host.reads == reads + 1  # only the state
+    assert host.openings == openings, "only the state is read, from the file that is open"
     host.files["/proc/7/stat"] = stat(7, "a) b", started=99)
     host.files["/proc/7/cmdline"] = "other\0"
     assert seen(facts.facts(7)).arguments == "other"
@@ -126,6 +145,28 @@ def test_what_has_ended_has_what_was_seen_of_it() -> None:
     later = TaskLooks(facts)
     assert seen(later.at(7)).arguments == "./a --of x y"
     assert later.at(8) is ENDED
+
+
+def test_stat_files_stay_open_while_there_is_room_for_them_and_their_tasks_live() -> None:
+    tree = {f"/proc/{pid}/stat": stat(pid, "x", state="S") for pid in range(1, 41)}
+    host = Files(tree)
+    facts = ProcFacts(host)
+    for pid in range(1, 41):
+        facts.stat(pid)
+    assert [path for path, _started in host.opened.values()] == [f"/proc/{pid}/stat" for pid in range(25, 41)]
+    host.files["/proc/40/stat"] = stat(40, "x", state="D")
+    facts.stat(25)
+    assert facts.stat(40) == parse_stat(host.files["/proc/40/stat"])
+    assert len(host.openings) == 40
+    del host.files["/proc/40/stat"]
+    assert facts.stat(40) is None
+    assert len(host.opened) == 15
+    facts.stat(1)
+    facts.stat(2)
+    assert "/proc/25/stat" in dict(host.opened.values()), "it was read after 26"
+    assert "/proc/26/stat" not in dict(host.opened.values())
+    del facts
+    assert host.opened == {}
 
 
 def test_an_interval_keeps_what_was_seen_in_it_and_learns_nothing_later() -> None:

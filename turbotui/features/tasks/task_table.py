@@ -115,8 +115,11 @@ def judge_task(energy: Unavailable | None) -> Callable[[TaskColumn, TaskInputs, 
 
 def _judged(column: TaskColumn, inputs: TaskInputs, value: Value, energy: Unavailable | None) -> Cell:
     if value is not None:
+        row = inputs.row
+        if not (row.guessed or row.estimated or row.incomplete or column.id in MEASURED):  # nearly every cell
+            return Cell(value)
         return Cell(value, estimated=is_estimate(column, inputs),
-                    partial=inputs.row.incomplete and not column.identity)
+                    partial=row.incomplete and not column.identity)
     return Cell(None, _why(column, inputs, energy))
 
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import os
 import pwd
+import weakref
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from typing import Final, TypeAlias
 
-from turbotui.dataclass import dataclass
+from turbotui.dataclass import copier, dataclass
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.reading import read_bytes
 from turbotui.machine.small_files import text_of
 from turbotui.machine.tasks.group_names import GroupName, group_name, group_paths
 from turbotui.machine.tasks.numa_balancing import ENOUGH, MOST_THREADS, MovedPages, NumaBalancing, moved_of_all
 from turbotui.machine.tasks.numa_maps import ONE_NODE, PENDING, NodeMemory, NumaMemory
+from turbotui.machine.tasks.process_stats import SHARE
 from turbotui.machine.tasks.sight import FOREIGN, TaskSight, task_sight
 from turbotui.machine.topology import Topology
 from turbotui.quantities.plain_numbers import integer, whole_number
@@ -32,6 +34,10 @@ _MAPS: Final = 8
 """The most processes whose memory by node is read for one interval."""
 _KEPT: Final = 4_096
 """The most processes that are cached."""
+_OPEN: Final = 128
+"""The most open files, for each of which the kernel keeps a page."""
+_PIECE: Final = 2_048
+"""Bytes of one read of a stat file: at most 64 for the name, and 20 for each of fifty numbers."""
 _WORDS: Final = 4_096
 """The most bytes of a command line."""
 _KERNEL_THREAD: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
@@ -76,6 +82,10 @@ class TaskFacts:
     group: GroupName | None  # the control group; None if the kernel has none
 
 
+_WITH_STAT: Final[Callable[[TaskFacts, Stat], TaskFacts]] = copier(TaskFacts, "stat")
+_WITH_TIME: Final[Callable[[Stat, int | None], Stat]] = copier(Stat, "ran")
+
+
 def parse_stat(text: str) -> Stat | None:
     """Parse /proc/PID/stat (proc(5)); None if there are too few words."""
     before, end, rest = text.rpartition(") ")
@@ -100,6 +110,39 @@ def command_words(host: Host, pid: int) -> list[str] | None:
     return [one_line(decoded(word)) for word in words.rstrip(b"\0").split(b"\0")] if words else []
 
 
+class _RecentFiles:
+    """Files of tasks that stay open while they are among those read last: that takes a third of opening them again.
+
+    They are closed with the last reference to this object.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._open: OrderedDict[str, int] = OrderedDict()
+        self._most: int | None = None
+        weakref.finalize(self, _close_all, host, self._open).atexit = False
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a file. Raises HostError if it cannot be opened or read."""
+        if (descriptor := self._open.get(path)) is not None:
+            self._open.move_to_end(path)
+            try:
+                return self._host.read_at(descriptor, _PIECE)
+            except HostError:  # the task has ended; another one may have its number
+                self._host.close(self._open.pop(path))
+        descriptor = self._open[path] = self._host.open_file(path)
+        if self._most is None:
+            self._most = min(_OPEN, self._host.privileges().most_descriptors // SHARE)
+        if len(self._open) > max(1, self._most):
+            self._host.close(self._open.popitem(last=False)[1])
+        return self._host.read_at(descriptor, _PIECE)
+
+
+def _close_all(host: Host, descriptors: OrderedDict[str, int]) -> None:
+    while descriptors:
+        host.close(descriptors.popitem()[1])
+
+
 class ProcFacts:
     """Reads facts, and caches those that seldom change while a process and its name are the same.
 
@@ -115,6 +158,7 @@ class ProcFacts:
         self.memory = None if topology is None else NumaMemory(host, topology)
         self.balancing = NumaBalancing(host)
         self._sight: TaskSight | None = None
+        self._files = _RecentFiles(host)
         self._known: OrderedDict[int, TaskFacts] = OrderedDict()
         self._users: dict[str, str] = {}
 
@@ -131,7 +175,7 @@ class ProcFacts:
             return None
         part = "" if tid is None or tid == pid else f"/task/{tid}"
         try:
-            return parse_stat(self._host.read_text(f"/proc/{pid}{part}/stat"))
+            return parse_stat(decoded(self._files.read(f"/proc/{pid}{part}/stat")))
         except HostError:
             return None
 
@@ -148,7 +192,7 @@ class ProcFacts:
                 self._known.popitem(last=False)
         stat = process if tid is None or tid == pid else self.stat(pid, tid)
         # a thread's file has the thread's own time, and the first thread's the whole process's
-        return known if stat is None else replace(known, stat=replace(stat, ran=process.ran))
+        return known if stat is None else _WITH_STAT(known, stat if stat is process else _WITH_TIME(stat, process.ran))
 
     def group(self, pid: int) -> GroupName | None:
         """Return the control group of a process; None if it has ended or the kernel has none."""

@@ -23,7 +23,7 @@ _PIECE: Final = 2048
 """Bytes of one read: at most 64 for the name, and 20 for each of fifty numbers."""
 _KEPT: Final = 512
 """The most open files, for each of which the kernel keeps a page."""
-_SHARE: Final = 64
+SHARE: Final = 64
 """These files may take one in this many of all descriptors; counters have all but 64 (sampling/plan.py)."""
 _WORDS: Final = 40
 """Words after the name, up to the delays."""
@@ -193,7 +193,7 @@ class ProcessStats:
     @property
     def _room(self) -> int:
         if self._most is None:
-            self._most = min(_KEPT, self._host.privileges().most_descriptors // _SHARE)
+            self._most = min(_KEPT, self._host.privileges().most_descriptors // SHARE)
         return self._most
 
     def _forget(self, pid: int) -> None:
