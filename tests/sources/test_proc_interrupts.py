@@ -316,6 +316,18 @@ def test_a_row_with_the_count_of_a_cpu_that_came_in_mid_table_is_read_again(text
     assert not list(texts), "read again"
 
 
+def test_a_row_whose_interrupt_was_given_anew_is_read_whatever_its_text_begins_with() -> None:
+    """One row that were taken for torn for ever would leave the counts of all rows unknown."""
+    host, machine = machine_of({PATH: "  CPU0 CPU1\n 24: 10 20 PCI-MSI 1-edge nvme0\n"})
+    reader = ProcInterrupts().open_shared(machine, frozenset({"irq.total"}))
+    for texts, counts in ((("24: 11 22 7 Level button",), [11, 22]), (("24: 12 22 33 8 Level door",), [12, 22]),
+                          (("24: 13 500 23 33 8 Level door", "24: 13 23 33 8 Level door"), [13, 23])):
+        lines = iter(texts)
+        host.read_text = lambda _path, lines=lines: f"  CPU0 CPU1\n {next(lines)}\n"  # type: ignore[method-assign,misc]
+        assert list(reader.read()[0]) == counts
+        assert not list(lines)
+
+
 def test_a_table_that_is_torn_twice_is_unknown_and_nothing_of_it_is_lost() -> None:
     host, machine = machine_of({PATH: X86})
     reader = ProcInterrupts().open_shared(machine, frozenset({"irq.loc", "irq.err"}))

@@ -23,7 +23,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn, omitted_rows
 from turbotui.sampling.rows import Columns, Row, RowSlot
-from turbotui.sources.irq_rows import cpu_key, growth_of, header_cpus, leading_numbers, number_behind, table_rows
+from turbotui.sources.irq_rows import counts_and_text, cpu_key, growth_of, header_cpus, table_rows
 from turbotui.sources.proc_interrupts import PATH, WHOLE_LABELS
 from turbotui.sources.unreadable import proc_unreadable
 
@@ -162,16 +162,16 @@ class InterruptReader:
             source.rest = ""
         self._cpus = cpus
 
-    def _counts(self, label: str, rest: str, behind: str | None = None) -> tuple[list[int], str] | None:
+    def _counts(self, label: str, rest: str, known: str | None = None) -> tuple[list[int], str] | None:
         """The counts of a line, one for each CPU or one for the whole machine, and its words; None for neither."""
         width = 1 if label in WHOLE_LABELS else len(self._header)
-        cells = leading_numbers(rest, width, behind)
-        if cells is None or max(cells, default=0) >= _CELL:
+        counts = counts_and_text(rest, width, known)
+        if counts is None or max(counts[0], default=0) >= _CELL:
             return None
-        words = rest.split(None, width)
+        cells, words = counts
         if self._only is not None and label not in WHOLE_LABELS:
             cells = [cell for cpu, cell in zip(self._header, cells, strict=True) if cpu in self._only]
-        return cells, words[width].strip() if len(words) > width else ""
+        return cells, words
 
     def _new(self, name: str, rest: str, into: Columns) -> _Source | None:
         label = name.rstrip("'")
@@ -204,7 +204,7 @@ class InterruptReader:
 
     def _grow(self, name: str, source: _Source, rest: str, into: Columns) -> bool:
         """Add what a row has counted; False for a torn line, of which nothing was read."""
-        counts = self._counts(name.rstrip("'"), rest, number_behind(source.words.split(None, 1)))
+        counts = self._counts(name.rstrip("'"), rest, source.words)
         before = source.cells
         if counts is None:
             return False  # CPUs came or went while the kernel wrote the table: the next difference is longer

@@ -43,29 +43,29 @@ def cpu_key(label: str, cpu: int) -> str:
     return f"{label}:{cpu}"
 
 
-def leading_numbers(rest: str, columns: int, behind: str | None = None) -> list[int] | None:
-    """The counts of a row that has one for each column; None for rows with fewer (ERR, MIS, Arm's FIQ).
+def counts_and_text(rest: str, columns: int, known: str | None = None) -> tuple[list[int], str] | None:
+    """The counts of a row that has one for each column, and the text behind them.
 
     Args:
         rest: the line without its label.
         columns: how many CPUs the header has.
-        behind: the number with which the text behind the counts begins ("0 IO-APIC 5-edge"), "" for none. Another
-            one is the count of a CPU that came while the kernel wrote the table; whose each is nobody knows: None.
+        known: the text of the row when it was last read; None at first.
+
+    Returns:
+        None for rows with fewer counts (ERR, MIS, Arm's FIQ), and for those with a count between theirs and the known
+        text ("0 IO-APIC 5-edge"): of a CPU that came while the kernel wrote the table, and whose each is nobody knows.
     """
     words = rest.split(None, columns)
-    if behind is not None and number_behind(words[columns:]) not in ("", behind):
-        return None
-    digits = "".join(words[:columns])
+    text = words.pop().rstrip() if len(words) > columns else ""
+    if known is not None and text != known and text.endswith(known):
+        more = text.removesuffix(known).split()
+        if more and all(map(str.isdecimal, more)):
+            return None
+    digits = "".join(words)
     # one look at all of them together takes a sixth of the time of their conversion
     if len(words) < columns or not (digits.isdigit() and digits.isascii()) or len(digits) > columns * _LONGEST:
         return None
-    return list(map(int, words[:columns]))
-
-
-def number_behind(texts: Sequence[str]) -> str:
-    """The number with which the text behind a row's counts begins, if there is any; "" for none."""
-    word = texts[0].split(None, 1)[0] if texts else ""
-    return word if word.isdecimal() else ""
+    return list(map(int, words)), text
 
 
 def trailing_text(rest: str) -> str:
@@ -112,7 +112,7 @@ class RowTotals:
         self._lines: dict[str, str] = {}
         self._cells: dict[str, list[int]] = {}
         self._groups: dict[str, tuple[Hashable, ...]] = {}
-        self._behind: dict[str, str] = {}  # the number with which the text behind a row's counts began at first
+        self._texts: dict[str, str] = {}  # behind the counts of rows, as last read
         self._totals: dict[Hashable, list[int]] = {}
         self._restarted: set[tuple[Hashable, int]] = set()
 
@@ -183,13 +183,12 @@ class RowTotals:
         if (groups := self._groups.get(name)) is None:
             groups = self._groups[name] = self._classify(label, trailing_text(rest))
         before = self._cells.get(name)
-        if before is None:
-            self._behind[name] = number_behind(rest.split(None, width)[width:])
-        cells = leading_numbers(rest, width, self._behind[name]) if groups else None
-        if cells is None:
+        counts = counts_and_text(rest, width, self._texts.get(name)) if groups else None
+        if counts is None:
             if before is not None and groups:
                 self.torn.add(name)
             return (), []
+        cells, self._texts[name] = counts
         self._cells[name] = cells
         if before is None:
             return groups, cells
