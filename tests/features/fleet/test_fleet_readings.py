@@ -14,6 +14,7 @@ from jsontables import tables
 from turbotui.cli import main
 from turbotui.features.fleet.columns import MEASURED, NODE
 from turbotui.features.fleet.engine import FleetQuestion, FleetReader
+from turbotui.features.fleet.screen_rows import fleet_content
 from turbotui.features.fleet.server import Server, ServerAccess, ServerError
 from turbotui.features.fleet.tables import fleet_table
 from turbotui.untrusted import guarded
@@ -207,6 +208,21 @@ def test_json_is_the_schema_s_object_and_groups_are_a_second_table(capsys: pytes
     assert found[0]["facts"]["queries"] == 2
     assert found[1]["rows"][0]["group"] == "r5"
     assert found[1]["rows"][0]["values"]["OddNodes"] == 1
+
+
+def test_what_a_group_adds_up_says_how_many_nodes_are_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    values = nodes(4)
+    del values["n2"]["PkgWatt"], values["n3"]["PkgWatt"], values["n3"]["CoreTmp"]
+    labels = {name: {"rack": "r0" if name < "n3" else "r1"} for name in values}
+    with stub(fleet_answer(values, labels)) as server:
+        reading = FleetReader(Server(ServerAccess(server.url)), FleetQuestion()).read()
+        assert main(["fleet", "--format", "json", "--group", "rack", "--prometheus", server.url]) == 0
+    first, second = sorted(tables(capsys.readouterr().out)[1]["rows"], key=lambda row: str(row["group"]))
+    assert (first["values"]["PkgWatt"], first["partial"]) == (500.0, ["PkgWatt"])
+    assert first["why"]["PkgWatt"].endswith("1 node of 3 without a value now, n2 first")
+    assert (second["values"]["PkgWatt"], second["values"]["CoreTmp"], second.get("partial")) == (None, None, None)
+    shown = fleet_content(reading, 1, "rack", MEASURED)
+    assert {column.id for column in MEASURED if shown.cell(column, (True, "r0 · 3")).partial} == {"PkgWatt"}
 
 
 def test_csv_and_openmetrics(capsys: pytest.CaptureFixture[str]) -> None:

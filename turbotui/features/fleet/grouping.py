@@ -10,7 +10,9 @@ from turbotui.dataclass import dataclass
 from turbotui.features.fleet.model import FleetNode, Oddity
 from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.columns import Column, Value
-from turbotui.quantities.tables import RowTable
+from turbotui.quantities.sentences import several
+from turbotui.quantities.tables import Cell, RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
 
 BY_LABEL: Final = "fleet_groups"
 """The name of the table."""
@@ -26,6 +28,14 @@ class NodeGroup:
     def numbers(self, column: str) -> list[float]:
         """Return the known values of live nodes."""
         return [node.values[column] for node in self.nodes if not node.gone and column in node.values]
+
+    def lacks(self, column: str) -> Unavailable | None:
+        """Return why a combined value is not of all nodes; None if it is."""
+        without = [node.name for node in self.nodes if node.gone or column not in node.values]
+        if not without:
+            return None
+        some = f"{several(len(without), 'node')} of {len(self.nodes)}"
+        return Unavailable(Reason.NOT_READ, f"{some} without a value now, {without[0]} first")
 
 
 GroupColumn: TypeAlias = Column[NodeGroup]
@@ -71,9 +81,17 @@ def by_label(nodes: Iterable[FleetNode], label: str) -> list[NodeGroup]:
 
 def group_table(groups: Sequence[NodeGroup]) -> RowTable[NodeGroup]:
     """Make the table of groups."""
-    return RowTable(BY_LABEL, "group", GROUP_COLUMNS, tuple(groups))
+    return RowTable(BY_LABEL, "group", GROUP_COLUMNS, tuple(groups), _judged)
 
 
+def _judged(column: GroupColumn, group: NodeGroup, value: Value) -> Cell:
+    if column.id not in _REDUCED:
+        return Cell(value, None if value is not None else _NOTHING_ODD)
+    lacks = group.lacks(column.id)
+    return Cell(value, lacks, partial=value is not None and lacks is not None)
+
+
+_NOTHING_ODD: Final = Unavailable(Reason.OUT_OF_RANGE, "nothing is odd about these nodes")
 _REDUCED: Final[Mapping[str, Callable[[list[float]], float]]] = {
     "Busy%": statistics.fmean, "Bzy_MHz": statistics.median, "Ratio%": min, "CoreTmp": max, "Throttled%": max,
     "PwrLimit%": max, "PkgWatt": sum, "nJ/instr": statistics.median, "IPC": statistics.median, "CPUs": sum,
@@ -89,4 +107,5 @@ def group_row(group: NodeGroup) -> FleetNode:
     summary = f"{len(odd)} of {many} nodes, {odd[0].name} first" if odd else ""
     findings = (Oddity("", summary, odd[0].odd),) if odd else ()
     name = f"{group.name or '(no such label)'} · {many}"
-    return FleetNode(name, {}, values, findings=findings, members=many)
+    lacks = {column: why for column in values if (why := group.lacks(column)) is not None}
+    return FleetNode(name, {}, values, findings=findings, members=many, lacks=lacks)

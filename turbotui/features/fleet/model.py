@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from turbotui.dataclass import dataclass
+from turbotui.quantities.unavailable import Unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class FleetNode:
     peers: str = ""  # what the node was compared with, or why it was not
     trend: str = ""  # a picture of its last hour; "" if there is none
     members: int = 0  # the number of nodes of a row for a label's value; 0 for a node
+    lacks: Mapping[str, Unavailable] = field(default_factory=dict)  # of such a row, why values are not of all nodes
     # values that the server gave and no machine can have, which are not in `values`
     impossible: Mapping[str, float] = field(default_factory=dict)
 

@@ -37,7 +37,8 @@ def fleet_table(reading: FleetReading, columns: Sequence[FleetColumn] = COLUMNS)
 
 def _judged(column: FleetColumn, node: FleetNode, value: Value) -> Cell:
     if value is not None:
-        return Cell(value, old=node.gone and column.id in _MEASURED)
+        return Cell(value, why := node.lacks.get(column.id), partial=why is not None,
+                    old=node.gone and column.id in _MEASURED)
     return Cell(None, _why(column, node))
 
 
