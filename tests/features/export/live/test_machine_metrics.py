@@ -15,6 +15,7 @@ from turbotui.features.export.live.machine_metrics import (
     BUSY_TIMES,
     ExportRequest,
     MachineMetrics,
+    MeterMetrics,
     known_spreads,
     spread,
 )
@@ -223,6 +224,26 @@ def test_an_arm_server_without_rapl_has_the_watts_of_its_meters() -> None:
               if name == "turbotui_meter_info"}
     assert (places["Meter0"], places["Socket0"]) == ("platform", "part")
     assert "turbotui_package_energy_joules_total" not in names(text)
+
+
+def test_the_joules_of_a_meter_that_is_no_longer_read_are_left_out() -> None:
+    """Standing still they would be 0 W."""
+    _machine, frames = watched("laptop-gpu", 1)
+    metrics = MeterMetrics(frames[-1].capabilities.signals)
+    (energy,) = [name for name in metrics.signals if name.endswith(".energy")]
+
+    def joules() -> list[float]:
+        (metric,) = [one for one in metrics.metrics(None) if one.name == "turbotui_meter_energy_joules"]
+        return [value for _labels, value in metric.samples]
+
+    metrics.feed(frames[-1])
+    (first,) = joules()
+    assert first > 0.0
+    for expected in ([first], [first], []):
+        metrics.feed(without(frames[-1], {energy: 0}))
+        assert joules() == expected
+    metrics.feed(frames[-1])
+    assert joules() == [first], "from 0 on"
 
 
 def test_counters_that_were_dropped_for_lack_of_descriptors_are_reported() -> None:

@@ -88,6 +88,10 @@ def test_gauges_are_the_newest_readings_and_nothing_once_the_reader_is_late() ->
     metrics.feed(frames[0])  # an interval without a difference
     assert values(metrics, "turbotui_job_heat_celsius") == {}
     assert values(metrics)
+    metrics.feed(frames[0])
+    assert values(metrics)
+    metrics.feed(frames[0])
+    assert values(metrics) == {}, "standing still they would be 0 a second"
 
 
 def test_the_least_that_a_counter_can_be_is_no_total() -> None:

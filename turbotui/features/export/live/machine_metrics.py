@@ -22,6 +22,7 @@ from turbotui.features.export.live.totals import (
     ALL_COUNTERS,
     ALL_GAUGES,
     CounterTotals,
+    RecentTotals,
     known_counters,
     signals_of_counters,
 )
@@ -128,7 +129,7 @@ class MeterMetrics:
                   and meter.quantities & {_ENERGY, _POWER}]
         self._meters = meters[:_MOST]
         self._left_out = len(meters) - len(self._meters)
-        self._joules: dict[str, float] = {}
+        self._joules = RecentTotals()
         self.signals = frozenset(meter.signal(word) for meter in self._meters
                                  for word in (_quantity(meter), _STATE) if word in meter.quantities)
 
@@ -141,9 +142,7 @@ class MeterMetrics:
         """Add the joules of an interval."""
         for meter in self._meters:
             if _quantity(meter) == _ENERGY and frame.older is not None:
-                rise = frame.inputs(SYSTEM_ROW).delta(meter.signal(_ENERGY))
-                if rise is not None:
-                    self._joules[meter.column] = self._joules.get(meter.column, 0.0) + rise
+                self._joules.add(meter.column, frame.inputs(SYSTEM_ROW).delta(meter.signal(_ENERGY)))
 
     def metrics(self, frame: Frame | None) -> Iterator[ExposedMetric]:
         """Return the metrics of a frame; none before the first one."""
@@ -153,7 +152,7 @@ class MeterMetrics:
                                 ({"meter": meter.column, "kind": meter.kind.words, "label": meter.label,
                                   "place": meter.kind.place.value}, 1.0) for meter in self._meters])
         yield ExposedMetric("turbotui_meter_energy_joules", "counter", "Energy of a meter that counts it", [
-            ({"meter": name}, joules) for name, joules in self._joules.items()])
+            ({"meter": name}, joules) for name, joules in self._joules.values.items()])
         if frame is not None:
             inputs = frame.inputs(SYSTEM_ROW)
             watts = {meter.column: inputs.value(meter.signal(_POWER))

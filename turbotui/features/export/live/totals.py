@@ -50,6 +50,28 @@ _MISSED: Final = 2
 """Consecutive intervals for which a counter may be unknown."""
 
 
+class RecentTotals:
+    """Sums of increases by their keys, without those whose increases have been unknown for a while.
+
+    Attributes:
+        values: the sums; one that was left out begins anew at 0.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[str, float] = {}
+        self._missed: dict[str, int] = {}
+
+    def add(self, key: str, increase: float | None) -> None:
+        """Add the increase of an interval, or note that it is unknown."""
+        if increase is not None:
+            self.values[key] = self.values.get(key, 0.0) + increase
+            self._missed.pop(key, None)
+        elif key in self.values:
+            self._missed[key] = self._missed.get(key, 0) + 1
+            if self._missed[key] > _MISSED:
+                del self.values[key], self._missed[key]
+
+
 class CounterTotals:
     """Adds up the increases of frames, which one thread feeds in order; `seconds` is the time that the totals cover."""
 
