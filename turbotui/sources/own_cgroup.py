@@ -100,7 +100,7 @@ class OwnCgroupReader(NothingToClose):
         self._counters = tuple(signal for signal, *_ in _COUNTERS if signal in wanted)
         self._quota = (_QUOTA,) if _QUOTA in wanted else ()
         self._stalls = tuple(signal for signal in _STALLS if signal in wanted)
-        self._before: dict[str, CpuUse] = {}
+        self._before: dict[tuple[str, SignalId], int] = {}  # the last count of each group that could be read
         self._totals: dict[SignalId, int] = {}
 
     @property
@@ -126,11 +126,13 @@ class OwnCgroupReader(NothingToClose):
         if (group := _tightest(uses)) is None:
             return {}
         use = {}
-        before, now = _counts(self._before.get(group, uses[group])), _counts(uses[group])
-        for signal, value in now.items():
-            grown = value - before.get(signal, value)
-            use[signal] = self._totals[signal] = self._totals.get(signal, 0) + max(0, grown)
-        self._before = uses
+        for signal, value in _counts(uses[group]).items():
+            grown = value - self._before.get((group, signal), value)
+            self._totals[signal] = self._totals.get(signal, 0) + max(0, grown)
+            if grown >= 0:  # else it began anew, and nobody knows what it had counted
+                use[signal] = self._totals[signal]
+        self._before |= {(path, signal): value for path, known in uses.items()
+                         for signal, value in _counts(known).items()}
         if (quota := uses[group].quota) is not None:
             use[_QUOTA] = round(quota / _MILLIONTH)
         return use

@@ -48,6 +48,8 @@ def test_threads_and_swap_are_those_of_proc(tmp_path: Path) -> None:
     (proc / "meminfo").write_text("MemTotal: 8 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n")
     status = machine_status(LinuxHost(str(tmp_path)))
     assert (status.load, status.threads, status.swap) == ((1.5, 0.75, 0.25), None, None)
+    (proc / "meminfo").write_text("SwapTotal: 1024 kB\n")
+    assert machine_status(LinuxHost(str(tmp_path))).swap is None, "and not all of it used"
 
 
 def test_what_is_not_reported_takes_no_room() -> None:

@@ -127,7 +127,7 @@ def machine_status(host: Host) -> MachineStatus:
     load, up = _numbers(host, "/proc/loadavg", 3), _numbers(host, "/proc/uptime", 1)
     memory = memory_of(host)
     total, free = (memory.get(name) for name in ("MemTotal", "MemAvailable"))
-    swap, unused = (memory.get(name, 0) for name in ("SwapTotal", "SwapFree"))
+    swap, unused = memory.get("SwapTotal", 0), memory.get("SwapFree", -1)  # -1: not told
     threads = _numbers(host, "/proc/loadavg", 5, "/")
     return MachineStatus(load, None if total is None or free is None else ((total - free) * _KIB, total * _KIB),
                          None if up is None else up[0],
