@@ -158,6 +158,7 @@ class FakeSource:
         reads: CPUs of every read, in order.
         each: descriptors of each reader.
         on_read: called on the reading thread before each read.
+        unsure: positions at which the next reading of all CPUs lacks a part.
     """
 
     offer: Sequence[Signal]
@@ -175,6 +176,7 @@ class FakeSource:
     reads: list[int] = field(default_factory=list)
     absent: Mapping[SignalId, Unavailable] = field(default_factory=dict)
     on_read: Callable[[], None] | None = None
+    unsure: Mapping[SignalId, frozenset[int]] = field(default_factory=dict)
 
     def note_read(self, cpu: int) -> None:
         self.reads.append(cpu)
@@ -236,6 +238,10 @@ class FakeShared:
     def read(self) -> Sequence[Sequence[Raw]]:
         self.source.note_read(-1)
         return [[self.source.script(cpu, name) for cpu in self.topology.cpus] for name in self.signals]
+
+    @property
+    def unsure(self) -> Mapping[SignalId, frozenset[int]]:
+        return self.source.unsure
 
     def close(self) -> None:
         self.source.closed.append(-1)

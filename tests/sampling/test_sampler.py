@@ -17,6 +17,7 @@ from turbotui.machine.host import HostError
 from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.quantities.unavailable import Reason
+from turbotui.recording.averages import averaged
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
@@ -165,6 +166,23 @@ def test_files_of_all_cpus_are_read_again_too(tries: int, known: bool) -> None:
             value, why = frame.cell(X, cpu_row(cpu)), frame.why(X, cpu_row(cpu))
             assert (value is not None) is clean
             assert clean or (why is not None and why.reason is Reason.INTERRUPTED and "every cpu" in why.detail)
+
+
+def test_what_a_reader_could_not_add_up_is_unknown_then_and_in_every_interval_over_it() -> None:
+    host = FakeHost(pins=False)
+    source = FakeSource((counter("x"),), moving(host), shared=True)
+
+    def act(frame: Frame) -> None:
+        host.now += 1_000_000_000
+        source.unsure = {"x": frozenset({1})} if frame.seq == 1 else {}
+
+    frames = frames_of(sampler_of(host, source, wanted={"x"}), 5, act)[1:]
+    for frame in frames:
+        assert [frame.cell(X, cpu_row(cpu)) is None for cpu in range(4)] == [False, frame.seq == 2, False, False]
+    why = frames[1].why(X, cpu_row(1))
+    assert why is not None
+    assert why.reason is Reason.WENT_BACK
+    assert [delta is None for delta in averaged(frames).deltas("x")] == [False, True, False, False]
 
 
 def test_late_files_of_all_cpus_are_late_not_failed() -> None:

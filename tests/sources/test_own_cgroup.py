@@ -13,6 +13,7 @@ from turbotui.quantities.signals import Raw, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.simulated import SimulatedHost
 from turbotui.sources.own_cgroup import OwnCgroup
+from turbotui.sources.source import Summing
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "machine"))
 from test_cgroups import PRESSURE, SCOPE, SLICE, V1, V2
@@ -83,6 +84,8 @@ def test_a_count_that_falls_is_unknown_and_one_that_was_not_read_is_made_up_for(
     group.host.files[f"{SLICE}/cpu.stat"] = stat(900, 60, 2, 1500)
     second = group.read()
     assert second["cgroup.throttled"] is None, "not 0: it began anew"
+    assert isinstance(group.reader, Summing)
+    assert group.reader.unsure == {"cgroup.throttled": frozenset({0})}
     group.host.files[f"{SLICE}/cpu.stat"] = stat(900, 60, 3, 1500)
     third = group.read()
     assert [third[name] - first[name] for name in ("cgroup.used", "cgroup.periods")  # type: ignore[operator]

@@ -15,7 +15,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.irq_rows import RowTotals
 from turbotui.sources.proc_interrupts import PATH, InterruptRow, ProcInterrupts, interrupt_rows
 from turbotui.sources.proc_softirqs import ProcSoftirqs
-from turbotui.sources.source import Adjustable, TopologyFollower
+from turbotui.sources.source import Adjustable, Summing, TopologyFollower
 
 X86 = """\
            CPU0       CPU1       
@@ -280,6 +280,7 @@ def test_a_total_falls_where_a_cell_started_again_and_nowhere_else(tables: list[
         now = [value for value in totals.totals("all") or () if value is not None]
         fell = [new < old < 2**31 for old, new in zip(cells, table, strict=True)]
         assert [new < old for old, new in zip(last, now, strict=True)] == fell
+        assert totals.restarted("all") == {cpu for cpu in (0, 1) if fell[cpu]}
         last, cells = now, table
 
 
@@ -314,6 +315,16 @@ def test_a_row_with_the_count_of_a_cpu_that_came_in_mid_table_is_read_again(text
     host.read_text = lambda _path: next(texts)  # type: ignore[method-assign,assignment]
     assert list(reader.read()[0]) == [11, 1000, 22]
     assert not list(texts), "read again"
+
+
+def test_a_restarted_row_is_told_by_its_cpus_and_kinds() -> None:
+    host, machine = machine_of({PATH: X86})
+    reader = ProcInterrupts().open_shared(machine, frozenset({"irq.total", "irq.loc", "irq.tlb"}))
+    assert isinstance(reader, Summing)
+    for text, unsure in ((X86, set()), (X86.replace("13139", "7"), {"irq.total", "irq.loc"}), (X86, set())):
+        host.files[PATH] = text
+        reader.read()
+        assert reader.unsure == dict.fromkeys(unsure, frozenset({1}))
 
 
 def test_a_row_whose_interrupt_was_given_anew_is_read_whatever_its_text_begins_with() -> None:

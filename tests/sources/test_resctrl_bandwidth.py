@@ -77,9 +77,11 @@ def test_a_group_without_a_number_makes_its_cache_unknown_and_a_counter_that_fal
     assert reader.read() == [[0, 0]]
     host.texts = {**files, _FILE.format("", 0): "1500", _FILE.format("/batch", 1): "Unavailable"}
     assert reader.read() == [[500, None]]
+    assert reader.unsure == {TOTAL: frozenset({1})}, "in longer intervals, too"  # type: ignore[attr-defined]
     host.texts = {**files, _FILE.format("", 0): "7", _FILE.format("/batch", 1): "1800"}
     assert reader.read() == [[None, 0]]  # the group was made anew: nobody knows what it had gained
     assert reader.read() == [[500, 0]]
+    assert reader.unsure == {}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("name", "words"), [("laptop-old", "no resctrl"), ("icelake-2s", "no mbm_total_bytes here")])

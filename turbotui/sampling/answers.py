@@ -96,6 +96,7 @@ class SharedReading:
     ended_ns: int
     raw: Sequence[Sequence[Raw]] | None
     lost: bool = False  # whether the thread lost its CPU in between
+    unsure: Mapping[SignalId, frozenset[int]] = field(default_factory=dict)  # of a `Summing` reader
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,8 @@ class Assembler:
                                                   else [None] * size for name, size in self._column_sizes.items()}
         fresh |= {name: set(range(self._column_sizes[name])) for name in tick.anew if name in self._column_sizes}
         wraps, unsure = self._wrapped(columns, stamps, tick.slept_ns)
+        unsure |= {name: positions for answer in ordered for reading in answer.shared
+                   for name, positions in reading.unsure.items() if name in self._column_sizes}
         return Snapshot(
             seq=tick.seq, wall_ns=tick.wall_ns, started_ns=tick.started_ns, topology=self._topology, values=columns,
             stamps=stamps, late=tick.late, failed=frozenset(gone),

@@ -181,7 +181,7 @@ class Differences(ABC):
         which the frames of a table of 1,024 CPUs take 34 % longer (November 2026).
         """
         signal = self.capabilities.signals[name]
-        if signal.width_bits < 64 or signal.low_bit or not (
+        if signal.width_bits < 64 or signal.low_bit or name in self.newer.unsure or not (
                 not signal.running or self._ran_throughout((signal.enabled, signal.running))):
             return None
         newer, older = self.newer.values.get(name), self.older_values(name)
@@ -212,8 +212,8 @@ class Differences(ABC):
         else:
             plain = [signal.delta(a, b, wraps) for a, b, wraps in zip(older, newer, self.wrapped(signal.id),
                                                                       strict=True)]
-            if missed := self.newer.unsure.get(signal.id):
-                plain = [None if position in missed else item for position, item in enumerate(plain)]
+        if missed := self.newer.unsure.get(signal.id):
+            plain = [None if position in missed else item for position, item in enumerate(plain)]
         if not signal.running:
             return plain
         return scaled_columns(plain, self.deltas(signal.enabled), self.deltas(signal.running))

@@ -10,6 +10,7 @@ from turbotui.sampling.answers import SHARED
 from turbotui.sampling.interval import Interval
 from turbotui.sampling.plan import reading_cpus
 
+_WIDE = 64  # bits of a counter that does not wrap
 _NO_DESCRIPTOR = ("(EMFILE)", "(ENFILE)")  # the end of a HostError's text
 
 
@@ -55,7 +56,7 @@ def _why_no_difference(interval: Interval, signal: Signal, origin: str, position
     reason = next((doubted[position] for position in sorted(positions) if position in doubted), None)
     if reason is not None:
         return reason
-    if positions & interval.newer.unsure.get(signal.id, frozenset()):
+    if signal.width_bits < _WIDE and positions & interval.newer.unsure.get(signal.id, frozenset()):
         return Unavailable(
             Reason.OUT_OF_RANGE,
             f"{origin} may have wrapped more than once, or been set: it was not looked at for longer than the"

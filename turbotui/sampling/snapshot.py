@@ -39,7 +39,8 @@ class Snapshot:
     # signal that wraps -> how often each position's counter was seen to wrap since sampling began. Raw values stay as
     # read; readings between two snapshots appear only in this count.
     wraps: Mapping[SignalId, Sequence[int]] = field(default_factory=dict)
-    # signal that wraps -> positions for which it is unknown how often they wrapped: not read for too long, or reset
+    # signal -> positions whose increase since the snapshot before is unknown: a counter that wraps was not read for too
+    # long, or was reset; what a reader adds up lacks a part
     unsure: Mapping[SignalId, frozenset[int]] = field(default_factory=dict)
     # (source id, reading CPU; -1 for the shared files) -> why opening or reading failed
     failures: Mapping[tuple[str, int], str] = field(default_factory=dict)

@@ -33,6 +33,7 @@ from turbotui.sources.source import (
     CpuGone,
     Momentary,
     SharedReader,
+    Summing,
     TopologyFollower,
 )
 from turbotui.threads import name_this_thread
@@ -297,7 +298,9 @@ class Worker(threading.Thread):
                 took = ended - started
                 lost = quickest > 0 and is_interrupted(took, quickest)
                 self._quickest[source.id] = min(quickest or took, took)
-            shared.append(SharedReading(source.id, held_shared[2].signals, started, ended, rows, lost=lost))
+            reader = held_shared[2]
+            unsure = reader.unsure if isinstance(reader, Summing) else {}
+            shared.append(SharedReading(source.id, reader.signals, started, ended, rows, lost=lost, unsure=unsure))
         return shared
 
     def _open(self, work: ReadRequest, gone: set[int], failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:

@@ -51,6 +51,12 @@ class IrqRowReader(NothingToClose):
         """The wanted signals of CPUs, then those of the machine."""
         return (*self._per_cpu, *self._whole)
 
+    @property
+    def unsure(self) -> Mapping[SignalId, frozenset[int]]:
+        """CPUs whose last total lacks what a restarted cell had counted."""
+        restarted = {signal: self._table.restarted(signal) for signal in self._per_cpu}
+        return {signal: positions for signal, positions in restarted.items() if positions}
+
     def choose(self, wanted: frozenset[SignalId]) -> bool:
         """Return these signals from now on; earlier totals continue."""
         self._per_cpu = tuple(signal for signal in self._order if signal in wanted)

@@ -171,6 +171,12 @@ class RowTotals:
         words = self._lines.get(label, "").split(None, 1)
         return whole_number(words[0]) if words else None
 
+    def restarted(self, group: Hashable) -> frozenset[int]:
+        """Positions of CPUs whose total of a group lacks what a cell that was restarted had counted."""
+        if not self._restarted:
+            return frozenset()
+        return frozenset(position for position, place in enumerate(self._places) if (group, place) in self._restarted)
+
     def totals(self, group: Hashable) -> list[int | None] | None:
         """The totals of one group in the order of `cpus`; None for a CPU without a column; None without such a row."""
         if (totals := self._totals.get(group)) is None:

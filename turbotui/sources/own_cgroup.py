@@ -102,6 +102,7 @@ class OwnCgroupReader(NothingToClose):
         self._stalls = tuple(signal for signal in _STALLS if signal in wanted)
         self._before: dict[tuple[str, SignalId], int] = {}  # the last count of each group that could be read
         self._totals: dict[SignalId, int] = {}
+        self.unsure: Mapping[SignalId, frozenset[int]] = {}
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
@@ -126,11 +127,15 @@ class OwnCgroupReader(NothingToClose):
         if (group := _tightest(uses)) is None:
             return {}
         use = {}
+        fell: dict[SignalId, frozenset[int]] = {}
         for signal, value in _counts(uses[group]).items():
             grown = value - self._before.get((group, signal), value)
             self._totals[signal] = self._totals.get(signal, 0) + max(0, grown)
-            if grown >= 0:  # else it began anew, and nobody knows what it had counted
+            if grown >= 0:
                 use[signal] = self._totals[signal]
+            else:  # it began anew, and nobody knows what it had counted
+                fell[signal] = frozenset({0})
+        self.unsure = fell
         self._before |= {(path, signal): value for path, known in uses.items()
                          for signal, value in _counts(known).items()}
         if (quota := uses[group].quota) is not None:

@@ -241,6 +241,7 @@ class _Reader:
         self._domains = tuple(domains)
         self._totals = ResctrlTotals(host, resctrl_mount(host), (_EVENT,))
         self._gaps: dict[str, int] = {}
+        self.unsure: Mapping[SignalId, frozenset[int]] = {}
 
     @property
     def signals(self) -> tuple[SignalId, ...]:
@@ -248,13 +249,14 @@ class _Reader:
 
     def read(self) -> Sequence[Sequence[Raw]]:
         """Return the bytes of each L3 cache since the reader was opened; None if a part of them is not known."""
-        return [[self._of(domain, events[_EVENT]) if (events := traffic.get(domain)) else None
-                 for domain in self._domains] for traffic in (self._totals.read(),)]
-
-    def _of(self, domain: str, counted: DomainTotal) -> int | None:
-        missed = counted.gaps > self._gaps.get(domain, 0)
-        self._gaps[domain] = counted.gaps
-        return None if missed or counted.why is not None else counted.total
+        traffic = self._totals.read()
+        counted = [traffic[domain][_EVENT] if domain in traffic else None for domain in self._domains]
+        missed = frozenset(at for at, (domain, now) in enumerate(zip(self._domains, counted, strict=True))
+                           if now is not None and now.gaps > self._gaps.get(domain, 0))
+        self.unsure = {TOTAL: missed} if missed else {}
+        self._gaps = {domain: events[_EVENT].gaps for domain, events in traffic.items()}
+        return [[None if now is None or at in missed or now.why is not None else now.total
+                 for at, now in enumerate(counted)]]
 
     def close(self) -> None:
         self._totals.close()

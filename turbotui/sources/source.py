@@ -62,6 +62,15 @@ class Adjustable(Protocol):
 
 
 @runtime_checkable
+class Summing(Protocol):
+    """A shared reader that adds up counts itself, of which it may not know a part."""
+
+    @property
+    def unsure(self) -> Mapping[SignalId, frozenset[int]]:
+        """Positions of signals whose last reading lacks a part of what was counted since the one before."""
+
+
+@runtime_checkable
 class Incomplete(Protocol):
     """A reader that may lack something that can be opened or read later."""
 
