@@ -136,7 +136,8 @@ def man_page(verb: Verb, all_verbs: Sequence[Verb]) -> str:
             if other.name:
                 name = _roff(other.name)
                 lines += [".TP", f"\\fB{name}\\fR", f"{_roff(other.summary)}; see turbotui\\-{name}(1)"]
-        lines += [".SH EXIT STATUS", "0 done, 1 failed, 2 wrong command line, 3 the machine cannot be read, "
+        lines += [".SH EXIT STATUS", "0 done, 1 failed, 2 wrong command line, 3 the machine, or what the verb "
+                  "counts, cannot be read here, "
                   "4 no usable terminal, 5 slower and 6 no sure answer (score \\-\\-slower, diff \\-\\-limit, "
                   "fleet check, why), 7 something slows the machine down (why) or a node was found (fleet check), 130 and "
                   "143 ended by SIGINT and SIGTERM, 70 a fault of turbotui itself."]

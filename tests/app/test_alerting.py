@@ -191,7 +191,7 @@ class TestDashboard:
             assert len(app.screen_stack) == 2
             await pilot.press("escape")
             assert app.watched.cursor is not None
-            assert [mark.text for mark in app.watched.cursor.marks] == ["alert Busy%>90 for 3s: cpu 2"]
+            assert [mark.text for mark in app.watched.cursor.marks] == ["Alert Busy%>90 for 3s: cpu 2"]
             for _ in range(5):
                 session.tick()
                 await pilot.pause()

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from dashboard_driver import dashboard, table, text_of
+from dashboard_driver import dashboard, table, text_of, until
 from scripted_machine import FakeSession
 from textual.pilot import Pilot
 from textual.widgets import Static
@@ -39,6 +39,15 @@ async def said_by_groups(app: TurbotuiApp, pilot: Pilot[int], *keys: str) -> str
     await pilot.pause()
     assert isinstance(app.screen, CategoryKeys)
     return app.screen.query_one(SegmentLines).text
+
+
+async def test_columns_of_the_command_line_that_are_not_here_are_named_with_the_reason() -> None:
+    app = TurbotuiApp(FakeSession())
+    app.named_columns = ("busy%", "ramwatt")
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.pause()
+        await until(pilot, lambda: "Not here" in text_of(app, "status"))
+        assert text_of(app, "status").startswith(" Not here (C says why): RAMWatt: no driver: ")
 
 
 async def test_letters_change_groups_one_after_the_other_and_show_the_state_of_each() -> None:

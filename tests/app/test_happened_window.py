@@ -29,15 +29,15 @@ async def test_enter_goes_to_the_moment_of_an_alert_that_is_over_and_of_a_mark()
             session.tick()
             await pilot.pause()
         newest, *others = happened(app.watched)
-        assert newest.text == "mark 1"
-        assert [event.text.partition(":")[0] for event in others] == ["alert Busy%>90 for 2s"] * 2
+        assert newest.text == "Mark 1"
+        assert [event.text.partition(":")[0] for event in others] == ["Alert Busy%>90 for 2s"] * 2
         assert "ended after" in others[0].text
         assert others[0].time_ns > others[1].time_ns
         await pilot.press("exclamation_mark")
         await pilot.pause()
         window = app.screen
         assert isinstance(window, HappenedWindow)
-        assert window.query_one(Listing).text.count("alert Busy%>90 for 2s") == 2
+        assert window.query_one(Listing).text.count("Alert Busy%>90 for 2s") == 2
         await pilot.press("down", "down", "enter")
         await pilot.pause()
         assert app.watched.cursor is not None
@@ -49,7 +49,7 @@ async def test_findings_are_noted_when_another_cause_is_the_worst_and_not_at_eve
     session = SimulatedSession("laptop+heat")
     async with dashboard(session, ticks=8, screen="overview") as (app, _pilot):  # type: ignore[arg-type]
         (noted,) = app.watched.judge.noted
-        assert noted.text.startswith("finding: ")
+        assert noted.text.startswith("Finding: ")
         assert noted in happened(app.watched)
 
 

@@ -26,7 +26,7 @@ CHANGES_NO_VIEW = frozenset({
     # show a window or another screen, or end the program
     "help", "why", "alerts", "palette", "tour", "tour_end", "next_screen", "previous_screen", "open", "point",
     "explain", "graph", "acts", "output", "past_jump", "roof_curve", "roof_functions", "close", "quit", "suspend",
-    "interrupt", "redraw", "end_interval", "chance",
+    "interrupt", "redraw", "end_interval", "chance", "category_of_cpus",
     # move the cursor
     "up", "down", "left", "right", "column_left", "column_right", "page_up", "page_down", "first", "last",
     "search_next", "map_left", "map_right", "map_back", "map_on", "roof_next", "roof_previous", "roof_left",

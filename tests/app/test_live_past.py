@@ -48,8 +48,8 @@ def test_what_happened_is_reported_in_words_without_control_characters() -> None
     assert [event.time_ns for event in found] == [1, 3, 5, 6, 9]
     assert "\x1b" not in found[0].text
     assert [event.text for event in found[1:]] == [
-        "the clock was set back by 5 s", "1 interval left out: a reading took too long",
-        "2 intervals lost: a reader was too slow", "the machine was suspended for 3 min 20 s"]
+        "The clock was set back by 5 s", "1 interval left out: a reading took too long",
+        "2 intervals lost: a reader was too slow", "The machine was suspended for 3 min 20 s"]
 
 
 def readings(frame: Frame) -> dict[SignalId, list[Raw]]:
@@ -91,7 +91,7 @@ async def test_a_key_records_until_it_is_pressed_again(recorded: Recording, tmp_
     [path] = tmp_path.iterdir()  # noqa: ASYNC240 - nothing else runs any more
     with read(str(path)) as journal:
         frames = list(journal.frames())
-        assert [event.text for event in journal.events()] == ["mark 1"]
+        assert [event.text for event in journal.events()] == ["Mark 1"]
         assert [readings(frame) for frame in frames] == [readings(frame) for frame in recorded.frames[2:6]]
 
 

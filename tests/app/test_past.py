@@ -124,14 +124,14 @@ def test_events_and_marks_are_found_and_a_nearer_condition_comes_first(recorded:
     timeline = FramesTimeline(recorded.frames)
     timeline.events = [PastEvent(timeline.times[3], "cpu 3 went offline")]
     cursor = TimeCursor(timeline)
-    cursor.marks = (PastEvent(timeline.times[8], "mark 1"),)
-    assert searched(cursor, -1) == FoundMoment(timeline.times[8], "mark 1")
+    cursor.marks = (PastEvent(timeline.times[8], "Mark 1"),)
+    assert searched(cursor, -1) == FoundMoment(timeline.times[8], "Mark 1")
     cursor.go_to(8)
     assert searched(cursor, -1) == FoundMoment(timeline.times[3], "cpu 3 went offline")
     cursor.go_to(0)
     assert searched(cursor, 1) == FoundMoment(timeline.times[3], "cpu 3 went offline")
     cursor.go_to(3)
-    assert searched(cursor, 1) == FoundMoment(timeline.times[8], "mark 1")
+    assert searched(cursor, 1) == FoundMoment(timeline.times[8], "Mark 1")
     cursor.go_to(8)
     assert searched(cursor, 1) is None
 
@@ -237,7 +237,7 @@ async def test_a_mark_is_found_again(recorded: Recording) -> None:
         await pilot.press("comma", "comma", "comma", "M", "backspace", "left_parenthesis")
         await until(pilot, lambda: app.watched.in_past)
         assert app.watched.frame is recorded.frames[-4]
-        assert "mark 1" in text_of(app, "time")
+        assert "Mark 1" in text_of(app, "time")
 
 
 async def test_a_click_on_the_bar_shows_that_moment(recorded: Recording) -> None:

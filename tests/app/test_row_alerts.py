@@ -125,7 +125,7 @@ async def test_an_alert_continues_whatever_screen_is_shown(table: str, state: Pa
         await pilot.pause()
         assert "Your alert goes on: CPU%>0.01 for 2s: " in " ".join(app.screen.text.split())
         marks = app.watched.cursor.marks if app.watched.cursor is not None else ()
-        assert any("alert CPU%>0.01 for 2s" in mark.text for mark in marks)
+        assert any("Alert CPU%>0.01 for 2s" in mark.text for mark in marks)
     assert " SIMULATED laptop begins CPU%>0.01 for 2s: " in log_of(state)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from operator import attrgetter
+
 import pytest
 from dashboard_driver import dashboard, table, terminal_text, text_of, until
 from scripted_machine import FakeSession, build_topology
@@ -48,6 +51,23 @@ async def test_what_is_not_there_is_reported(number: str) -> None:
         await pilot.press("slash", *"nowhere", "enter", "n")
         await pilot.pause()
         assert text_of(app, "status").startswith(" Nothing matches nowhere")
+
+
+@pytest.mark.parametrize(("screen", "text", "cursor"), [
+    ("cpus", "2", "table.current"), ("cpus", "pkgwatt", "table.selected"), ("map", "1", "heat_map.cpu"),
+    ("overview", "pkg", "_cursor"), ("doctor", "machine", "table.current"),
+])
+async def test_letters_that_match_nothing_leave_the_cursor_where_it_was(screen: str, text: str, cursor: str) -> None:
+    async with dashboard(FakeSession(), screen=screen) as (app, pilot):
+        place = partial(attrgetter(cursor), app.screen)
+        before = place()
+        await pilot.press("slash", *text)
+        await pilot.pause()
+        assert place() != before
+        await pilot.press("~")
+        await pilot.pause()
+        assert "Nothing matches" in terminal_text(app)
+        assert place() == before
 
 
 async def test_a_cpu_is_found_on_the_map_and_escape_goes_back() -> None:

@@ -153,6 +153,7 @@ def test_no_option_takes_the_numbers_of_python_literals(command: Command) -> Non
         (["columns", "--frob"], 2, "unknown option --frob (see turbotui columns --help)"),
         (["why", "--jsn"], 2, "unknown option --jsn; did you mean --json? (see turbotui why --help)"),
         (["events", "lst"], 2, '"lst" is none of encode, list, show, sets, metrics; did you mean list?'),
+        (["columns", "--markdown", "--json"], 2, "leave --format, --json, --add and --machine out"),
         (["topdown", "--per", "coer"], 2, '--per "coer" is none of machine, package, kind, core, cpu'),
         (["stat", "--shwo", "CPU"], 1, "unrecognized option '--shwo'; did you mean --show?"),
         (["groups", "--sort", "Pid", "-n", "1"], 2, "there is no column 'Pid' of groups; did you mean Pids, PidsMax?"),

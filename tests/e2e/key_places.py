@@ -78,8 +78,9 @@ def _cpu(number: str) -> str:
     return rf"(?m)^ cpu {number} ·"
 
 
+_CATEGORY_OF_CPUS = {"category_of_cpus": Promise("a letter shows or hides a group", undo=("Escape", "Escape"))}
 MAP = Place("3", "map", _MANY, (160, 24), r"(?m)^ cpu 0 · .*· Busy% \d", {
-    **_MENU, **_GRAPHED,
+    **_MENU, **_GRAPHED, **_CATEGORY_OF_CPUS,
     **moves(_cpu(r"([2-9]|1\d)"), _cpu("75")),
     **pages(_cpu("75"), _cpu("16"), _cpu("59"), keys=("map_back", "map_on")),
     **there_and_back("map_left", "map_right", _cpu("1")),
@@ -102,7 +103,7 @@ def _watt(package: str, what: str = "PkgWatt") -> str:
 _MACHINE = _watt("whole machine", r"\S+")
 POWER = Place("4", "power", _SAPPHIRE, (160, 45), r"(?m)^ SysWatt  whole machine  \d", {
     "mark": Promise(r"COMPARED WITH [\d.]+ s until \S+ · Busy%", undo=("b",)),
-    **_GRAPH,
+    **_GRAPH, **_CATEGORY_OF_CPUS,
     **moves(_watt("package 0"), _watt("package 1")),
     **pages(_watt("package 1", r"\S+"), _watt("package 1", r"\S+"), _MACHINE),
     **there_and_back("left", "right", _watt("package 0")),
@@ -516,7 +517,7 @@ _BUSY_0 = _cell("cpu 0")
 _NO_CURSOR = r"(?m)^ Arrows choose a number"
 OVERVIEW = Place("0", "overview", _SAPPHIRE, (160, 36), _NO_CURSOR, {
     "mark": Promise(r"COMPARED WITH [\d.]+ s until \S+ · Busy%", undo=("b",)),
-    **_GRAPH,
+    **_GRAPH, **_CATEGORY_OF_CPUS,
     "explain": Promise("Δmperf", undo=ESC),
     "search": Promise(_cell("cpu 62"), typed=("62",), undo=ESC),
     "search_next": Promise(_cell("cpu 57"), first=("/", "cpu 5", "Enter"), now=_cell("cpu 56")),

@@ -170,11 +170,14 @@ def test_text_says_that_nothing_was_measured(verb: str, name: str, capsys: pytes
     assert "SIMULATED" in _written(verb, name, capsys).splitlines()[0]
 
 
-@pytest.mark.parametrize("verb", ["uncore", "topdown"])
-def test_a_sentence_instead_of_numbers_says_what_machine_it_is_of(
-        verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([verb, "--machine", "guest"]) == 0
-    assert capsys.readouterr().out.startswith("# SIMULATED machine guest: nothing here was measured\nvirtual machine: ")
+@pytest.mark.parametrize("verb", ["roofline", "topdown", "uncore"])
+@pytest.mark.parametrize("form", ["text", "json", "csv"])
+def test_a_verb_whose_counters_are_not_there_says_so_on_stderr_with_status_3(
+        verb: str, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--machine", "guest", "-n", "1", "--format", form]) == 3
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "virtual machine: " in err
 
 
 def test_a_recording_of_a_simulated_machine_is_simulated_in_metrics(

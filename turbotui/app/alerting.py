@@ -123,7 +123,7 @@ class Alerting:
         lines = [self.log_line(frame, alert) for alert in (*ended, *begun) if alert.rule.request.log]
         if lines:
             self._log("".join(lines))
-        marks = tuple(PastEvent(alert.begun_ns, f"alert {alert.rule.request.when}: {_rows_in_words(alert)}")
+        marks = tuple(PastEvent(alert.begun_ns, f"Alert {alert.rule.request.when}: {_rows_in_words(alert)}")
                       for alert in begun)
         return marks, any(alert.rule.request.bell for alert in begun)
 
@@ -202,7 +202,7 @@ class Alerting:
         """The alerts that ended, each at its end."""
         frame = self._frame
         over = [alert for watch in (self.watch, *(alerts.watch for alerts in self.tables)) for alert in watch.ended]
-        return [] if frame is None else [PastEvent(alert.ended_ns or 0, f"alert {sentence(frame, alert)}")
+        return [] if frame is None else [PastEvent(alert.ended_ns or 0, f"Alert {sentence(frame, alert)}")
                                          for alert in over]
 
     def rule_lines(self) -> list[str]:

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import methodcaller
 from typing import Any, ClassVar, Final, Protocol, cast
 
 from textual import events
@@ -103,10 +104,10 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     @dataclass()
     class Sought(Message):
-        """A text is looked for on another screen, which is named by its mode."""
+        """Another screen, which is named by its mode, is to do something as soon as it shows numbers."""
 
         mode: str
-        text: str
+        task: Callable[[WatchScreen], object]
 
     def __init__(self, watch: Watch) -> None:
         super().__init__()
@@ -114,7 +115,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         self.noticed = self._noticed_empty = ""
         self._is_quiet = False
         self._query = ""  # of the last search
-        self._sought = ""  # what another screen's search looks for on this one, until there is something to find
+        self._asked_for: Callable[[WatchScreen], object] | None = None  # what another screen asks of this one
         self._others: OtherScreens | None = None
         self._back: Callable[[], None] | None = None  # undoes the last search; None if none is to be undone
         self._is_composed = False
@@ -152,8 +153,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         Called for every frame while this screen is on top or under a window.
         """
         self.show_summary()
-        if self._sought:
-            self.call_after_refresh(self._find_sought)
+        if self._asked_for is not None:
+            self.call_after_refresh(self._do_asked_for)
 
     def take(self, frame: Frame) -> None:
         """Process a new frame, whether or not the screen draws it, and keep what is needed later.
@@ -340,34 +341,41 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             nonlocal answer
             self._query = text
             answer = None if not text or self.find(text) else self._unmatched(text)
+            if not text or answer is not None:
+                back()  # letters before had moved the cursor
             return "" if answer is None else answer.offer
 
         def done(text: str | None) -> None:
             if text is None:
                 back()
             elif answer is not None and answer.go is not None:
-                back()  # letters before had moved the cursor
                 answer.go()
             elif answer is not None:
-                back()
                 self.notice(answer.sentence)
             elif text:
                 self._back = back
 
         self.app.push_screen(Prompt("find", "", typed), done)
 
-    def seek(self, text: str) -> None:
-        """Put the cursor on what a text finds as soon as it is drawn, or list the columns of that name."""
-        self._sought = text
-        self.call_after_refresh(self._find_sought)
+    def do_when_drawn(self, task: Callable[[WatchScreen], object]) -> None:
+        """Do something as soon as numbers are drawn."""
+        self._asked_for = task
+        self.call_after_refresh(self._do_asked_for)
 
-    def _find_sought(self) -> None:
-        if not self._sought or not self.composed or not self.can_find:
-            return
-        text, self._sought = self._sought, ""
+    def _do_asked_for(self) -> None:
+        if self._asked_for is not None and self.composed and self.can_find:
+            task, self._asked_for = self._asked_for, None
+            task(self)
+
+    def seek(self, text: str) -> None:
+        """Put the cursor on what a text finds, or list the columns of that name."""
         self._query = text
-        if not self.find(text):
+        if text and not self.find(text):
             self.list_columns(text)
+
+    def action_category_of_cpus(self) -> None:
+        """Show and hide groups of columns in the table of CPUs."""
+        self.post_message(self.Sought(_OF_CPUS, methodcaller("action_category")))
 
     @property
     def can_find(self) -> bool:
@@ -429,7 +437,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
 
     def seek_on(self, mode: str, text: str) -> None:
         """Look for a text on another screen."""
-        self.post_message(self.Sought(mode, text))
+        self.post_message(self.Sought(mode, methodcaller("seek", text)))
 
     def action_search_next(self) -> None:
         """Go to the next match of the last search."""

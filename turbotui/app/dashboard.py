@@ -94,12 +94,14 @@ class TurbotuiApp(FramesApp):
         failure: the exception that ended the program, if any.
         containment: failures that did not end the program.
         repertoire: replacements for characters that the terminal lacks; None for none.
+        named_columns: words of --show and --enable; the first screen says which columns of them are not here, and why.
         terminal_lost: why the terminal could no longer be used, if that ended the program.
 
     Raises:
         UsageError: there is no such theme, or no such screen.
     """
 
+    named_columns: Sequence[str] = ()
     TITLE = "turbotui"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -216,6 +218,9 @@ class TurbotuiApp(FramesApp):
         elif self.watched.lacks_chosen:
             self.call_after_refresh(self.say, "This machine has none of the chosen columns, so the usual ones are "
                                               "shown: C says why each is missing")
+        elif absent := self.watched.absent_columns(self.named_columns):
+            names, why = ", ".join(column.id for column, _ in absent), absent[0][1]
+            self.call_after_refresh(self.say, f"Not here (C says why): {names}: {why.sentence()}")
         self.read_wanted()
         if self._on_shown is not None:
             self._on_shown()

@@ -261,7 +261,7 @@ class FramesApp(App[int]):
         """Mark this moment."""
         if (cursor := self._past()) is not None:
             time_ns = cursor.timeline.times[cursor.index]
-            mark = PastEvent(time_ns, f"mark {1 + sum(event.text.startswith('mark ') for event in cursor.marks)}")
+            mark = PastEvent(time_ns, f"Mark {1 + sum(event.text.startswith('Mark ') for event in cursor.marks)}")
             cursor.marks = (*cursor.marks, mark)
             self.say(f"{mark.text}: ( and ) lead back to it")
             if cursor.at is None:
@@ -472,10 +472,10 @@ class FramesApp(App[int]):
             base.point_at(row)
 
     def on_watch_screen_sought(self, message: WatchScreen.Sought) -> None:
-        """Go on with a search on the screen that has the name."""
+        """Do on another screen what was asked of it."""
         self.open_screen(message.mode)
         if self.base is not None:
-            self.base.seek(message.text)
+            self.base.do_when_drawn(message.task)
 
     def push_screen(self, screen: Any, *rest: Any, **more: Any) -> Any:
         """Open a window, unless it has failed twice."""

@@ -198,7 +198,7 @@ class Judge:
         if worst == self._worst or time_ns < last_ns + _APART:
             return
         self._worst = worst
-        event = PastEvent(time_ns, f"finding: {one_line(verdict.sentence)}")
+        event = PastEvent(time_ns, f"Finding: {one_line(verdict.sentence)}")
         self.noted.append(event)
         if self.on_noted is not None:
             self.on_noted(event)

@@ -13,6 +13,7 @@ from turbotui.quantities.columns import CounterColumn, Value
 from turbotui.quantities.filters import Filter
 from turbotui.quantities.moments import age
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.sentences import as_sentence
 from turbotui.sampling.frame import Frame
 from turbotui.tables.row_names import row_name
 from turbotui.untrusted import one_line
@@ -249,8 +250,8 @@ def past_events(noted: Iterable[Event | Gap]) -> Sequence[PastEvent]:
     """Events of the past as lines safe for a terminal, oldest first."""
     from turbotui.recording.stream_writer import Event  # noqa: PLC0415 - as above
 
-    events = [PastEvent(event.wall_ns, one_line(event.text if isinstance(event, Event) else _in_words(event)))
-              for event in noted]
+    texts = [(event.wall_ns, event.text if isinstance(event, Event) else _in_words(event)) for event in noted]
+    events = [PastEvent(time_ns, as_sentence(one_line(text))) for time_ns, text in texts]
     return sorted(events, key=lambda event: event.time_ns)
 
 

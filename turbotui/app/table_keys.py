@@ -431,12 +431,11 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
 
     def way_back(self) -> Callable[[], None]:
         """Return to the row in its table."""
-        table, start = self._table, self._table.cursor
+        table, back_in_table = self._table, self._table.way_back()
 
         def back() -> None:
-            if start is not None:
-                self.enter(table)
-                table.select(start)
+            self.enter(table)
+            back_in_table()
 
         return back
 

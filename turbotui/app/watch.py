@@ -241,6 +241,11 @@ class Watch:
         """Why a column is unavailable now, None if it is available: a counter may be lost at run time."""
         return self._absent.why(column, self._topology)
 
+    def absent_columns(self, names: Iterable[str]) -> Sequence[tuple[CounterColumn, Unavailable]]:
+        """The columns of these names that this machine lacks, with the reasons."""
+        columns = [column for name in names if (column := self.known(name)) is not None]
+        return [(column, why) for column in columns if (why := self.why_absent(column)) is not None]
+
     @property
     def has_values(self) -> bool:
         """Whether a column is shown that is no name or number of the row."""

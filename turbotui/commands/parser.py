@@ -24,8 +24,8 @@ Each command has its own --help. Without a command the dashboard starts, with th
 _EPILOG = """turbotui [OPTIONS] -- COMMAND runs a command beside the dashboard, ends with it, and reports on it; its
 exit status is the command's, 127 if there is no such command, 126 if it cannot be run.
 
-Exit status: 0 done, 1 failed, 2 wrong command line, 3 the machine cannot be read, 4 no usable terminal,
-70 a fault of turbotui itself."""
+Exit status: 0 done, 1 failed, 2 wrong command line, 3 the machine, or what the verb counts, cannot be read
+here, 4 no usable terminal, 70 a fault of turbotui itself."""
 
 
 _PLAIN: Final = tuple((re.compile(form), plain) for form, plain in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic
 
 from textual import events
@@ -341,6 +341,19 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
     def _reveal(self) -> None:
         if (at := self._rows.position(self.cursor)) is not None:
             self.reveal(at, at, self.page)
+
+    def way_back(self) -> Callable[[], None]:
+        """Return a function that puts the cursor back to its row and column, or to none chosen, and shows them."""
+        cursor, slot, offset = self.cursor, self._slot, self._canvas.painter.offset
+
+        def back() -> None:
+            self.cursor, self._slot, self._canvas.painter.offset = cursor, slot, offset
+            self._canvas.arrange(slot)
+            at = self._rows.position(self.current) or 0
+            self.reveal(at, at, self.page)
+            self._repaint(moved=True)
+
+        return back
 
     def find(self, text: str, *, after: bool = False) -> bool:
         """Move to the next row whose ids contain a text, from the cursor on, wrapping around; false without one."""

@@ -184,6 +184,18 @@ class TestKeys:
             await pilot.click(overview(app).drawn, offset=(place.x, place.y))
             assert " cpu 3 " in text_of(app, "status")
 
+    async def test_a_click_on_the_missing_sources_opens_the_doctor(self, machines: dict[str, Recording]) -> None:
+        async with dashboard(ReplayedSession(machines["laptop"]), (120, 36), screen="overview") as (app, pilot):
+            drawn = overview(app).drawn
+            x, y = next((line.index(" sources"), y) for y, line in enumerate(drawn.text.splitlines())
+                        if " sources" in line)
+            await pilot.click(drawn, offset=(4, y))
+            await pilot.pause()
+            assert app.current_mode == "overview"
+            await pilot.click(drawn, offset=(x, y))
+            await pilot.pause()
+            assert app.current_mode == "doctor"
+
     async def test_the_cursor_stays_on_its_cpu(self, machines: dict[str, Recording]) -> None:
         session = ReplayedSession(machines["sapphire-2s"])
         async with dashboard(session, screen="overview") as (app, pilot):

@@ -12,6 +12,7 @@ from turbotui.commands.arguments import add_event_tables_argument, add_machine_a
 from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.sessions import open_host
 from turbotui.dataclass import dataclass
+from turbotui.errors import UsageError
 from turbotui.events.set_files import known_sets
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.catalog import STATIC_COLUMNS, catalog_for
@@ -26,6 +27,7 @@ from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
 from turbotui.tables.envelope import Envelope, envelope_now
+from turbotui.tables.formats import TEXT
 
 BEGIN, END = "<!-- columns: begin (turbotui columns --markdown) -->", "<!-- columns: end -->"
 
@@ -94,8 +96,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the columns."""
+    """List the columns.
+
+    Raises:
+        UsageError: --markdown, and an option that would change nothing.
+    """
     if arguments.markdown:
+        if arguments.format != TEXT or arguments.add or arguments.machine is not None:
+            raise UsageError("--markdown prints docs/columns.md, whatever the machine: leave --format, --json, --add "
+                             "and --machine out")
         print("\n".join(glossary_lines()))
         return 0
     # an invalid file is refused, even if none of its sets is requested

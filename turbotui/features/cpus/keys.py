@@ -9,6 +9,9 @@ from turbotui.feature import Action
 KEYS: Final = (
     Action("category", "category", ("c",), "c",
            "Show or hide a category of columns, by the letter that follows.", "", ("cpus",), after="arrange"),
+    Action("category_of_cpus", "category_of_cpus", ("c",), "c",
+           "Go to the CPUs, and show or hide a category of their columns, by the letter that follows.", "",
+           ("overview", "map", "power"), after="category"),
     Action("save", "save", ("s",), "s", "Save this view as a profile; the palette lists saved ones.", "", ("cpus",),
            after="filter"),
     Action("joules", "joules", ("J",), "J", "Show watts, or joules.", "", ("cpus",)),

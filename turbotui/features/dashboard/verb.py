@@ -181,6 +181,8 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
                                 tour=_offers_tour(arguments, settings),
                                 on_shown=running.freeze_objects, on_rest=running.collect_garbage)
     app.keeps_whole = True
+    app.named_columns = [word.strip() for option, words in arguments.choices if option != "hide"
+                         for word in words.split(",")]
     app.watched.keeper = keeper if keeps else None
     app.set_beside(beside)
     marked = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -137,6 +138,8 @@ class OverviewLines(SegmentLines):
         self.post_message(self.Clicked(event.x, event.y, event.chain))
 
 
+SOURCES_MISSING: Final = re.compile(r"\d+ of \d+ sources .*\b9\b")
+"""What `note_line` says of sources that cannot be read, with the key of the screen that says why."""
 _GAP: Final = 3
 _MEMORY: Final = (("memory", 10), ("mem", 5), ("memory", 0))
 """The word for memory and the characters of its bar, the widest first."""

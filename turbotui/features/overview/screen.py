@@ -22,6 +22,7 @@ from turbotui.features.overview.charts import chart_sources
 from turbotui.features.overview.core_map import first_cpu
 from turbotui.features.overview.cpu_numbers import MOST_CHARTED, cpu_numbers
 from turbotui.features.overview.lines import (
+    SOURCES_MISSING,
     CellPlace,
     OverviewLines,
     TextPlace,
@@ -263,13 +264,17 @@ class OverviewScreen(CellCursorScreen):
         self.show_status()
 
     def on_overview_lines_clicked(self, message: OverviewLines.Clicked) -> None:
-        """Move the cursor to the click; a double click opens the CPU."""
+        """Move the cursor to the click; a double click opens the CPU, a click on the missing sources the doctor."""
         cell = next((place for place in self._places()
                     if place.y == message.y and place.x <= message.x < place.x + place.width), None)
         if cell is not None:
             self._select(cell.target)
             if message.times == 2:
                 self.open_chosen()
+        elif message.y < len(self.drawn.lines):
+            line = "".join(span.text for span in self.drawn.lines[message.y])
+            if (sources := SOURCES_MISSING.search(line)) is not None and message.x >= sources.start():
+                self.go_to("doctor")
 
     def find(self, text: str, *, after: bool = False) -> bool:
         """Find a number by row or column; other words are highlighted."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
 from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
-from turbotui.commands.formats import add_format_arguments, add_output_argument, marked, print_tables, to_output
+from turbotui.commands.formats import add_format_arguments, add_output_argument, to_output
 from turbotui.commands.intervals import IntervalOutput, add_interval_arguments, at_least_one, intervals_of, open_output
 from turbotui.commands.recorded import (
     add_span_arguments,
@@ -31,7 +30,7 @@ from turbotui.features.topdown.recorded_regions import region_slots_of
 from turbotui.features.topdown.recorded_threads import threads_of
 from turbotui.features.topdown.region_interval_rows import interval_rows, region_interval_notes
 from turbotui.features.topdown.region_slots import RegionInterval
-from turbotui.features.topdown.tables import TABLES, topdown_table
+from turbotui.features.topdown.tables import TABLES
 from turbotui.features.topdown.thread_rows import interval_notes, thread_rows
 from turbotui.features.topdown.thread_search import MOST
 from turbotui.features.topdown.trees import LEVELS
@@ -42,7 +41,6 @@ from turbotui.machine.observing import observe
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampled import frames_of, one_interval
 from turbotui.sampling.session import Session
-from turbotui.tables.envelope import envelope_now
 
 if TYPE_CHECKING:  # few runs read a recording: its modules are loaded then
     from turbotui.recording.journal import Journal
@@ -107,12 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     machine = read_machine(open_host(arguments), cpus)
     counters = TopdownCounters(machine)
     if (why := counters.why_none) is not None:
-        if command:
-            raise MachineError(f"the command was not run: {why.sentence()}")
-        table = replace(topdown_table(counters, None, level, ()), rows=())
-        envelope = envelope_now(machine.host, notes=(why.sentence(),))
-        print_tables(arguments, envelope, (table,), lambda: marked(envelope, envelope.notes))
-        return 0
+        raise MachineError(f"{'the command was not run: ' if command else ''}{why.sentence()}")
     counters.drill = Drill(counters.below(arguments.level))
     notes: tuple[str, ...] = ()
     if regions is not None and counters.only_cores:

@@ -183,8 +183,3 @@ def no_events(units: UncoreUnits) -> str:
     fields = ", ".join(sorted(units.pmu.formats)) or "none"
     return (f"nothing is counted of {units.pmu.name}: the kernel names no events of these PMUs, and this processor's "
             f"are not known here; -e {units.kind.id}/event=0x1/ counts one by its terms (fields: {fields})")
-
-
-def no_units() -> RowTable[UnitRow]:
-    """Return the table of a machine without uncore PMUs."""
-    return RowTable("uncore", "unit", (PLACE,), ())

@@ -24,7 +24,7 @@ from turbotui.commands.recorded import (
 )
 from turbotui.commands.sessions import open_host
 from turbotui.dataclass import dataclass
-from turbotui.errors import UsageError
+from turbotui.errors import MachineError, UsageError
 from turbotui.events.devices import names_instance
 from turbotui.events.uncore.fields import fields_of, read_value
 from turbotui.events.uncore.filters import check
@@ -33,7 +33,7 @@ from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.kinds import UncoreUnits
 from turbotui.features.uncore.map_picture import draw_map
 from turbotui.features.uncore.ports import ports_table, reasons_of
-from turbotui.features.uncore.tables import UncoreTable, no_units, uncore_table
+from turbotui.features.uncore.tables import UncoreTable, uncore_table
 from turbotui.features.uncore.traffic import (
     NO_EDGES,
     TrafficTable,
@@ -80,7 +80,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print tables until the intervals are over, the recording is, or SIGINT comes."""
+    """Print tables until the intervals are over, the recording is, or SIGINT comes.
+
+    Raises:
+        MachineError: the machine has no uncore PMU, or gives it to nobody here.
+    """
     at_least_one(arguments.intervals)
     check_host_arguments(arguments)
     if arguments.ports:
@@ -94,10 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
     machine = read_machine(open_host(arguments))
     counters = UncoreCounters(machine)
     if not counters.kinds:
-        why = why_none(machine).sentence()
-        envelope = envelope_now(machine.host, notes=(why,))
-        print_tables(arguments, envelope, (no_units(),), lambda: marked(envelope, (why,)))
-        return 0
+        raise MachineError(why_none(machine).sentence())
     kinds = _chosen(counters, arguments.kind)
     if arguments.all_values:
         for each in kinds:
