@@ -20,7 +20,8 @@ class TreeRows(RowList[RowContent[R], Column[R], Hashable], Generic[R]):
         if content.parents is None:
             return super().arranged(content, view)
         return row_tree_lines(content, view, content.parents,
-                              candidates=[key for key in content.rows if key not in content.heads])
+                              candidates=[key for key in content.rows if key not in content.heads],
+                              in_order=lambda rows: self.order(content, view, rows))
 
 
 def row_tree_lines(content: Content[C, K], view: TableView[C, K], parents: Mapping[K, K], *,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from operator import itemgetter
@@ -74,6 +75,7 @@ class RowList(Generic[F, C, K]):
     """The lines of a table for one moment and view, without pinned rows; flat unless a subclass groups rows."""
 
     def __init__(self) -> None:
+        self.last = LastOrder[K]()
         self.lines: Sequence[Line[K]] = []
         self._places: dict[K, int] | None = {}
 
@@ -87,7 +89,11 @@ class RowList(Generic[F, C, K]):
         rows = content.rows
         if view.filter.text:
             rows = [row for row in rows if passes(content, view, row)]
-        return [Line(row) for row in ordered(content, rows, view.sort, reverse=view.reverse, mark=view.mark)]
+        return [Line(row) for row in self.order(content, view, rows)]
+
+    def order(self, content: Content[C, K], view: TableView[C, K], rows: Sequence[K]) -> Sequence[K]:
+        """Sort rows for a view; those whose values have changed by no more than chance stay where they were."""
+        return ordered(content, rows, view.sort, reverse=view.reverse, mark=view.mark, last=self.last)
 
     def position(self, row: K | None) -> int | None:
         """Position of a row; None if it is not shown."""
@@ -123,8 +129,37 @@ _AS_BUSY: Final = 1.0
 """Percent of load from 0 and from 100 within which CPUs are as busy as each other: their rows stay where they are."""
 
 
+class LastOrder(Generic[K]):
+    """The values by which a table was sorted last: a row that has changed by no more than chance keeps its value.
+
+    A machine at rest changes by chance alone, and its rows would change places at each tick.
+    """
+
+    def __init__(self) -> None:
+        self._by: tuple[str, bool] | None = None
+        self._values: dict[K, Value] = {}
+
+    def held(self, column: C, rows: Sequence[K], values: Sequence[Value], *, reverse: bool) -> Sequence[Value]:
+        """The values to sort by now; in another order all are those of this moment."""
+        last = self._values if self._by == (column.id, reverse) else {}
+        chance = _CHANCE.get(column.unit)
+        if chance is not None:
+            values = [before if isinstance(value, float) and isinstance(before := last.get(row), float)
+                      and abs(value - before) <= chance(max(value, before)) else value
+                      for row, value in zip(rows, values, strict=True)]
+        self._by, self._values = (column.id, reverse), dict(zip(rows, values, strict=True))
+        return values
+
+
+_CHANCE: Final[Mapping[str, Callable[[float], float]]] = {
+    "%": lambda value: _AS_BUSY / 2 if value < 2 * _AS_BUSY else 0.0,
+    "/s": lambda value: 2 * math.sqrt(max(value, 1.0)),  # twice the standard deviation of counts of a second
+}
+"""By how much a value of a unit may differ from the one before though nothing but chance has changed."""
+
+
 def ordered(content: Content[C, K], rows: Sequence[K], column: C | None, *, reverse: bool,
-            mark: Content[C, K] | None = None, load: bool = False) -> Sequence[K]:
+            mark: Content[C, K] | None = None, load: bool = False, last: LastOrder[K] | None = None) -> Sequence[K]:
     """Sort rows by a column in either direction: unknown values come last, equal ones in the table's order.
 
     Values that look alike are equal, so that rows move only when a number that is seen does.
@@ -135,6 +170,7 @@ def ordered(content: Content[C, K], rows: Sequence[K], column: C | None, *, reve
         reverse: whether the greatest comes first.
         mark: sort by the differences from this moment, which are what is shown then.
         load: whether the column is a load in percent, of which idle rows count as equal, and so do saturated ones.
+        last: the order so far, which rows that have changed by chance alone keep.
     """
     if column is None:
         return tuple(reversed(rows)) if reverse else rows
@@ -144,6 +180,8 @@ def ordered(content: Content[C, K], rows: Sequence[K], column: C | None, *, reve
     elif load:
         values = [value if not isinstance(value, float) else
                   0.0 if 0.0 <= value < _AS_BUSY else min(value, 100.0 - _AS_BUSY) for value in values]
+    elif last is not None:
+        values = last.held(column, rows, values, reverse=reverse)
     if column.decimals >= 0 and not column.most_decimals:
         shown, decimals = map(column.as_shown, values) if column.shown else values, column.decimals
         values = [round(value, decimals) if isinstance(value, float) else value for value in shown]

@@ -15,7 +15,7 @@ from turbotui.quantities.columns import Value
 from turbotui.widgets.content import Line
 from turbotui.widgets.row_content import RowContent, RowView
 from turbotui.widgets.row_tree import row_tree_lines
-from turbotui.widgets.table_view import ordered_by
+from turbotui.widgets.table_view import LastOrder, ordered_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,8 @@ def folded_sums(by_key: Mapping[Hashable, TaskInputs], tree: ProcessTree,
     return sums
 
 
-def tree_lines(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[TaskInputs]) -> list[Line[Hashable]]:
+def tree_lines(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[TaskInputs],
+               last: LastOrder[Hashable]) -> list[Line[Hashable]]:
     """The tree lines of a view: siblings sorted by their subtree's maximum, filtered rows with their ancestors."""
     ranks = _ranks(content, tree, view)
 
@@ -119,7 +120,7 @@ def tree_lines(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView
         return key if content.get(summed) is None else summed
 
     return row_tree_lines(content, view, cast("Mapping[Hashable, Hashable]", tree.parents), folded_row=folded_row,
-                          in_order=lambda rows: _in_order(cast("Sequence[str]", rows), ranks, view))
+                          in_order=lambda rows: _in_order(cast("Sequence[str]", rows), ranks, view, last))
 
 
 def _ranks(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[TaskInputs]) -> dict[str, Value]:
@@ -140,8 +141,10 @@ def _ranks(content: RowContent[TaskInputs], tree: ProcessTree, view: RowView[Tas
     return ranks
 
 
-def _in_order(keys: Sequence[str], ranks: Mapping[str, Value], view: RowView[TaskInputs]) -> Sequence[str]:
+def _in_order(keys: Sequence[str], ranks: Mapping[str, Value], view: RowView[TaskInputs],
+              last: LastOrder[Hashable]) -> Sequence[str]:
     """Siblings by sort value, unknown last; in table order if no column is sorted by."""
-    if not ranks:
+    if not ranks or view.sort is None:
         return tuple(reversed(keys)) if view.reverse else keys
-    return ordered_by(keys, [ranks.get(key) for key in keys], reverse=view.reverse)
+    values = last.held(view.sort, keys, [ranks.get(key) for key in keys], reverse=view.reverse)
+    return ordered_by(keys, values, reverse=view.reverse)

@@ -193,7 +193,7 @@ class TaskRows(RowList[RowContent[TaskInputs], TaskColumn, Hashable]):
 
     def arranged(self, content: RowContent[TaskInputs], view: RowView[TaskInputs]) -> Sequence[Line[Hashable]]:
         if isinstance(content, TaskContent) and content.lanes is None and content.tree is not None:
-            return tree_lines(content, content.tree, view)
+            return tree_lines(content, content.tree, view, self.last)
         if not isinstance(content, TaskContent) or content.lanes is None:
             return super().arranged(content, view)
         return [Line(key) for key in content.lanes if view.filter.may_pass(content.words(key))]
