@@ -62,6 +62,18 @@ def test_memory_is_read_when_it_is_asked_for() -> None:
     assert host.read == 1, "once for a frame"
 
 
+def test_memory_is_read_again_after_three_seconds() -> None:
+    host = _Memory()
+    usages = iter([Usage(float(second), 0.0, 0) for second in range(8)])
+    meter = Meter(host, lambda: next(usages))
+    reads = []
+    for seq in range(8):
+        meter.note(frame(seq, 0), 0, 0)
+        assert meter.cost.rss_bytes == 25 * resource.getpagesize()
+        reads.append(host.read)
+    assert reads == [1, 1, 1, 2, 2, 2, 3, 3]
+
+
 def test_frames_of_one_batch_share_the_cost_of_that_batch() -> None:
     costs = costs_of([
         (1, Usage(100.0, 1.0, 50), 2, 6),
