@@ -81,6 +81,37 @@ class Action:
     after: str = ""
 
 
+_NAMES = {
+    "?": "question_mark", "/": "slash", "\\": "backslash", ">": "greater_than_sign", "<": "less_than_sign",
+    "*": "asterisk", "!": "exclamation_mark", ",": "comma", ".": "full_stop", "{": "left_curly_bracket",
+    "}": "right_curly_bracket", "@": "at", "(": "left_parenthesis", ")": "right_parenthesis",
+    "[": "left_square_bracket", "]": "right_square_bracket", "|": "vertical_line", "+": "plus equals_sign",
+    "-": "minus underscore", "PgUp": "pageup ctrl+b", "PgDn": "pagedown ctrl+f", "Esc": "escape",
+}
+"""Textual's names of keys, by what people see; of two, the second is not shown."""
+_ARROW_NAMES = str.maketrans({"←": "left", "→": "right", "↑": "up", "↓": "down"})
+
+
+def key(id: str, shown: str, help: str, label: str = "", where: tuple[str, ...] = (), *,  # noqa: A002 - as in `Action`
+        call: str = "", rank: int = 5, priority: bool = False, after: str = "") -> Action:
+    """An action by its keys as people see them, between spaces.
+
+    Args:
+        id: also the Textual action, unless `call` names it.
+        shown: "t F5", "Shift+← H".
+        help: see `Action`, as for what follows.
+        label: for the footer.
+        where: empty for the first place of the feature; of a key that no feature owns, for everywhere.
+        call: the Textual action.
+        rank: in the footer.
+        priority: whether it works even while a text field is open.
+        after: the common action behind which it stands.
+    """
+    names = (_NAMES.get(word, word if len(word) == 1 else word.lower()) for word in shown.split())
+    keys = " ".join(names).translate(_ARROW_NAMES).split()
+    return Action(id, call or id, tuple(keys), shown, help, label, where, rank, priority, after)
+
+
 @dataclass(frozen=True, slots=True)
 class ScreenSpec:
     """A screen of the dashboard."""

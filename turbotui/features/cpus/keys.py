@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
-from turbotui.feature import Action
+from turbotui.feature import key
 
 KEYS: Final = (
-    Action("category", "category", ("c",), "c",
-           "Show or hide a category of columns, by the letter that follows.", "", ("cpus",), after="arrange"),
-    Action("category_of_cpus", "category_of_cpus", ("c",), "c",
-           "Go to the CPUs, and show or hide a category of their columns, by the letter that follows.", "",
-           ("overview", "map", "power"), after="category"),
-    Action("save", "save", ("s",), "s", "Save this view as a profile; the palette lists saved ones.", "", ("cpus",),
-           after="filter"),
-    Action("joules", "joules", ("J",), "J", "Show watts, or joules.", "", ("cpus",)),
-    Action("group", "group", ("t", "f5"), "t F5",
-           "Show a flat list, or group by package, die, L3, node or core; the topology screen always has every level.",
-           "group", ("cpus",), rank=3, after="add"),
-    Action("tag", "tag", ("v",), "v", "Tag the row, which pins it on top, with a sum of the tagged rows.", "tag",
-           ("cpus",), rank=4, after="graph"),
-    Action("follow", "follow", ("F",), "F",
-           "Choose what the cursor follows: its CPU, nothing, or the hottest, busiest or slowest CPU.", "", ("cpus",),
-           rank=5, after="copy_rows"),
-    Action("map_left", "sideways(-1)", ("left", "h"), "← h", "Go to the CPU to the left.", "", ("map",), after="right"),
-    Action("map_right", "sideways(1)", ("right", "l"), "→ l", "Go to the CPU to the right.", "", ("map",)),
-    Action("map_back", "page(-1)", ("pageup", "ctrl+b"), "PgUp", "Go sixteen CPUs back.", "", ("map",),
-           after="page_down"),
-    Action("map_on", "page(1)", ("pagedown", "ctrl+f"), "PgDn", "Go sixteen CPUs forward.", "", ("map",)),
+    key("category", "c", "Show or hide a category of columns, by the letter that follows.", after="arrange"),
+    key("category_of_cpus", "c",
+        "Go to the CPUs, and show or hide a category of their columns, by the letter that follows.", "",
+        ("overview", "map", "power"), after="category"),
+    key("save", "s", "Save this view as a profile; the palette lists saved ones.", after="filter"),
+    key("joules", "J", "Show watts, or joules."),
+    key("group", "t F5",
+        "Show a flat list, or group by package, die, L3, node or core; the topology screen always has every level.",
+        "group", rank=3, after="add"),
+    key("tag", "v", "Tag the row, which pins it on top, with a sum of the tagged rows.", "tag", rank=4, after="graph"),
+    key("follow", "F", "Choose what the cursor follows: its CPU, nothing, or the hottest, busiest or slowest CPU.",
+        after="copy_rows"),
+    key("map_left", "← h", "Go to the CPU to the left.", "", ("map",), call="sideways(-1)", after="right"),
+    key("map_right", "→ l", "Go to the CPU to the right.", "", ("map",), call="sideways(1)"),
+    key("map_back", "PgUp", "Go sixteen CPUs back.", "", ("map",), call="page(-1)", after="page_down"),
+    key("map_on", "PgDn", "Go sixteen CPUs forward.", "", ("map",), call="page(1)"),
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from turbotui.feature import Action
+from turbotui.feature import key
 
 KEYS: Final = (
-    Action("spies", "row_window('turbotui.features.spies.window:spy_form')", ("S",), "S",
-           "Choose event sets for single CPUs, which may change while they are counted.", "", ("cpus",), after="add"),
+    key("spies", "S", "Choose event sets for single CPUs, which may change while they are counted.", "", ("cpus",),
+        call="row_window('turbotui.features.spies.window:spy_form')", after="add"),
 )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from turbotui.feature import Action
+from turbotui.feature import key
 
 KEYS: Final = (
-    Action("topdown_rows", "rows", ("t", "f5"), "t F5",
-           "Show a row for each core, CPU, package, core type, busy thread, or marked region.", "rows",
-           ("topdown",), rank=1, after="acts"),
+    key("topdown_rows", "t F5", "Show a row for each core, CPU, package, core type, busy thread, or marked region.",
+        "rows", call="rows", rank=1, after="acts"),
 )
