@@ -12,6 +12,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.diagnosis.rules import RankedBy, UnseenTasks
 from turbotui.machine.host import Host, HostError, HostKind
+from turbotui.machine.small_files import names_in, text_of
 from turbotui.machine.tasks.group_names import CGROUP, UNIT, group_name
 from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, ReadProcesses, process_stat
 from turbotui.machine.tasks.sight import MachineTimes, machine_times, task_sight
@@ -93,7 +94,8 @@ class TaskLook:
         self._before = ReadProcesses()
         self._threads: tuple[int, float, Mapping[int, ProcessStat]] = (0, 0.0, {})  # of whom, since when, what
         self._uses: tuple[TaskUse, ...] = ()
-        self._single: tuple[str, float] | None = None
+        # the thread with the most CPU time between the looks, and its share of a CPU; None if none stands out
+        self.busiest: tuple[str, float] | None = None
         self._counts: Mapping[int, tuple[int | None, int | None]] = {}
         self._units: dict[tuple[int, tuple[str, ...]], str] = {}
         self._why_unseen: Unavailable | None = None
@@ -114,21 +116,16 @@ class TaskLook:
                                  - sum(use.ran for use in self._uses))
         self._times, self._looked = times, now
         busiest = max(self._uses, key=lambda use: use.ran, default=None)
-        self._single = None
+        self.busiest = None
         if busiest is not None and busiest.ran >= _LEAST:
             pid = busiest.pids[0]
             asked = self._host.now_ns()
             threads = dict(self._read(f"/proc/{pid}/task"))
             before, since, counts = self._threads
             if before == pid:
-                self._single = _busiest_thread(counts, threads, self._host.now_ns() * 1e-9 - since)
+                self.busiest = _busiest_thread(counts, threads, self._host.now_ns() * 1e-9 - since)
             self._threads = pid, asked * 1e-9, threads
         self._before = processes
-
-    @property
-    def busiest(self) -> tuple[str, float] | None:
-        """The thread with the most CPU time between the looks, and its share of a CPU; None if none stands out."""
-        return self._single
 
     @property
     def who(self) -> Mapping[RankedBy, tuple[str, ...]]:
@@ -172,24 +169,13 @@ class TaskLook:
         return self._units[key]
 
     def _read(self, folder: str) -> Iterable[tuple[int, ProcessStat]]:
-        try:
-            tids = numbers_among(self._host.list_dir(folder))
-        except HostError:
-            return
-        for tid in tids:
-            try:
-                stat = process_stat(self._host.read_text(f"{folder}/{tid}/stat").encode())
-            except HostError:
-                continue  # it has ended meanwhile
-            if stat is not None:
+        for tid in numbers_among(names_in(self._host, folder)):
+            if (stat := process_stat(text_of(self._host, f"{folder}/{tid}/stat").encode())) is not None:
                 yield tid, stat
 
     def _used_vectors(self, pid: int) -> bool:
         """Whether the kernel has ever seen AVX-512 state of a process's main thread (proc.rst, arch_status)."""
-        try:
-            text = self._host.read_text(f"/proc/{pid}/arch_status")
-        except HostError:
-            return False
+        text = text_of(self._host, f"/proc/{pid}/arch_status")
         # users of glibc's string functions have AVX-512 state too, so it can only rule tasks out
         return any(line.startswith("AVX512_elapsed_ms:") and not line.endswith("-1") for line in text.splitlines())
 
@@ -219,10 +205,7 @@ class TaskLook:
 
         If a process also has groups of version 1, the one whose controller concerns the cause is used.
         """
-        try:
-            lines = self._host.read_text(f"/proc/{pid}/cgroup").splitlines()
-        except HostError:
-            return ""
+        lines = text_of(self._host, f"/proc/{pid}/cgroup").splitlines()
         paths = {name: path for _, names, path in (line.split(":", 2) for line in lines) for name in names.split(",")}
         names = ("", *controllers, "name=systemd")
         path = next((paths[name] for name in names if paths.get(name, "/") != "/"), "")

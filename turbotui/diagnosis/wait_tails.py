@@ -10,8 +10,8 @@ from typing import Final
 from turbotui.cell_widths import cut
 from turbotui.dataclass import dataclass
 from turbotui.machine.cpulist import format_cpulist
-from turbotui.machine.host import Host, HostError
-from turbotui.machine.tasks.group_names import group_name, group_paths
+from turbotui.machine.host import Host
+from turbotui.machine.tasks.group_names import group_of_task
 from turbotui.machine.tasks.processes import name_of
 from turbotui.machine.tasks.run_queue import WaitSums
 from turbotui.quantities.histograms import Buckets, merged_buckets, quantile
@@ -114,10 +114,7 @@ class ThreadNames:
     def _group(self, tid: int) -> str:
         known = self._groups.get(tid)
         if known is None:
-            try:
-                group = group_name(group_paths(self._host.read_text(f"/proc/{tid}/cgroup")))
-            except HostError:
-                group = None
+            group = group_of_task(self._host, tid)
             known = self._groups[tid] = _ENDED if group is None else group.text
         return known
 

@@ -7,13 +7,14 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.host import Host, PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import processor_of
 from turbotui.machine.pmus import Pmu, read_pmu
+from turbotui.machine.small_files import line_of
 from turbotui.quantities.metric_definitions import MetricDefinition, MetricEvent, without_half
 from turbotui.quantities.metric_table import definition
-from turbotui.quantities.plain_numbers import integer
+from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.roofline import VECTOR_UNIT
 
 _HYBRID_E: Final = ("cpu_atom", "cpu_lowpower")
@@ -57,10 +58,8 @@ def core_types_of(machine: Machine) -> Iterator[CountedCoreType]:
 
 def vector_bits(host: Host) -> int:
     """Return the bits of a scalable vector, by which Arm's SCALE events count; 128 without such vectors."""
-    try:
-        return 8 * integer(host.read_text(_VECTOR_LENGTH))
-    except (HostError, ValueError):
-        return VECTOR_UNIT
+    size = whole_number(line_of(host, _VECTOR_LENGTH))
+    return VECTOR_UNIT if size is None else 8 * size
 
 
 def metric_definition_of(model: CpuModel) -> MetricDefinition | None:

@@ -20,6 +20,7 @@ from turbotui.machine.ip_records import SAMPLE_TYPE, AddressSpaces, FileMapped, 
 from turbotui.machine.perf_abi import control
 from turbotui.machine.perf_records import RecordError
 from turbotui.machine.perf_ring import SET_OUTPUT, Ring, event_id
+from turbotui.machine.small_files import text_of
 from turbotui.quantities.plain_numbers import hexadecimal, integer
 from turbotui.threads import NamedThread
 from turbotui.untrusted import one_line
@@ -208,11 +209,7 @@ class IpSampler:
 
     def _mapped(self, pid: int) -> Iterator[FileMapped]:
         """Return the present executable mappings of a process; none if it has ended, or is hidden."""
-        try:
-            lines = self._host.read_text(f"/proc/{pid}/maps").splitlines()
-        except HostError:
-            return
-        for line in lines:
+        for line in text_of(self._host, f"/proc/{pid}/maps").splitlines():
             if (match := _CODE.match(line)) is not None:
                 start, end, offset = (hexadecimal(match[at]) for at in (1, 2, 3))
                 yield FileMapped(0, pid, start, end - start, offset, integer(match[4]), one_line(match[5]))

@@ -94,10 +94,5 @@ def _running_config(host: Host, _release: str) -> str | None:
 
 def _boot_config(host: Host, release: str) -> str | None:
     """Read the configuration that distributions install beside the kernel; None if there is none."""
-    for path in (f"/boot/config-{release}", f"/lib/modules/{release}/config"):
-        if host.exists(path):
-            try:
-                return host.read_text(path)
-            except HostError:
-                continue
-    return None
+    return next((text for path in (f"/boot/config-{release}", f"/lib/modules/{release}/config")
+                 if host.exists(path) and (text := text_of(host, path))), None)

@@ -16,9 +16,9 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 
 from turbotui.errors import MachineError
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
 from turbotui.machine.regions import LONGEST_LINE, RegionMark, parse_mark
-from turbotui.machine.tasks.processes import has_ended, threads_of
+from turbotui.machine.tasks.processes import has_ended
 from turbotui.region_marks import VARIABLE
 from turbotui.untrusted import original, visible
 
@@ -48,23 +48,18 @@ class MarkPipe:
     def __init__(self, path: str, descriptor: int) -> None:
         self.path = path
         self.unread = 0
-        self._descriptor = descriptor
+        self.descriptor = descriptor
         self._rest = b""
         self._began = 0.0
         with contextlib.suppress(OSError):  # more than this user may have; the present size stays
             fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, _ROOM)
-
-    @property
-    def descriptor(self) -> int:
-        """The descriptor, which is readable when there are marks."""
-        return self._descriptor
 
     def take(self) -> Sequence[RegionMark]:
         """Return all new marks, in the order of writing."""
         self._began = time.monotonic()
         data = [self._rest]
         try:
-            while block := os.read(self._descriptor, _BLOCK):
+            while block := os.read(self.descriptor, _BLOCK):
                 data.append(block)
                 if len(data) > _ROOM // _BLOCK:
                     break  # the program marks faster than marks are read
@@ -95,7 +90,7 @@ class MarkPipe:
 
     def close(self) -> None:
         """Close it."""
-        os.close(self._descriptor)
+        os.close(self.descriptor)
 
     def __enter__(self) -> Self:
         return self
@@ -241,14 +236,6 @@ class RegionProcesses:
     def over(self) -> bool:
         """Tell whether a named FIFO had processes, and all have ended."""
         return bool(self._counted) and all(has_ended(self._host, pid) for pid in self._counted)
-
-
-def running_threads(host: Host, pid: int) -> frozenset[int]:
-    """Return the threads of a process; empty if it has ended, or may not be inspected."""
-    try:
-        return threads_of(host, pid)
-    except HostError:
-        return frozenset()
 
 
 def _opened(path: str) -> int:

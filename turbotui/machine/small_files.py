@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError
+from turbotui.machine.reading import read_bytes
 from turbotui.quantities.plain_numbers import integer, numbers_by_name
 from turbotui.untrusted import one_line
 
@@ -17,6 +18,14 @@ def text_of(host: Host, path: str) -> str:
         return host.read_text(path)
     except HostError:
         return ""
+
+
+def bytes_of(host: Host, path: str, size: int) -> bytes:
+    """Read up to `size` bytes of a file; none if it cannot be read."""
+    try:
+        return read_bytes(host, path, size)
+    except HostError:
+        return b""
 
 
 def memory_of(host: Host) -> Mapping[str, int]:

@@ -15,6 +15,7 @@ from typing import Final
 from turbotui.machine.host import Host, HostError, is_bare_copy
 from turbotui.machine.kernel_build import boot_word, build_option
 from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import text_of
 from turbotui.quantities.plain_numbers import numbers_by_name
 from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -59,19 +60,11 @@ class ProcPressure(SystemFiles):
         host = machine.host
         if error.errno not in _ABSENT or is_bare_copy(host):
             return proc_unreadable(error, host)
-        if path == _IRQ and _can_read(host, f"{FOLDER}/cpu"):
+        if path == _IRQ and text_of(host, f"{FOLDER}/cpu"):
             return Unavailable(
                 Reason.NO_DRIVER, f"{error}: this kernel does not time interrupts exactly",
                 "use Linux 6.1 or later with CONFIG_IRQ_TIME_ACCOUNTING=y")
         return why_no_pressure(host, str(error))
-
-
-def _can_read(host: Host, path: str) -> bool:
-    try:
-        host.read_text(path)
-    except HostError:
-        return False
-    return True
 
 
 def why_no_pressure(host: Host, what: str) -> Unavailable:

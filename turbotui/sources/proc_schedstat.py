@@ -14,6 +14,7 @@ from typing import Final
 
 from turbotui.machine.host import Host, HostError, is_bare_copy
 from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import text_of
 from turbotui.quantities.plain_numbers import whole_number
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
@@ -94,10 +95,7 @@ class SchedstatReader(NothingToClose):
 
     def read(self) -> Sequence[Sequence[Raw]]:
         """The counts of each CPU; all None if the file cannot be read."""
-        try:
-            _, rows = parse_schedstat(self._host.read_text(PATH))
-        except HostError:
-            rows = {}
+        _, rows = parse_schedstat(text_of(self._host, PATH))
         cpu_rows = [rows.get(cpu, ()) for cpu in self._cpus]
         return [[_number(row, place) for row in cpu_rows] for _, place in self._places]
 

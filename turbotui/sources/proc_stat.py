@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import text_of
 from turbotui.quantities.plain_numbers import whole_number, whole_numbers
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
@@ -155,10 +156,7 @@ class StatReader(NothingToClose):
 
     def read(self) -> Sequence[Sequence[Raw]]:
         """The ticks of each CPU, and the counts of the machine; all None if the file cannot be read."""
-        try:
-            stat = parse_stat(self._host.read_text(PATH))
-        except HostError:
-            stat = StatText({}, {})
+        stat = parse_stat(text_of(self._host, PATH))
         fields = [stat.cpus.get(cpu, ()) for cpu in self._cpus]
         result: list[Sequence[Raw]] = []
         for signal, place in self._times:

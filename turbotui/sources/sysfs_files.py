@@ -13,7 +13,7 @@ from typing import TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
-from turbotui.machine.small_files import line_of
+from turbotui.machine.small_files import line_of, text_of
 from turbotui.quantities.plain_numbers import integer_or_none
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sources.source import CpuGone
@@ -57,10 +57,7 @@ def read_value(host: Host, path: str) -> bytes:
 
 def read_number(host: Host, path: str) -> int | None:
     """Read the integer in a file; None if the file cannot be read or holds no integer."""
-    try:
-        return number(host.read_text(path).encode())
-    except HostError:
-        return None
+    return number(text_of(host, path).encode())
 
 
 def read_line(host: Host, path: str) -> str | None:

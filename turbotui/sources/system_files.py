@@ -13,6 +13,7 @@ from typing import ClassVar, TypeAlias
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
+from turbotui.machine.small_files import text_of
 from turbotui.quantities.plain_numbers import numbers_by_name
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
@@ -115,11 +116,5 @@ class SystemFilesReader(NothingToClose):
 
     def read(self) -> Sequence[Sequence[Raw]]:
         """Return one value of each signal, for the machine."""
-        numbers = {path: self._numbers(path) for path in self._paths}
+        numbers = {path: self._parse(text_of(self._host, path)) for path in self._paths}
         return [(fact.value(numbers[fact.path]),) for fact in self._facts]
-
-    def _numbers(self, path: str) -> Mapping[str, int]:
-        try:
-            return self._parse(self._host.read_text(path))
-        except HostError:
-            return {}

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
 from turbotui.machine.kernel_build import no_driver
 from turbotui.machine.machine import Machine
-from turbotui.machine.small_files import numbered_in
+from turbotui.machine.small_files import names_in, numbered_in
 from turbotui.machine.topology import Topology
 from turbotui.quantities.plain_numbers import integer
 from turbotui.quantities.scope import Scope
@@ -62,9 +62,7 @@ class UncoreFrequency(LocatedFiles):
 
     def _find(self, machine: Machine) -> LocatedSignals:
         host = machine.host
-        try:
-            names = host.list_dir(DIRECTORY)
-        except HostError:
+        if not (names := names_in(host, DIRECTORY)):
             return LocatedSignals({_WHOLE: _absent(machine)})
         if clusters := _clusters(host):
             return _by_cluster(machine.topology, clusters)

@@ -12,7 +12,7 @@ import struct
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
-from turbotui.machine.small_files import names_in
+from turbotui.machine.small_files import line_of, names_in
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 DEVICES = "/sys/bus/pci/devices"
@@ -78,11 +78,8 @@ def read_root_ports(host: Host) -> tuple[RootPort, ...]:
 
 
 def _is_bridge(host: Host, name: str) -> bool:
-    try:
-        vendor = host.read_text(f"{DEVICES}/{name}/vendor").strip()
-        return vendor == f"{_NVIDIA:#06x}" and host.read_text(f"{DEVICES}/{name}/class").strip() == _BRIDGE
-    except HostError:
-        return False
+    vendor = line_of(host, f"{DEVICES}/{name}/vendor")
+    return vendor == f"{_NVIDIA:#06x}" and line_of(host, f"{DEVICES}/{name}/class") == _BRIDGE
 
 
 def _root_port(host: Host, name: str, devices: tuple[str, ...]) -> RootPort:

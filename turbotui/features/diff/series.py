@@ -11,7 +11,8 @@ from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError
-from turbotui.features.diff.spans import RecordedSpan, kept_text
+from turbotui.features.diff.spans import RecordedSpan
+from turbotui.machine.small_files import line_of
 from turbotui.quantities.columns import Category, ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -160,8 +161,8 @@ def _circumstances(span: RecordedSpan) -> Mapping[str, str]:
         "processor": " ".join(filter(None, (model.name, f"({stepping})" if stepping else ""))),
         "number of CPUs": str(len(machine.topology.cpus)),
         "microcode": model.microcode,
-        "kernel": kept_text(host, "/proc/sys/kernel/osrelease"),
-        "kernel command line": kept_text(host, "/proc/cmdline"),
+        "kernel": line_of(host, "/proc/sys/kernel/osrelease"),
+        "kernel command line": line_of(host, "/proc/cmdline"),
         "turbotui": header.version,
         "recorded command": one_line(shlex.join(header.command)),
     }

@@ -11,11 +11,10 @@ from typing import Final
 from turbotui import recording
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
-from turbotui.machine.host import Host, HostError
 from turbotui.quantities.moments import NS, parse_span
 from turbotui.recording.journal import Journal
 from turbotui.sampling.frame import Frame
-from turbotui.untrusted import one_line, original
+from turbotui.untrusted import original
 
 _LOOKED_AT: Final = 5  # intervals at the beginning of a span from which its interval is taken
 _ALIKE: Final = 0.05  # relative difference below which intervals are equal
@@ -97,11 +96,3 @@ def common_interval(spans: tuple[RecordedSpan, RecordedSpan], every: float) -> t
 
 def _whole(times: float) -> bool:
     return abs(times - round(times)) < _ALIKE * times
-
-
-def kept_text(host: Host, path: str) -> str:
-    """Return a file of the recorded machine in one line; "" if it was not kept."""
-    try:
-        return one_line(host.read_text(path).strip())
-    except HostError:
-        return ""

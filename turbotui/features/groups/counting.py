@@ -17,6 +17,7 @@ from turbotui.machine.host import Host, HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.open_files import FileReading
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_perf
+from turbotui.machine.small_files import text_of
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.cgroup_events import GroupCounters, tree_of_events
 
@@ -118,12 +119,8 @@ class GroupEvents:
 
     def _cpus_changed(self) -> bool:
         """Tell whether a CPU went offline or came back since the last reading; if so, close the counters."""
-        try:
-            online = self._host.read_text(_ONLINE)
-        except HostError:
-            return False
-        before, self._online = self._online, online
-        if not before or before == online:
+        before, self._online = self._online, text_of(self._host, _ONLINE) or self._online
+        if not before or before == self._online:
             return False
         self.close()
         return True

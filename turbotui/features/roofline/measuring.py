@@ -35,9 +35,9 @@ from turbotui.machine.code.shapes import (
     product_data,
     tile_data,
 )
-from turbotui.machine.host import HostError, HostKind
+from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
-from turbotui.machine.small_files import memory_of
+from turbotui.machine.small_files import memory_of, text_of
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.scope import Scope
 
@@ -305,10 +305,8 @@ def machine_title(machine: Machine) -> str:
 
 def _load(machine: Machine) -> tuple[str, ...]:
     """Return a note on the load average of the last minute (/proc/loadavg, proc(5))."""
-    try:
-        return (f"load average before measuring: {machine.host.read_text('/proc/loadavg').split()[0]}",)
-    except (HostError, IndexError):
-        return ()
+    words = text_of(machine.host, "/proc/loadavg").split()
+    return tuple(f"load average before measuring: {word}" for word in words[:1])
 
 
 def available_memory(machine: Machine) -> int | None:

@@ -12,7 +12,7 @@ from typing import Final
 from turbotui.errors import TurbotuiError
 from turbotui.features.score.model import GREATEST, UNKNOWN, Baseline
 from turbotui.machine.given_files import GivenFileError, read_given
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.memory import modules_in_words, read_memory
 from turbotui.machine.own_files import data_folder, replace_file, sole_writer
@@ -59,10 +59,8 @@ def _memory(host: Host) -> str:
 
 def _turbo(host: Host) -> str:
     for path, off in _NO_TURBO:
-        try:
-            return "off" if host.read_text(path).strip() == off else "on"
-        except HostError:
-            continue
+        if text := line_of(host, path):
+            return "off" if text == off else "on"
     return UNKNOWN
 
 

@@ -28,8 +28,9 @@ from turbotui.machine.core_metrics import CountedCoreType, core_types_of
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances, explain_perf
-from turbotui.machine.region_pipes import MarkPipe, RegionProcesses, running_threads
+from turbotui.machine.region_pipes import MarkPipe, RegionProcesses
 from turbotui.machine.regions import RegionExtent, RegionShare, RegionTimes, by_rows
+from turbotui.machine.tasks.processes import running_threads
 from turbotui.quantities.joined_sets import SetInterval
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.threads import NamedThread
@@ -188,11 +189,6 @@ class RegionCounting:
             self._left = True
             os.close(self._wake)
 
-    @property
-    def follows_command(self) -> bool:
-        """Whether a command with its descendants is counted, and not programs that mark regions in a named FIFO."""
-        return bool(self._pid)
-
     def count_also(self, other: CountsAtMarks | None) -> bool:
         """Count something else at the marks from now on, or from the first mark; replaces an earlier request.
 
@@ -231,7 +227,7 @@ class RegionCounting:
         """Open the additional counters; what happens meanwhile is not counted by them."""
         if self._also is not None:
             pids = (self._pid,) if self._pid else self._processes.counted
-            self._also.open(pids, times, family=self.follows_command)
+            self._also.open(pids, times, family=bool(self._pid))
             try:
                 self._book(times, rotate=False)
             except HostError as error:

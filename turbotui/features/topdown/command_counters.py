@@ -47,8 +47,9 @@ from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.observing import Observation
 from turbotui.machine.perf_errors import circumstances, explain_perf
-from turbotui.machine.region_pipes import GivenPipe, MarkPipe, RegionProcesses, running_threads
+from turbotui.machine.region_pipes import GivenPipe, MarkPipe, RegionProcesses
 from turbotui.machine.regions import SHARED_BY_TIME, RegionTimes, by_rows, region_notes
+from turbotui.machine.tasks.processes import running_threads
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.region_marks import VARIABLE
 

@@ -9,9 +9,9 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.machine.host import Host, HostError
-from turbotui.machine.small_files import names_in, text_of
+from turbotui.machine.small_files import text_of
 from turbotui.machine.tasks.process_stats import ProcessStats
-from turbotui.machine.tasks.processes import cpu_time, name_of, threads_of
+from turbotui.machine.tasks.processes import cpu_time, name_of, running_threads
 from turbotui.quantities.plain_numbers import numbers_among
 
 MOST: Final = 64
@@ -45,7 +45,7 @@ class ProcessThreads:
         self._family = family
         self._known: dict[int, tuple[CountedThread, int]] = {}
         self.left_out = 0
-        gone = next((pid for pid in pids if not _threads_of(host, pid)), None)
+        gone = next((pid for pid in pids if not running_threads(host, pid)), None)
         if gone is not None:
             raise MachineError(f"there is no process {gone}: it has ended, or this user cannot see it")
 
@@ -55,7 +55,7 @@ class ProcessThreads:
         waiting, seen = list(self._pids), set(self._pids)
         while waiting:
             pid = waiting.pop()
-            for tid in _threads_of(self._host, pid):
+            for tid in running_threads(self._host, pid):
                 threads[tid] = self._named(pid, tid)
                 if self._family:
                     waiting += (child for child in self._children(pid, tid) if child not in seen)
@@ -78,7 +78,7 @@ class ProcessThreads:
     @property
     def ended(self) -> bool:
         """Tell whether all processes have ended."""
-        return not any(_threads_of(self._host, pid) for pid in self._pids)
+        return not any(running_threads(self._host, pid) for pid in self._pids)
 
 
 class BusyThreads:
@@ -117,7 +117,7 @@ class BusyThreads:
         of: dict[int, int] = {}
         # processes that did not run are left out: each of their threads is a file to read
         for pid in (pid for pid, ticks in now.items() if before is None or ticks > before.get(pid, -1)):
-            times = {tid: cpu_time(self._host, pid, tid) or 0 for tid in _threads_of(self._host, pid)}
+            times = {tid: cpu_time(self._host, pid, tid) or 0 for tid in running_threads(self._host, pid)}
             known = times if before is None else self._times.get(pid, {})
             spent |= {tid: ns - known.get(tid, 0) for tid, ns in times.items()}
             of |= dict.fromkeys(times, pid)
@@ -138,10 +138,3 @@ class BusyThreads:
     def ended(self) -> bool:
         """Return False, because the machine's threads never end."""
         return False
-
-
-def _threads_of(host: Host, pid: int) -> frozenset[int]:
-    try:
-        return threads_of(host, pid)
-    except HostError:  # the process ended between two calls, or is hidden (hidepid)
-        return frozenset(numbers_among(names_in(host, f"/proc/{pid}/task")))

@@ -20,7 +20,7 @@ from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import names_in
-from turbotui.machine.tasks.group_names import group_name, group_paths
+from turbotui.machine.tasks.group_names import group_of_task
 from turbotui.machine.tasks.processes import processes
 from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.documents import parse_json
@@ -61,10 +61,7 @@ def running_containers(host: Host) -> list[RunningContainer]:
     pods = {match["uid"]: (match["pod"], f"{match['space']}/{match['pod']}") for match in matches if match is not None}
     containers: dict[str, RunningContainer] = {}
     for pid in processes(host):
-        try:
-            group = group_name(group_paths(host.read_text(f"/proc/{pid}/cgroup")))
-        except HostError:
-            continue  # the process has ended
+        group = group_of_task(host, pid)
         if group is None or group.kind == "conmon":
             continue
         if group.container and group.path not in containers:

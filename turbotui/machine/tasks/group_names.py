@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.machine.host import Host
+from turbotui.machine.small_files import text_of
 from turbotui.untrusted import one_line
 
 _HEX: Final = r"(?P<container>[0-9a-f]{64})"
@@ -108,6 +110,11 @@ def group_name(paths: Iterable[str]) -> GroupName | None:
             if (match := pattern.expression.search(path)) is not None:
                 return _named(pattern.kind, match, path)
     return GroupName(CGROUP, paths[0], path=paths[0]) if paths else None
+
+
+def group_of_task(host: Host, tid: int) -> GroupName | None:
+    """Return the group of a process or thread; None if it has ended, is hidden, or the kernel has none."""
+    return group_name(group_paths(text_of(host, f"/proc/{tid}/cgroup")))
 
 
 def _named(kind: str, match: re.Match[str], path: str) -> GroupName:

@@ -6,9 +6,10 @@ import mmap
 import resource
 from typing import Final
 
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
 from turbotui.machine.rights import resource_limit
-from turbotui.quantities.plain_numbers import integer
+from turbotui.machine.small_files import line_of
+from turbotui.quantities.plain_numbers import whole_number
 
 _PAGES_CPU: Final = 4_096  # 16 MiB: 700 ms of 200,000 switches a second at about 112 bytes each
 _PAGES_ALL: Final = 16_384  # 64 MiB of the kernel's memory for the rings of all CPUs together
@@ -47,13 +48,11 @@ def affordable(host: Host, pages: int, cpus: int, *, ends: bool) -> int:
     if locks_freely(host):
         return pages
     limit = _lockable()
-    try:
-        each = integer(host.read_text(_MLOCK)) * 1024
-    except (HostError, ValueError):
+    if (each := whole_number(line_of(host, _MLOCK))) is None:
         return pages
     # perf takes kernel.perf_event_mlock_kb for each CPU, then RLIMIT_MEMLOCK (perf_mmap(), kernel/events/core.c); each
     # ring has a page more than its data
-    room = (each + limit // max(1, cpus)) // mmap.PAGESIZE
+    room = (each * 1024 + limit // max(1, cpus)) // mmap.PAGESIZE
     while pages > 1 and (pages + 1) + (pages // SHARE_OF_ENDS + 1) * ends > room:
         pages //= 2
     return pages

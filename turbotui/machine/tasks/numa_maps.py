@@ -13,7 +13,8 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import Host, HostError
-from turbotui.machine.reading import closing, read_bytes
+from turbotui.machine.reading import closing
+from turbotui.machine.small_files import bytes_of, names_in
 from turbotui.machine.tasks.process_stats import process_stat
 from turbotui.machine.topology import Topology
 from turbotui.quantities.plain_numbers import integer_or_none
@@ -109,7 +110,8 @@ class NumaMemory:
         # by process its start, the time of the read, and what came of it
         self._known: dict[int, tuple[int, int, dict[int, int] | Unavailable]] = {}
         self._wanted: dict[int, int] = {}  # starts of the processes that are to be read
-        self._running = False
+        # a read was begun and has not ended
+        self.reading = False
         self._thread: NamedThread | None = None
         self._next_ns = 0
 
@@ -134,19 +136,14 @@ class NumaMemory:
             is_read = read and not is_fresh and len(self._wanted) < _WAITING
             if is_read:
                 self._wanted[pid] = started
-            if self._wanted and not self._running:
-                self._running = True
+            if self._wanted and not self.reading:
+                self.reading = True
                 self._thread = NamedThread(target=self._drain, name="numa maps", daemon=True)
                 self._thread.start()
         if known is None or known[0] != started:
             return PENDING, is_read
         pages = known[2]
         return pages if isinstance(pages, Unavailable) else NodeMemory(pages, max(0, now - known[1])), is_read
-
-    @property
-    def reading(self) -> bool:
-        """Whether a read was begun and has not ended."""
-        return self._running
 
     def wait(self, seconds: float) -> None:
         """Wait until all is read that was begun, at most for some seconds."""
@@ -157,10 +154,7 @@ class NumaMemory:
     def is_single(self) -> bool:
         """Whether the machine has one node, nodes without CPUs included."""
         if self._single is None:
-            try:
-                names = self._host.list_dir("/sys/devices/system/node")
-            except HostError:
-                names = ()
+            names = names_in(self._host, "/sys/devices/system/node")
             with_memory = sum(name.startswith("node") and name[4:].isdigit() for name in names)
             self._single = max(with_memory, len(set(self.node_of.values()))) < 2
         return self._single
@@ -169,7 +163,7 @@ class NumaMemory:
         while True:
             with self._lock:
                 if not self._wanted:
-                    self._running = False
+                    self.reading = False
                     return
                 pid, started = self._wanted.popitem()
             begin = self._host.now_ns()
@@ -200,10 +194,7 @@ class NumaMemory:
         return nodes if any(nodes.values()) else EMPTY
 
     def _start(self, pid: int) -> int | None:
-        try:
-            stat = process_stat(read_bytes(self._host, f"/proc/{pid}/stat", _STAT))
-        except HostError:
-            return None
+        stat = process_stat(bytes_of(self._host, f"/proc/{pid}/stat", _STAT))
         return None if stat is None else stat.started
 
     def _refusal(self, pid: int, error: HostError) -> Unavailable:

@@ -18,7 +18,7 @@ from turbotui.dataclass import copier, dataclass
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.reading import read_bytes
 from turbotui.machine.small_files import text_of
-from turbotui.machine.tasks.group_names import GroupName, group_name, group_paths
+from turbotui.machine.tasks.group_names import GroupName, group_of_task
 from turbotui.machine.tasks.numa_balancing import ENOUGH, MOST_THREADS, MovedPages, NumaBalancing, moved_of_all
 from turbotui.machine.tasks.numa_maps import ONE_NODE, PENDING, NodeMemory, NumaMemory
 from turbotui.machine.tasks.process_stats import SHARE
@@ -196,10 +196,7 @@ class ProcFacts:
 
     def group(self, pid: int) -> GroupName | None:
         """Return the control group of a process; None if it has ended or the kernel has none."""
-        try:
-            return group_name(group_paths(self._host.read_text(f"/proc/{pid}/cgroup")))
-        except HostError:
-            return None
+        return group_of_task(self._host, pid)
 
     def _arguments(self, pid: int, stat: Stat) -> str:
         if (words := command_words(self._host, pid)) is None:

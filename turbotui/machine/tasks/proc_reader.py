@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from turbotui.errors import MachineError
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host
 from turbotui.machine.perf_records import Exited, Forked, GroupReading, Record, Sample
-from turbotui.machine.reading import read_bytes
+from turbotui.machine.small_files import bytes_of
 from turbotui.machine.tasks.draining import RingRecords
 from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, ProcessStats, process_stat
-from turbotui.machine.tasks.processes import cpu_time, threads_of
+from turbotui.machine.tasks.processes import cpu_time, running_threads
 from turbotui.machine.tasks.sets import TaskSampling
 from turbotui.machine.tasks.tracer import Closing
 
@@ -113,12 +113,8 @@ class ProcReader:
 
     def _threads(self, pid: int) -> dict[int, int]:
         """The CPU time of each thread of a process in ns; none if it has ended."""
-        try:
-            tids = threads_of(self._host, pid)
-        except HostError:  # it belongs to somebody else, and is hidden
-            return {}
         threads: dict[int, int] = {}
-        for tid in tids:
+        for tid in running_threads(self._host, pid):
             spent = cpu_time(self._host, pid, tid)
             if spent is None:
                 stat = self._stat(pid, tid)
@@ -132,10 +128,7 @@ class ProcReader:
         return -1 if stat is None else stat.cpu
 
     def _stat(self, pid: int, tid: int) -> ProcessStat | None:
-        try:
-            return process_stat(read_bytes(self._host, f"/proc/{pid}/task/{tid}/stat", _PIECE))
-        except HostError:
-            return None
+        return process_stat(bytes_of(self._host, f"/proc/{pid}/task/{tid}/stat", _PIECE))
 
     def rest(self) -> None:
         """Do nothing: there is one set, which never rests."""

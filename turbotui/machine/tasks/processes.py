@@ -8,7 +8,7 @@ from turbotui.errors import MachineError
 from turbotui.machine.cgroups import hierarchies
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.small_files import line_of, names_in, text_of
-from turbotui.quantities.plain_numbers import integer, numbers_among
+from turbotui.quantities.plain_numbers import numbers_among
 
 
 def threads_of(host: Host, pid: int) -> frozenset[int]:
@@ -30,6 +30,11 @@ def has_ended(host: Host, pid: int) -> bool:
     return state in ("Z", "X", "")
 
 
+def running_threads(host: Host, pid: int) -> frozenset[int]:
+    """Return the ids of a process's present threads; empty if it has ended, or is hidden (hidepid)."""
+    return frozenset(numbers_among(names_in(host, f"/proc/{pid}/task")))
+
+
 def processes(host: Host) -> tuple[int, ...]:
     """Return the ids of all processes that this user can see; none if /proc cannot be listed."""
     return numbers_among(names_in(host, "/proc"))
@@ -46,10 +51,7 @@ def cpu_time(host: Host, pid: int, tid: int) -> int | None:
     The first word of /proc/PID/task/TID/schedstat is se.sum_exec_runtime, up to now (fs/proc/base.c); 0 where the
     kernel keeps no such statistics. Zombies still have it.
     """
-    try:
-        return integer(host.read_text(f"/proc/{pid}/task/{tid}/schedstat").split()[0]) or None
-    except (HostError, ValueError, IndexError):
-        return None
+    return next(iter(_schedstat(host, pid, tid)), None) or None
 
 
 def run_delay(host: Host, pid: int, tid: int) -> tuple[int, int] | None:
@@ -58,11 +60,12 @@ def run_delay(host: Host, pid: int, tid: int) -> tuple[int, int] | None:
     The second and third word of /proc/PID/task/TID/schedstat (Documentation/scheduler/sched-stats.rst). A wait that
     continues is not included yet.
     """
-    try:
-        words = host.read_text(f"/proc/{pid}/task/{tid}/schedstat").split()
-        return integer(words[1]), integer(words[2])
-    except (HostError, ValueError, IndexError):
-        return None
+    numbers = _schedstat(host, pid, tid)
+    return (numbers[1], numbers[2]) if len(numbers) > 2 else None
+
+
+def _schedstat(host: Host, pid: int, tid: int) -> tuple[int, ...]:
+    return numbers_among(text_of(host, f"/proc/{pid}/task/{tid}/schedstat").split())
 
 
 def cgroup_folder(host: Host, path: str) -> str:

@@ -11,9 +11,8 @@ from turbotui.dataclass import dataclass
 from turbotui.features.export.live.exposition import ExposedMetric
 from turbotui.features.export.live.levels import MetricLevel
 from turbotui.machine.cgroups import find_groups, for_cpu_time, hierarchies
-from turbotui.machine.host import Host, HostError
-from turbotui.machine.reading import read_bytes
-from turbotui.machine.small_files import text_of
+from turbotui.machine.host import Host
+from turbotui.machine.small_files import bytes_of, text_of
 from turbotui.machine.tasks.process_stats import TICKS, ProcessStat, process_stat
 from turbotui.quantities.plain_numbers import numbers_among
 
@@ -52,14 +51,8 @@ class TaskMetrics:
             name = "" if tree is None else tree.name(directory)
             if name == self._within or name.startswith(f"{self._within.rstrip('/')}/"):
                 for pid in _numbers(text_of(self._host, f"{directory}/cgroup.procs")):
-                    if (stat := process_stat(self._bytes(f"/proc/{pid}/stat"))) is not None:
+                    if (stat := process_stat(bytes_of(self._host, f"/proc/{pid}/stat", _PIECE))) is not None:
                         yield _Process(pid, name, stat)
-
-    def _bytes(self, path: str) -> bytes:
-        try:
-            return read_bytes(self._host, path, _PIECE)
-        except HostError:  # the process has ended
-            return b""
 
     def _metrics(self, chosen: Sequence[_Process]) -> Sequence[ExposedMetric]:
         def family(stem: str, kind: str, text: str, values: Mapping[int, float]) -> ExposedMetric:

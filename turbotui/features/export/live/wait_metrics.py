@@ -10,7 +10,7 @@ from turbotui.errors import MachineError, UsageError
 from turbotui.features.export.live.exposition import ExposedMetric
 from turbotui.features.export.live.levels import MetricLevel
 from turbotui.machine.host import Host, HostError, HostKind
-from turbotui.machine.tasks.group_names import group_name, group_paths
+from turbotui.machine.tasks.group_names import group_of_task
 from turbotui.machine.tasks.run_queue import WaitSums
 from turbotui.machine.tasks.wait_collector import WaitCollector
 from turbotui.quantities.by_key import total_of
@@ -91,10 +91,7 @@ class WaitMetrics:
 
     def _group(self, tid: int) -> str:
         """The group of a thread, by its path."""
-        try:
-            group = group_name(group_paths(self._host.read_text(f"/proc/{tid}/cgroup")))
-        except HostError:
-            return _ENDED
+        group = group_of_task(self._host, tid)
         return _ENDED if group is None else group.path
 
 
