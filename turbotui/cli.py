@@ -69,7 +69,8 @@ def _status(words: list[str]) -> int:
     except Exception as error:
         if (ended_by := ending_behind(error)) is not None:
             return _ended(ended_by)
-        if isinstance(error, OSError) and _is_full(error):
+        # an error of a write names no file, and other files have errors of their own
+        if type(error) is OSError and error.filename is None and error.errno in _FULL:
             _drop_output()  # the interpreter's exit would fail again on what is still buffered
             print(f"turbotui: cannot write to stdout: {error.strerror}", file=sys.stderr)
             return TurbotuiError.exit_status
@@ -102,11 +103,6 @@ def _written(status: int) -> int:
     if sys.stdout is not None and not sys.stdout.closed:
         sys.stdout.flush()
     return status
-
-
-def _is_full(error: Exception) -> bool:
-    """Whether stdout failed: an error of a write names no file, and other files have errors of their own."""
-    return type(error) is OSError and error.filename is None and error.errno in _FULL
 
 
 def _run(words: list[str]) -> int:

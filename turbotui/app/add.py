@@ -161,7 +161,8 @@ class AddCounter(FieldWindow):
             return counters
         events = complete_events(host, text, sets, search=self._search)
         known = {completion.text for completion in events}
-        return [*events, *(counter for counter in counters if counter.text not in known and _is_place(counter.text))]
+        return [*events, *(counter for counter in counters if counter.text not in known
+                        and counter.text.startswith(("perf/", "msr", "/", "pmt,")))]
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Add the typed counter, or show why it is wrong."""
@@ -217,8 +218,3 @@ def _complete(text: str) -> str:
 def _there(name: str, what: str, why: Unavailable | None) -> Item:
     role, meaning = (StyleRole.PLAIN, what) if why is None else (StyleRole.DIM, f"{what}: {why.sentence()}")
     return Item(((f"{' ' if why is None else '-'}{name}", role), (f"  {meaning}", StyleRole.DIM)), f"{_REMOVE}{name}")
-
-
-def _is_place(text: str) -> bool:
-    """Whether a completion of turbostat's grammar names a place; its other words only follow a place."""
-    return text.startswith(("perf/", "msr", "/", "pmt,"))

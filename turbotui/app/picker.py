@@ -185,7 +185,7 @@ class Picker(ListWindow):
         """Show the meaning of the current column."""
         column = self._current
         if column is None:
-            self.say(self.about_whole() or self.about_no_column())
+            self.say(" · ".join(_WHOLE.get(self.query_one(Listing).key, ())) or self.about_no_column())
             return
         why = self._choosing.why_absent(column)
         first, *others = self.about(column)
@@ -221,10 +221,6 @@ class Picker(ListWindow):
             listing.select(before if before in titled else titled[0])
         elif whole and listing.key != before:
             listing.select(next((item.key for item in items if item.key), listing.key))
-
-    def about_whole(self) -> str:
-        """What the current line does, if it changes more than one column; else ""."""
-        return " · ".join(_WHOLE.get(self.query_one(Listing).key, ()))
 
     def take_whole(self) -> bool:
         """Do what the current line says, if it changes more than one column."""

@@ -146,7 +146,8 @@ class Watch:
         start = usual if columns is None or tuple(columns) == defaults else columns
         self.usual = frozenset(column.id for column in usual if self.why_absent(column) is None)
         self._visible = {column.id for column in start if self.why_absent(column) is None}
-        self.lacks_chosen = any(not column.identity for column in start) and not self.has_values
+        self.lacks_chosen = any(not column.identity for column in start) and all(
+            self.session.catalog.by_id[name].identity for name in self._visible)
         if self.lacks_chosen:
             self._visible = set(self.usual)
         self.spied_on = session if isinstance(session, SpiedSession) else None
@@ -245,11 +246,6 @@ class Watch:
         """The columns of these names that this machine lacks, with the reasons."""
         columns = [column for name in names if (column := self.known(name)) is not None]
         return [(column, why) for column in columns if (why := self.why_absent(column)) is not None]
-
-    @property
-    def has_values(self) -> bool:
-        """Whether a column is shown that is no name or number of the row."""
-        return any(not self.session.catalog.by_id[name].identity for name in self._visible)
 
     def show_only(self, names: Collection[ColumnId]) -> None:
         """Show these columns, those that say which row it is, and no others."""

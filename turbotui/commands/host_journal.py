@@ -4,22 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
 from turbotui.recording.recorded_host import RecordedHost
 from turbotui.recording.streamed_recording import StreamedJournal
-
-
-class _CurrentHost(RecordedHost):
-    """The host of a recording that is written now: it has the kind of the machine that writes it."""
-
-    @property
-    def kind(self) -> HostKind:
-        return self.was
-
-    @property
-    def name(self) -> str:
-        return self._name
 
 
 class HostJournal(StreamedJournal):
@@ -29,5 +16,5 @@ class HostJournal(StreamedJournal):
     def machine(self) -> Machine:
         """The machine as it was at the first tick."""
         machine, header = super().machine, self.header
-        return replace(machine, host=_CurrentHost(header.name, header.was, header.privileges, now_ns=header.now_ns,
-                                                  wall_ns=header.wall_ns, kept=self.kept))
+        return replace(machine, host=RecordedHost(header.name, header.was, header.privileges, now_ns=header.now_ns,
+                                                  wall_ns=header.wall_ns, kept=self.kept, current=True))

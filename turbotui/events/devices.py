@@ -125,14 +125,12 @@ class Devices:
             same_units = self._alike[key] = tuple(map(tuple, groups.values()))
         return same_units
 
-    def owners(self, word: str) -> object:
+    def owners(self, _word: str) -> object:
         """Return a key of the PMUs that have the event by a source other than sysfs; equal keys mean equal PMUs."""
-        del word
         return None
 
-    def _meaning(self, pmu: Pmu, words: Sequence[str]) -> object:
+    def _meaning(self, pmu: Pmu, _words: Sequence[str]) -> object:
         """Return a key of what the words mean on a PMU; equal keys mean equal meanings."""
-        del words
         if not pmu.cpumask:
             return pmu.name
         if pmu.name not in self._content_of:
@@ -147,9 +145,8 @@ class Devices:
         self.holding("")
         return tuple(self._holders or ())
 
-    def lacking(self, event: str) -> str:
+    def lacking(self, _event: str) -> str:
         """Name the PMUs whose tables have the event and which this machine lacks; "" if no table has the event."""
-        del event  # sysfs names events of PMUs that are there
         return ""
 
     def of_type(self, kind: int) -> Pmu | None:

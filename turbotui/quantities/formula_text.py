@@ -48,8 +48,7 @@ class _Anything:
     def place(self, scope: Scope) -> int | None:
         return scope.rank
 
-    def each(self, scope: Scope) -> Iterable[Inputs]:
-        del scope
+    def each(self, _scope: Scope) -> Iterable[Inputs]:
         return (self,)
 
     def core_type(self) -> str | None:

@@ -213,13 +213,11 @@ def measures(table: AnyTable) -> tuple[Column[Any], ...]:
 _NOTHING = Unavailable(Reason.NOT_READ, "this row has no such value")
 
 
-def _as_computed(column: Column[Any], row: Any, value: Value) -> Cell:
-    del column, row
+def _as_computed(_column: Column[Any], _row: Any, value: Value) -> Cell:
     return Cell(value, _NOTHING if value is None else None)
 
 
-def _nothing_beside(column: Column[Any], row: Any) -> CellEvidence:
-    del column, row
+def _nothing_beside(_column: Column[Any], _row: Any) -> CellEvidence:
     return CellEvidence()
 
 
@@ -267,9 +265,8 @@ class RowTable(Generic[R]):
         evidence = self.basis(column, row)
         return evidence if evidence.arithmetic else replace(evidence, arithmetic=arithmetic_lines(column, row))
 
-    def own_rows(self, column: Column[R]) -> Sequence[R]:
+    def own_rows(self, _column: Column[R]) -> Sequence[R]:
         """All rows, because each has values of its own."""
-        del column
         return self.rows
 
     def formula(self, column: Column[R]) -> str:

@@ -53,9 +53,8 @@ class MeanFrame(Frame):
         means = self._level_means.get(name)
         return super().levels_read(name) if means is None else means
 
-    def rose(self, name: SignalId) -> Rises | None:
+    def rose(self, _name: SignalId) -> Rises | None:
         """None: a part of an increase is no whole number."""
-        del name
         return None
 
     def _difference(self, signal: Signal) -> Numbers:

@@ -175,14 +175,10 @@ class RecordParser:
 
     def __init__(self, offset: int = 0) -> None:
         self._buffer = bytearray()
-        self._start = offset
+        # of the first byte that was not yet returned in a record or a damage
+        self.offset = offset
         self._damaged_from = -1
         self._streams: list[int] = []
-
-    @property
-    def offset(self) -> int:
-        """The offset of the first byte that was not yet returned in a record or a damage."""
-        return self._start
 
     @property
     def waiting(self) -> int:
@@ -209,14 +205,14 @@ class RecordParser:
                 yield from step
         finally:
             del self._buffer[:position]
-            self._start += position
+            self.offset += position
 
     def finish(self) -> Damage | None:
         """Return the bytes of a torn record at the end, if any, as damage."""
-        begin = self._start if self._damaged_from < 0 else self._damaged_from
-        end = self._start + len(self._buffer)
+        begin = self.offset if self._damaged_from < 0 else self._damaged_from
+        end = self.offset + len(self._buffer)
         self._buffer.clear()
-        self._start, self._damaged_from = end, -1
+        self.offset, self._damaged_from = end, -1
         return Damage(begin, end - begin) if end > begin else None
 
     def _next(self, position: int) -> tuple[tuple[Record | Damage, ...] | None, int]:
@@ -229,7 +225,7 @@ class RecordParser:
         whole = marker == MARKER and crc32(buffer[position : position + _FIELDS.size]) == head_check
         if not whole or size > MOST_PAYLOAD:
             if self._damaged_from < 0:
-                self._damaged_from = self._start + position
+                self._damaged_from = self.offset + position
             at = buffer.find(MARKER, position + 1)
             return (), at if at >= 0 else len(buffer) - len(MARKER) + 1
         begin, end = position + HEAD_SIZE, position + HEAD_SIZE + size
@@ -238,10 +234,10 @@ class RecordParser:
         payload = bytes(buffer[begin:end])
         if crc32(payload) != check:
             if self._damaged_from < 0:
-                self._damaged_from = self._start + position
+                self._damaged_from = self.offset + position
             self._streams.append(stream)
             return (), end
-        record = Record(kind, stream, sequence, payload, self._start + position)
+        record = Record(kind, stream, sequence, payload, self.offset + position)
         if self._damaged_from < 0:
             return (record,), end
         damage = Damage(self._damaged_from, record.offset - self._damaged_from, tuple(self._streams))

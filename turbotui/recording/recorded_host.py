@@ -29,32 +29,22 @@ class RecordedHost:
         privileges: of the process that recorded.
         now_ns, wall_ns: the clocks when it was recorded.
         kept: what was kept of its files.
+        current: whether the recording is written now, so that the machine has its own kind and name; else its kind is
+            RECORDED, and its name says that a machine was simulated.
     """
 
+    pins = False  # there are no CPUs to visit
+
     def __init__(self, name: str, was: HostKind, privileges: Privileges, *, now_ns: int = 0, wall_ns: int = 0,
-                 kept: KeptAnswers | None = None) -> None:
+                 kept: KeptAnswers | None = None, current: bool = False) -> None:
         self.was = was
-        self._name = name
+        self.kind = was if current else HostKind.RECORDED
+        self.name = name if current or was is HostKind.REAL else f"{name} ({was.value})"
         self._privileges = privileges
         self._now_ns = now_ns
         self._wall_ns = wall_ns
         self._kept = kept or KeptAnswers()
         self._open: list[str] = []
-
-    @property
-    def kind(self) -> HostKind:
-        """Always RECORDED."""
-        return HostKind.RECORDED
-
-    @property
-    def name(self) -> str:
-        """The machine's name, with SIMULATED if the machine was simulated."""
-        return self._name if self.was is HostKind.REAL else f"{self._name} ({self.was.value})"
-
-    @property
-    def pins(self) -> bool:
-        """False: there are no CPUs to visit."""
-        return False
 
     def read_text(self, path: str) -> str:
         if path in self._kept.texts:

@@ -58,12 +58,12 @@ class RecordingFile:
         self.path = path
         self.failed = False
         try:
-            self._descriptor = open_recording(path)
+            self.descriptor = open_recording(path)
         except BlockingIOError as error:
             raise RecordingError(f"{path} is being recorded to by another process") from error
         except OSError as error:
             raise RecordingError(f"{path} cannot be recorded to: {error.strerror}") from error
-        self.size = os.fstat(self._descriptor).st_size
+        self.size = os.fstat(self.descriptor).st_size
         self._synced = self.size
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
@@ -72,11 +72,6 @@ class RecordingFile:
                                        daemon=True)
             self._thread.start()
 
-    @property
-    def descriptor(self) -> int:
-        """Descriptor of the open file."""
-        return self._descriptor
-
     def write(self, data: bytes) -> None:
         """Append whole records; a failure leaves the earlier content as it was.
 
@@ -84,33 +79,33 @@ class RecordingFile:
             RecordingError: the disk is full, or the file was removed, cut or cannot be written; none of the records was
                 added.
         """
-        status = os.fstat(self._descriptor)
+        status = os.fstat(self.descriptor)
         if not status.st_nlink or status.st_size < self.size:  # what is written would be lost, or could not be read
             self.failed = True
             gone = "another program cut it" if status.st_nlink else "the file was removed, and what it held is gone"
             raise RecordingError(f"the recording to {self.path} ends here: {gone}")
         try:
-            done = os.write(self._descriptor, data)
+            done = os.write(self.descriptor, data)
             while done < len(data):
-                done += os.write(self._descriptor, data[done:])
+                done += os.write(self.descriptor, data[done:])
         except OSError as error:
             self.failed = True
             with contextlib.suppress(OSError):  # then a torn record remains at the end, which readers skip
-                os.ftruncate(self._descriptor, self.size)
+                os.ftruncate(self.descriptor, self.size)
             why = _WORDS.get(error.errno or 0, error.strerror)
             raise RecordingError(f"the recording to {self.path} ends here: {why}") from error
         self.size += len(data)
 
     def close(self) -> None:
         """Write everything to the disk and release the lock."""
-        if self._descriptor < 0:
+        if self.descriptor < 0:
             return
         self._closing.set()
         if self._thread is not None:
             self._thread.join()
         self._sync()
-        os.close(self._descriptor)
-        self._descriptor = -1
+        os.close(self.descriptor)
+        self.descriptor = -1
 
     def _sync_now_and_then(self, seconds: float) -> None:
         while not self._closing.wait(seconds):
@@ -119,7 +114,7 @@ class RecordingFile:
     def _sync(self) -> None:
         if (size := self.size) != self._synced:
             with contextlib.suppress(OSError):  # write(2) reports a failing disk, too
-                os.fdatasync(self._descriptor)
+                os.fdatasync(self.descriptor)
             self._synced = size
 
 

@@ -134,11 +134,6 @@ class _Track:
         if not self._layouts[group.layout]:
             del self._layouts[group.layout]
 
-    def drop_before(self, started_ns: int) -> None:
-        """Drop groups that ended before a time, except the last group."""
-        while len(self.groups) > 1 and self.groups[0].started[-1] < started_ns:
-            self.drop_first()
-
     def walls(self) -> Iterator[int]:
         for group in self.groups:
             yield from group.walls
@@ -172,7 +167,8 @@ class PastRing:
             self._coarse.take(frame)
             begin = frame.newer.started_ns - round(self._seconds * 1e9)
             for track in (self._full, self._coarse):
-                track.drop_before(begin)
+                while len(track.groups) > 1 and track.groups[0].started[-1] < begin:
+                    track.drop_first()
             while self._full.rows_size + self._coarse.rows_size > self._most // 2 and (
                     self._full.leave_rows_out() or self._coarse.leave_rows_out()):
                 self._decoded.clear()

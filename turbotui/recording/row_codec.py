@@ -124,7 +124,8 @@ class RowEncoder:
             left = {slot: row for slot, row in before.rows.items() if slot not in self._died}
             came = [(slot, row) for slot, row in roster.rows.items() if left.get(slot) is not row]
             self._letters += sum(_letters(row) for _slot, row in came)  # since the key tick: more than there are now
-            extras["rows"] = [_row_facts(slot, row) for slot, row in came]
+            extras["rows"] = [[slot, row.key, f"{row.serial:x}", row.parent, row.name, row.born_ns]
+                              for slot, row in came]
             extras["gone"] = runs_of(slot for slot in left if slot not in roster.rows)
             self._roster = roster
         extras["died"] = runs_of(tick.died)
@@ -159,11 +160,6 @@ def _cells(form: Form, column: RawColumn) -> Sequence[Cell]:
 
 def _letters(row: Row) -> int:
     return len(row.key) + len(row.parent) + len(row.name)
-
-
-def _row_facts(slot: RowSlot, row: Row) -> list[object]:
-    """Convert a row to JSON; serials have up to 64 bits, and integers of JSON documents 63."""
-    return [slot, row.key, f"{row.serial:x}", row.parent, row.name, row.born_ns]
 
 
 class RowDecoder:

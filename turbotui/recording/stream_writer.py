@@ -62,7 +62,7 @@ class StreamWriter:
                  last_index: int = 0, noted: Sequence[int] = ()) -> None:
         self._write = write
         self._header = replace(header, tier=(tier.seconds, tier.significant))
-        self._offset = offset
+        self.offset = offset
         self._last_index = last_index
         self._sequence = 0
         self._layout: CpuTableLayout | None = None
@@ -72,11 +72,6 @@ class StreamWriter:
         self._keys = 0
         self._noted = list(noted)
         self._put([(RecordKind.HEADER, 0, packed(header_facts(self._header)))])
-
-    @property
-    def offset(self) -> int:
-        """The bytes of the journal so far."""
-        return self._offset
 
     def tick(self, encoded: EncodedTick) -> None:
         """Write a tick, preceded by its layout if new, and by its rows.
@@ -91,7 +86,7 @@ class StreamWriter:
         if encoded.key and self._keys % _LAYOUT_EVERY == 0:
             self._layout_at = self._put([(RecordKind.LAYOUT, 0, self._layout_record)] * (_COPIES if begun else 1))
         records = [(kind, rows.stream, payload) for rows in encoded.rows for kind, payload in rows.records()]
-        at = self._offset
+        at = self.offset
         self._put([*records, (RecordKind.KEY if encoded.key else RecordKind.DELTA, 0, encoded.payload)])
         if not encoded.key:
             return
@@ -129,5 +124,5 @@ class StreamWriter:
             parts.append(framed(Record(kind, stream, self._sequence, payload)))
             self._sequence += 1
         self._write(b"".join(parts))
-        self._offset += sum(map(len, parts))
-        return self._offset - len(parts[-1])
+        self.offset += sum(map(len, parts))
+        return self.offset - len(parts[-1])

@@ -13,7 +13,7 @@ from typing import Final
 
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.events.set_files import EventSet, shipped_sets
-from turbotui.machine.host import Host, HostError, HostKind, PerfAttr
+from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.platforms import platform_of
 from turbotui.quantities.catalog import Catalog
@@ -47,26 +47,15 @@ class RemoteHost(RecordedHost):
 
     def __init__(self, header: Header, kept: KeptAnswers | None = None) -> None:
         super().__init__(header.name, header.was, header.privileges, now_ns=header.now_ns, wall_ns=header.wall_ns,
-                         kept=kept)
-        self._machine = header.name
+                         kept=kept, current=True)
         self.read_by = f"{header.name} is read by a collector"
-
-    @property
-    def kind(self) -> HostKind:
-        """The kind of host that the collector reads."""
-        return self.was
-
-    @property
-    def name(self) -> str:
-        """The machine's name."""
-        return self._machine
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:  # noqa: ARG002 - none is opened
         """Refused, because only the collector counts."""
         raise HostError(errno.ENODEV, f"perf_event_open from here: {self.read_by}")
 
     def _refusal(self, what: str, usual: int = errno.ENOENT) -> HostError:
-        return HostError(super()._refusal(what, usual).errno or usual, f"{what} (of {self._machine}, by a collector)")
+        return HostError(super()._refusal(what, usual).errno or usual, f"{what} (of {self.name}, by a collector)")
 
 
 _LISTEN: Final = 0.25
@@ -124,7 +113,8 @@ class RemoteSession(FixedColumns):
         self._last_reading_at = clock()
         self._broken = ""
         self._retry_at: float | None = None
-        self._seconds = 1.0
+        # seconds between the last two readings of the collector
+        self.interval = 1.0
         self._behind = 0.0
         self._link: Link | None = way.open()
         first, *more = self._first(self._link)
@@ -138,11 +128,6 @@ class RemoteSession(FixedColumns):
             self._before_start.append(snapshot.frame)
 
     # What the dashboard asks of every session
-
-    @property
-    def interval(self) -> float:
-        """Seconds between the last two readings of the collector."""
-        return self._seconds
 
     def start(self, on_frame: Callable[[Frame], None], *, intervals: int | None = None,  # noqa: ARG002 - see on_end
               on_end: Callable[[], None] | None = None) -> None:  # noqa: ARG002 - a stream that ended stays in sight
@@ -230,7 +215,7 @@ class RemoteSession(FixedColumns):
         if self._broken:
             again = "" if retry_at is None else f"; again in {max(0.0, retry_at - now):.0f} s"
             return f"NO READING FOR {_ago(silent)}: {self._broken}{again}"
-        return f"NO READING FOR {_ago(silent)}" if silent > max(_SILENCE * self._seconds, _SILENCE) else ""
+        return f"NO READING FOR {_ago(silent)}" if silent > max(_SILENCE * self.interval, _SILENCE) else ""
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -361,7 +346,7 @@ class RemoteSession(FixedColumns):
         self._last_reading_at = self._clock()
         self._behind = (time.time_ns() - frame.newer.wall_ns) / 1e9
         if frame.seconds is not None and frame.seconds > 0:
-            self._seconds = frame.seconds
+            self.interval = frame.seconds
         sent, now = frame.newer.rows.keys() | frame.newer.no_rows.keys(), self._last_reading_at
         self._without = {kind: (count + 1, since) for kind in frozenset().union(*self._rows.values()) - sent
                          for count, since in (self._without.get(kind, (0, now)),)}

@@ -70,7 +70,8 @@ class Assembler:
         failures: dict[tuple[str, int], str] = {}
         interrupted: dict[tuple[str, int], int] = {}
         spans: list[tuple[int, int]] = []
-        ordered = sorted(answers, key=_first_cpu)  # in the same order at every tick, whichever worker was quicker
+        # in the same order at every tick, whichever worker was quicker
+        ordered = sorted(answers, key=lambda answer: answer.readings.cpus[:1])
         self._put(ordered, columns_now)
         for answer in ordered:
             gone |= answer.gone
@@ -200,10 +201,6 @@ class Assembler:
             return -1
         position = self._topology.index(self._capabilities.signals[name].scope, cpu)
         return position if readers[position] == cpu else -1
-
-
-def _first_cpu(answer: Answer) -> int:
-    return answer.readings.cpus[0] if answer.readings.cpus else -1
 
 
 def _counts_wraps(signal: Signal) -> bool:

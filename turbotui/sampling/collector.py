@@ -117,24 +117,20 @@ class WakeUp:
     def __init__(self, clock: Clock = CLOCK) -> None:
         self._clock = clock
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._requested = False
+        # whether a wake-up is requested that no coroutine has received yet
+        self.requested = False
         self._sleeping: asyncio.Future[None] | None = None
         self._wake_up = threading.Lock()  # unlocked by a wake-up
         self._wake_up.acquire()
 
     def request(self) -> None:
         """Wake the coroutine that sleeps here, or the next one that will; may be called from any thread."""
-        self._requested = True  # set before reading the loop: the sleeper sets the loop before it reads this
+        self.requested = True  # set before reading the loop: the sleeper sets the loop before it reads this
         with contextlib.suppress(RuntimeError):  # it is free already; or the loop has closed: no task waits there
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._wake)
             else:
                 self._wake_up.release()
-
-    @property
-    def requested(self) -> bool:
-        """Whether a wake-up is requested that no coroutine has received yet."""
-        return self._requested
 
     async def sleep_until(self, when: float) -> bool:
         """Sleep until a time or a requested wake-up; True for a wake-up, which is then used up.
@@ -144,7 +140,7 @@ class WakeUp:
         loop = self._loop = loop_here()
         if loop is None:
             self._rest(when)
-        elif not self._requested:
+        elif not self.requested:
             self._sleeping = loop.create_future()
             timer = loop.call_at(when, self._wake)
             try:
@@ -152,14 +148,14 @@ class WakeUp:
             finally:
                 timer.cancel()
                 self._sleeping = None
-        requested, self._requested = self._requested, False
+        requested, self.requested = self.requested, False
         return requested
 
     def _rest(self, when: float) -> None:
         """Rest until a time or a request, ignoring a lock that an earlier request unlocked."""
         _here.rests = True
         _here.rest()
-        while not self._requested and self._clock.now() < when:
+        while not self.requested and self._clock.now() < when:
             self._clock.wait(self._wake_up, when)
 
     def _wake(self) -> None:

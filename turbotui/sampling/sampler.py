@@ -386,7 +386,8 @@ class Sampler:
     def _replan(self) -> None:
         """Decide again who reads what; signals that were given up before are tried again."""
         before = self._capabilities
-        self._plan: Plan = make_plan(self._machine, self._offered, self._to_read())
+        self._plan: Plan = make_plan(self._machine, self._offered, self._wanted if self._relinquished is None
+                                     else self._relinquished.wanted(self._wanted, self._offered))
         self._capabilities = self._offered.without(self._plan.dropped) if self._plan.dropped else self._offered
         self._anew |= self._capabilities.counted_otherwise(before)
         self._pool.follow(self._machine, self._plan, self._capabilities.signals)
@@ -394,10 +395,6 @@ class Sampler:
         wraps = [seconds for name in self._plan.signals()
                  if (seconds := self._capabilities.signals[name].wrap_seconds) > 0]
         self._wrap_check_every = max(min(wraps, default=math.inf) / _WRAP_CHECKS, _WRAP_CHECK_FLOOR)
-
-    def _to_read(self) -> frozenset[SignalId]:
-        held = self._relinquished
-        return self._wanted if held is None else held.wanted(self._wanted, self._offered)
 
     def _new_topology(self) -> Topology | None:
         """The new topology if CPUs came, went, or left the cpuset; None if nothing changed."""

@@ -28,7 +28,7 @@ class LateAnswers:
 
     def __init__(self) -> None:
         self._answers: dict[AnsweringWorker, Answer] = {}
-        self._outdated: set[AnsweringWorker] = set()
+        self.outdated: set[AnsweringWorker] = set()
 
     def take(self, answer: Answer) -> None:
         """Keep an answer that came too late; runs on the worker's thread, and the worker is not asked meanwhile."""
@@ -43,18 +43,14 @@ class LateAnswers:
         for worker, answer in list(self._answers.items()):
             self._answers[worker] = Answer(worker, began=answer.began, late=True)
 
-    def outdate(self, worker: AnsweringWorker) -> None:
-        """Drop the readings of this worker's late answer, whose CPUs have other workers by the time it comes."""
-        self._outdated.add(worker)
-
     def with_answers(self, answers: Sequence[Answer], *, ticks: bool) -> list[Answer]:
         """The answers that came in time, with unused late ones unless they belong to several `ticks`."""
         if not self._answers:
             return list(answers)
         with_late = []
-        for worker in self._outdated & self._answers.keys():
+        for worker in self.outdated & self._answers.keys():
             self._answers[worker] = Answer(worker, began=self._answers[worker].began, late=True)
-            self._outdated.discard(worker)
+            self.outdated.discard(worker)
         for answer in answers:
             missed = self._answers.pop(answer.worker, None)
             with_late.append(answer if missed is None else _began_too(answer, missed.began))
@@ -233,7 +229,7 @@ class WorkerPool:
             if (cpu := self._stuck.get(worker, SHARED)) > SHARED and stuck.get(worker) == cpu:
                 self.by_cpu[cpu] = self.by_cpu.pop(number)
                 self._alone.add(cpu)
-                self._late_answers.outdate(worker)
+                self._late_answers.outdated.add(worker)
                 self._divide()
 
     def _ask(self, collector: Collector, cpu: int, worker: Worker, work: ReadRequest) -> None:

@@ -140,11 +140,6 @@ def memory_modules(shape: MachineShape) -> Mapping[str, Folder]:
     return folders
 
 
-def persistent_memory(shape: MachineShape) -> Mapping[str, File]:
-    """/sys/firmware/acpi/tables: the NFIT of a machine with persistent memory; only its presence is used."""
-    return {"NFIT": File(lambda _now: b"NFIT", 0o400)} if shape.tiers in ("pmem", "2lm") else {}
-
-
 def _file(raw: bytes) -> File:
     return File(lambda _now: raw, 0o400)
 
@@ -185,7 +180,9 @@ def machine_tree(model: Model, pmus: Iterable[SimulatedPmu], paranoid: Mapping[s
         ("/sys/fs/resctrl", resctrl_tree(model)),
         ("/sys/firmware/dmi/entries", memory_modules(model.shape)),
         ("/sys/class/dmi/id", {"bios_vendor": fixed("turbotui"), "bios_version": fixed("simulated")}),
-        ("/sys/firmware/acpi/tables", persistent_memory(model.shape)),
+        # the table that says that there is persistent memory
+        ("/sys/firmware/acpi/tables", {"NFIT": File(lambda _now: b"NFIT", 0o400)}
+         if model.shape.tiers in ("pmem", "2lm") else {}),
         ("/dev/cpu", cpuid_folder(model)),
     ):
         if files:

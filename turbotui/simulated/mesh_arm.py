@@ -181,9 +181,8 @@ class Mesh:
         self._package = model.package[package]
         self._nodes, self._forms = nodes_of(model.shape.mesh), _forms(model.shape.mesh)
 
-    def __call__(self, attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
+    def __call__(self, attr: PerfAttr, _cpu: int) -> SimulatedCounter | int:
         """The counter of an event, or the errno of the refusal."""
-        del cpu
         kind, code = attr.config & 0xFFFF, attr.config >> 16 & 0x7FF
         if kind == _DTC:
             return self._counter(((b.PKG_UNCORE_CYCLES, 1.0),), kind, cycles=True)

@@ -122,8 +122,7 @@ def _smmu(model: Model, package: int, name: str, share: float) -> SimulatedPmu:
     passed = dict.fromkeys((b.PKG_IO_READ_BYTES, b.PKG_IO_WRITTEN_BYTES), share / _LINE)
     weights = (0.0, 1.0, TLB_MISSES, CONFIG_MISSES, TLB_MISSES * WALK_READS, CONFIG_MISSES * WALK_READS, 0.0, 0.0)
 
-    def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
-        del cpu
+    def resolve(attr: PerfAttr, _cpu: int) -> SimulatedCounter | int:
         event = attr.config & 0xFFFF
         if event >= len(weights):
             return errno.EINVAL
@@ -156,8 +155,7 @@ def _controller(model: Model, package: int, name: str) -> SimulatedPmu:
     whole, divided = pmu_codes("dmc620").codes, pmu_codes("dmc620-clkdiv2").codes
     clocked: dict[int, Form] = {0x00: ((b.PKG_SECONDS, _DMC_HZ),), 0x01: each}
 
-    def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
-        del cpu
+    def resolve(attr: PerfAttr, _cpu: int) -> SimulatedCounter | int:
         event, half = attr.config2 >> 3 & 0x3F, attr.config2 >> 9 & 1
         if event >= len(divided if half else whole):
             return errno.EINVAL
@@ -176,8 +174,7 @@ def _network(model: Model, package: int) -> SimulatedPmu:
     basis, name = model.package[package], f"arm_ni_{package}_cd_0"
     asked: Form = ((b.PKG_IO_READ_BYTES, 1 / _LINE / _NI_NODES),)
 
-    def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
-        del cpu
+    def resolve(attr: PerfAttr, _cpu: int) -> SimulatedCounter | int:
         kind, node = attr.config & 0xFFFF, attr.config >> 16 & 0xFFFF
         if kind == _NI_CYCLES:
             return SimulatedCounter(lambda now: basis.value(((b.PKG_SECONDS, 1.0e9),), now), slots=0)

@@ -55,8 +55,7 @@ class _Device:
         self._package = model.package[package]
         self._forms = {_config(*code): counted.get(name, ()) for name, code in pmu_codes("cxl").events.items()}
 
-    def __call__(self, attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
-        del cpu
+    def __call__(self, attr: PerfAttr, _cpu: int) -> SimulatedCounter | int:
         form = self._forms.get(attr.config)
         return errno.EINVAL if form is None else SimulatedCounter(lambda now: self._package.value(form, now), slots=1)
 

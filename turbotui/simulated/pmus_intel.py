@@ -248,7 +248,6 @@ def _cxl_out(flows: Flows, share: float) -> Events:
     return {code(0x02, 0x20): times(flows.written, share * flow.CXL / LINE)}
 
 
-def _nothing(flows: Flows, share: float) -> Events:
+def _nothing(_flows: Flows, _share: float) -> Events:
     """Return no counts, for the PCU and UBOX, whose events have no names."""
-    del flows, share
     return {}

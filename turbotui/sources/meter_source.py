@@ -231,12 +231,7 @@ class MeterReader:
                 self._aside.append((device, ThreadedDevice(device)))
             else:
                 self._quick.append(device)
-        self._names = tuple(names)
-
-    @property
-    def signals(self) -> tuple[SignalId, ...]:
-        """The wanted signals, device by device."""
-        return self._names
+        self.signals = tuple(names)
 
     def read(self) -> Sequence[Sequence[Raw]]:
         """One value of each signal, for the machine."""
@@ -253,7 +248,7 @@ class MeterReader:
         for device, answer in answers:
             values |= answer.values
             values[device.age] = max(0, now - answer.since_ns) // 1_000_000
-        return [(values.get(name),) for name in self._names]
+        return [(values.get(name),) for name in self.signals]
 
     def close(self) -> None:
         """Close what can be closed now; threads close their own files."""

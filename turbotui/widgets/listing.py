@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from textual import events
 from textual.geometry import Size
@@ -24,18 +23,6 @@ class Item:
     key: str = ""
 
 
-class ListLine(Protocol):
-    """The protocol of a line of the list."""
-
-    @property
-    def segments(self) -> tuple[TextSegment, ...]:
-        """The segments of the line."""
-
-    @property
-    def key(self) -> str:
-        """What the line stands for; "" for a line that cannot be chosen."""
-
-
 class Listing(StyledScroll):
     """Lines of text of which those with a key can be chosen."""
 
@@ -50,7 +37,7 @@ class Listing(StyledScroll):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
-        self.items: tuple[ListLine, ...] = ()
+        self.items: tuple[Item, ...] = ()
         self.at = -1
 
     @property
@@ -63,7 +50,7 @@ class Listing(StyledScroll):
         """The drawn text, without colours."""
         return "\n".join("".join(text for text, _ in item.segments) for item in self.items)
 
-    def show(self, items: Sequence[ListLine]) -> None:
+    def show(self, items: Sequence[Item]) -> None:
         """Show these lines; the cursor stays on its key."""
         key = self.key
         self.items = tuple(items)

@@ -166,7 +166,7 @@ def test_what_went_unseen_makes_this_interval_and_the_next_unknown() -> None:
     feed(one, 0, sample(5, 5, 100, (1, 100)), lost(3, 150))
     for expected in (True, True, False):
         assert one.parallel is not None
-        one.parallel.slices.add(0, (one.parallel.slices._until or 0), (one.parallel.slices._until or 0) + 100)
+        one.parallel.slices.add(0, (one.parallel.slices.settled or 0), (one.parallel.slices.settled or 0) + 100)
         one.parallel.slices.finish()
         window, rows = interval(one)
         assert (window.why is not None) is expected

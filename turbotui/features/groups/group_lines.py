@@ -65,10 +65,6 @@ def _any_directory(target: GroupTarget) -> str:
     return target.directory or next(iter(target.old.values()), "")
 
 
-def _mounted(target: GroupTarget) -> str | None:
-    return None if target.resctrl else f"mount -t resctrl resctrl {USUAL}"
-
-
 def _measured(target: GroupTarget) -> str | None:
     """Make the lines that put a control group's tasks into a monitor group of resctrl."""
     directory = quoted(_any_directory(target))
@@ -133,7 +129,7 @@ _ACTS: Final[tuple[CommandRow[GroupTarget], ...]] = (
     CommandRow(_SHARE, _in_old("cpu", "echo -1 > {directory}/cpu.cfs_quota_us"), "No quota any more."),
     CommandRow(_SHARE, _in_old("memory", "echo 8G > {directory}/memory.soft_limit_in_bytes"),
                "When memory is short what the group has beyond 8 GiB is reclaimed first; nothing is ended."),
-    CommandRow(_MEASURE, _mounted,
+    CommandRow(_MEASURE, lambda target: None if target.resctrl else f"mount -t resctrl resctrl {USUAL}",
                "Mounts resctrl, where the processor monitors caches and bandwidth; costs nothing before there are "
                "groups."),
     CommandRow(_MEASURE, _measured,

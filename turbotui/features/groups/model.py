@@ -130,10 +130,6 @@ _NOT_GIVEN: Final = Unavailable(Reason.NO_DRIVER, "the file is there and does no
                                                   "counts it for inner groups only")
 
 
-def _went_back(file: str) -> Unavailable:
-    return Unavailable(Reason.WENT_BACK, f"{file} says less than before: it began anew, or a device is gone")
-
-
 def _put(quantity: Quantity, file: str, value: float, known: dict[Quantity, float],
          absent: dict[Quantity, Unavailable], *, seconds: float | None = None) -> None:
     """Note a gauge, or an increase in some seconds, among what is known, or why it cannot be true."""
@@ -181,7 +177,8 @@ def row_of(older: GroupSample | None, newer: GroupSample) -> GroupRow:
             if then is None or isinstance(then, Unavailable):
                 absent[quantity] = first or _NOT_TWICE
             elif value < then:
-                absent[quantity] = _went_back(file)
+                absent[quantity] = Unavailable(
+                    Reason.WENT_BACK, f"{file} says less than before: it began anew, or a device is gone")
             else:
                 _put(quantity, file, value - then, increases, absent, seconds=seconds)
                 if vague is not None:

@@ -177,10 +177,6 @@ def parts(topology: Topology, width: int, height: int, *, has_tasks: bool, note:
     return Parts(max(least, room - used), None, core_map, rows, tasks, beside, gap, note)
 
 
-def _figure_width(column: CounterColumn, size: int) -> int:
-    return size + 1 + len(column.shown_unit)
-
-
 class OverviewPainter:
     """Draws the overview, and remembers positions that must not change."""
 
@@ -235,7 +231,7 @@ class OverviewPainter:
         room = width - plan.width - _BETWEEN
         figures = [(source.column, size) for source in self._sources
                    if (size := _FIGURES.get(source.spec.word)) is not None]
-        while figures and sum(_figure_width(*figure) for figure in figures) > room:
+        while figures and sum(size + 1 + len(column.shown_unit) for column, size in figures) > room:
             figures.pop()
         source = self._source(inputs)
         for at, line in enumerate(plan.lines):

@@ -128,11 +128,6 @@ def check(machine: Machine, *, seconds: float = 5.0, runs: int = 1, load: Load =
         prediction=predict(baseline, statistics.median(ratios), ratios, error) if ratios else None)
 
 
-def _configuration(machine: Machine, runs: Sequence[Run]) -> dict[str, str]:
-    """Return the configuration of a baseline, with the way in which the clock was measured if it was not counted."""
-    return baselines.configuration(machine) | ({CLOCK: SAMPLED} if any(run.error for run in runs) else {})
-
-
 def _unlike_hardware(baseline: Baseline, machine: Machine) -> list[str]:
     """Return a sentence for each difference of this machine from the baseline's, for which nothing need be measured."""
     hardware = {key: value for key, value in baseline.configuration.items() if key != CLOCK}
@@ -151,7 +146,8 @@ def _unlike_clock(baseline: Baseline, runs: Sequence[Run]) -> list[str]:
 def keep(machine: Machine, report: ScoreReport, load: Load) -> ScoreReport:
     """Store every run for `score history`, and return the report, with a note if that failed."""
     host, baseline = machine.host, report.baseline
-    configuration = _configuration(machine, report.runs)
+    configuration = baselines.configuration(machine) | (
+        {CLOCK: SAMPLED} if any(run.error for run in report.runs) else {})
     command = os.path.basename(load.command[0]) if load.command else ""  # its other words may contain secrets
     kept = []
     for run, when, score in zip(report.runs, report.ended, report.measured, strict=True):

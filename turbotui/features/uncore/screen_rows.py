@@ -28,11 +28,8 @@ _NARROWEST: Final = 8
 """The least characters of a text that is cut."""
 
 
-def _says_no_events(_row: UnitRow) -> str:
-    return f"{UNNAMED}: C types one, such as event=0x1,umask=0x2"
-
-
-NO_EVENTS: Final[Column[UnitRow]] = Column("events", "", -1, (), _says_no_events,
+NO_EVENTS: Final[Column[UnitRow]] = Column(
+    "events", "", -1, (), lambda _row: f"{UNNAMED}: C types one, such as event=0x1,umask=0x2",
                                            help="reason for the absence of counts")
 """The column of a table without numbers."""
 

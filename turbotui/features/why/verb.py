@@ -18,7 +18,7 @@ from turbotui.diagnosis.rules import NoFinding
 from turbotui.diagnosis.tables import finding_table, verdict_lines
 from turbotui.diagnosis.verdict import Verdict
 from turbotui.errors import UsageError
-from turbotui.features.why.engine import Present, WhyReport, read_recording, watch_machine
+from turbotui.features.why.engine import WhyReport, read_recording, watch_machine
 from turbotui.machine.host import Host
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.presentation import Presentation
@@ -56,7 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Watch, and print the findings; returns `FOUND` with findings, else 0 or `UNSURE`."""
     at_least_one(arguments.intervals)
     seconds = parse_interval(arguments.interval)
-    present = _own_units() if arguments.format == TEXT else None
+    # formats for scripts do not depend on settings
+    present = (Presentation(read_settings(os.environ).units.get("temperature", "C")).of if arguments.format == TEXT
+               else None)
     check_host_arguments(arguments)
     if (arguments.begin or arguments.end) and not arguments.replay:
         raise UsageError("--from and --to are times of a recording: give --replay FILE too")
@@ -73,11 +75,6 @@ def run(arguments: argparse.Namespace) -> int:
     with long_work("watching") as work:
         report = watch_machine(machine, arguments.intervals, seconds, present, work.frames)
     return _tell(arguments, machine.host, report, work)
-
-
-def _own_units() -> Present:
-    """Return the units of the user's settings, for sentences; formats for scripts do not depend on settings."""
-    return Presentation(read_settings(os.environ).units.get("temperature", "C")).of
 
 
 def _tell(arguments: argparse.Namespace, host: Host, report: WhyReport, work: LongWork) -> int:

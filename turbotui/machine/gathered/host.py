@@ -115,12 +115,11 @@ class GatheredHost:
     def open_msr(self, cpu: int) -> int:
         return self.open_file(f"/dev/cpu/{cpu}/msr")
 
-    def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
+    def perf_event_open(self, attr: PerfAttr, _pid: int, cpu: int, group: int) -> int:
         """An event that opened alone joins any group that was not tried.
 
         Fails with the machine's error, and with ENODATA for an event that was not tried there.
         """
-        del pid
         leader = self._open.get(group)
         if group != -1 and not isinstance(leader, _Counting):
             raise HostError(errno.EBADF, f"group descriptor {group}")
@@ -134,9 +133,8 @@ class GatheredHost:
             leader.events.append(attr)
         return self._take(_Counting([attr]))
 
-    def read_counter(self, descriptor: int, size: int) -> bytes:
+    def read_counter(self, descriptor: int, _size: int) -> bytes:
         """Always fail with ENODATA, because only a counter's increase means anything, and there is none."""
-        del size
         if not isinstance(self._open.get(descriptor), _Counting):
             raise HostError(errno.EBADF, f"descriptor {descriptor}")
         raise HostError(NOT_GATHERED, RECORDED_COUNTER)

@@ -87,14 +87,9 @@ class Parallelism:
         self.keep_stretches = keep_stretches
         self.overrun = False
         self._cpus = cpus
-        self._began = self._until = began
+        self._began = self.settled = began
         self._slices: list[tuple[int, int, int]] = []
         self._stretch: SerialStretch | None = None
-
-    @property
-    def settled(self) -> int | None:
-        """The time up to which slices are added up; None before the first."""
-        return self._until
 
     def add(self, thread: int, start: int, end: int) -> None:
         """Add a slice in which a thread was on a CPU; slices may come in any order, `LAG_NS` after their time."""
@@ -119,24 +114,24 @@ class Parallelism:
                 until = open_since
             else:
                 self.overrun = True
-        if self._until is None:
+        if self.settled is None:
             first = min((start for start, _end, _thread in self._slices), default=until)
             if until <= first:
                 return []
-            self._began = self._until = first
-        if until < self._until:
+            self._began = self.settled = first
+        if until < self.settled:
             if len(self._slices) > _MOST_PENDING:
                 self._slices.clear()
                 self.overrun = True
             return []
         pieces = self._sweep(self._due(until))
-        self.span.span += until - self._until
-        self._until = until
+        self.span.span += until - self.settled
+        self.settled = until
         return pieces
 
     def finish(self) -> list[Piece]:
         """Add up all slices; the span ends with the last one."""
-        return self.settle(max([self._until or 0, *(end for _start, end, _thread in self._slices)]))
+        return self.settle(max([self.settled or 0, *(end for _start, end, _thread in self._slices)]))
 
     def take(self) -> tuple[ParallelSpan, dict[int, ParallelTime]]:
         """Return the span since the last call and the run times of threads in it, and begin the next."""
@@ -146,7 +141,7 @@ class Parallelism:
 
     def _due(self, until: int) -> list[tuple[int, int, int]]:
         """Take the slices before a time from those that wait; what is left of them waits on."""
-        settled, began = self._until or 0, self._began or 0
+        settled, began = self.settled or 0, self._began or 0
         due, later = [], []
         for span in self._slices:
             start, end, thread = span

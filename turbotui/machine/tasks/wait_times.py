@@ -105,8 +105,7 @@ class TracepointReader:
         self._wakes: Mapping[int, struct.Struct] = {wake.number: wake.fields for wake in wakes}
         self._left: dict[int, LeaveReason] = {}
 
-    def event(self, kind: int, misc: int, data: bytes, at: int, ring: int) -> Event | None:
-        del misc
+    def event(self, kind: int, _misc: int, data: bytes, at: int, ring: int) -> Event | None:
         if kind != _SAMPLE:
             return None
         number = data[at + _RAW_AT] | data[at + _RAW_AT + 1] << 8

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Protocol, runtime_checkable
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Final, Protocol
 
 from turbotui.dataclass import dataclass
 from turbotui.features.export.live import about
@@ -18,6 +18,7 @@ from turbotui.features.export.live.families import (
     metric_name,
 )
 from turbotui.features.export.live.levels import MACHINE, ON_REQUEST, PACKAGE, USUAL, LevelPlaces, MetricLevel
+from turbotui.features.export.live.row_metrics import RowMetrics
 from turbotui.features.export.live.totals import (
     ALL_COUNTERS,
     ALL_GAUGES,
@@ -54,16 +55,6 @@ def known_spreads(capabilities: Capabilities, catalog: Catalog) -> tuple[SpreadF
             taken |= names
             families.append(family)
     return tuple(families)
-
-
-def columns_of_spreads(families: Iterable[SpreadFamily]) -> tuple[ColumnId, ...]:
-    """Return the catalog's columns that spreads need."""
-    return tuple(dict.fromkeys(family.column for family in families if family.column))
-
-
-def signals_of_spreads(families: Iterable[SpreadFamily]) -> frozenset[SignalId]:
-    """Return the signals of spreads without a column."""
-    return frozenset(BUSY_TIMES) if any(not family.column for family in families) else frozenset()
 
 
 def _needs(family: SpreadFamily, catalog: Catalog) -> Sequence[SignalId]:
@@ -198,14 +189,6 @@ class RequestedPart(Protocol):
         """Return the present metrics, and the numbers of things left out, by their kind."""
 
 
-@runtime_checkable
-class FedPart(RequestedPart, Protocol):
-    """A requested part whose metrics come from frames."""
-
-    def feed(self, frame: Frame) -> None:
-        """Add an interval."""
-
-
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
     """The user's request for an export."""
@@ -253,12 +236,14 @@ class MachineMetrics:
     @property
     def columns(self) -> Sequence[ColumnId]:
         """Return the columns to read."""
-        return (*columns_of_spreads(self._spreads), *self._lowest(), *(column.id for column in self._request.columns))
+        return (*dict.fromkeys(family.column for family in self._spreads if family.column), *self._lowest(),
+                *(column.id for column in self._request.columns))
 
     @property
     def signals(self) -> frozenset[SignalId]:
         """Return the signals to read beside those of the columns."""
-        wanted = signals_of_counters(self._counters, self._capabilities) | signals_of_spreads(self._spreads)
+        wanted = signals_of_counters(self._counters, self._capabilities) | (
+            frozenset() if all(family.column for family in self._spreads) else frozenset(BUSY_TIMES))
         wanted |= {gauge.signal for gauge in self._gauges} | self._meters.signals
         return frozenset(wanted & self._capabilities.signals.keys())
 
@@ -272,7 +257,7 @@ class MachineMetrics:
         self._totals.feed(frame, self._places_of(frame.topology), self._counters)
         self._meters.feed(frame)
         for part in self._request.parts:
-            if isinstance(part, FedPart):
+            if isinstance(part, RowMetrics):
                 part.feed(frame)
 
     def metrics(self, frame: Frame | None, cost: OwnCost) -> Sequence[ExposedMetric]:
