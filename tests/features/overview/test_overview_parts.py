@@ -254,7 +254,9 @@ class TestPlaces:
         rows = [cpu_row(cpu) for cpu in range(4)]
         now = dict(zip(rows, [93.9, 95.0, 0.2, 0.4], strict=True))
         assert settled(rows, now, 4, idle=5.0) == [rows[1], rows[0], rows[2], rows[3]]
+        assert settled(rows[:3], now, 3, idle=5.0) == [rows[1], rows[0], rows[2]]
         now[rows[3]] = 6.0
+        assert settled(rows[:3], now, 3, idle=5.0) == [rows[1], rows[0], rows[3]]
         assert settled(rows, now, 4, idle=5.0) == [rows[1], rows[0], rows[3], rows[2]]
 
     def test_rows_stay_until_one_is_clearly_beyond(self) -> None:

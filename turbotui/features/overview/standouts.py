@@ -43,8 +43,8 @@ def settled(before: Sequence[RowId], values: Mapping[RowId, float], count: int, 
     """Return the rows with the greatest values, in an order that changes only if clearly wrong.
 
     Args:
-        idle: a value up to which rows keep their places among each other, while those above it are in order; by default
-            a row passes another one that it exceeds by `MARGIN`.
+        idle: a value up to which rows keep their places and take no others; those above it are in order; by
+            default a row passes another one that it exceeds by `MARGIN`.
     """
     def beyond(row: RowId, other: RowId) -> bool:
         return values[row] > values[other] + MARGIN * abs(values[other])
@@ -61,7 +61,7 @@ def settled(before: Sequence[RowId], values: Mapping[RowId, float], count: int, 
             kept.append(row)
             continue
         least = min(kept, key=lambda row: values[row])
-        if not beyond(row, least):
+        if values[row] <= idle or not beyond(row, least):
             break
         kept[kept.index(least)] = row
     for end in range(1, len(kept)):  # insertion sort, so that rows that do not pass stay
