@@ -100,7 +100,8 @@ def test_what_ran_before_is_looked_up_when_it_is_sampled() -> None:
 
 
 def test_an_offset_is_named_by_the_function_that_covers_it() -> None:
-    table = FunctionTable((0x100, 0x200, 0x300), (0x10, 0, 0x80), ("one", "two", "three"), ((0x1000, 0x400, 0x0),))
+    table = FunctionTable((0x100, 0x200, 0x300), (0x10, 0, 0x80), (0, 4, 8), b"one\0two\0three\0",
+                          ((0x1000, 0x400, 0x0),))
     assert [table.name(0x1000 + at) for at in (0x0, 0x100, 0x10F, 0x110, 0x250, 0x300, 0x3FF)] == [
         "", "one", "one", "", "two", "three", ""]
     assert table.name(0x100) == ""
@@ -122,20 +123,35 @@ def test_files_of_both_classes_and_byte_orders(width: int, order: str, tmp_path:
                (14, 1, 5, 0x400030, 8)]
     path = tmp_path / "program"
     path.write_bytes(program(names, symbols, width, order))
-    assert read_functions(str(path)) == FunctionTable(
-        (0x400010, 0x400020), (16, 4), ("one", "two"), ((0, 0x1000, 0x400000),))
+    functions = read_functions(str(path))
+    assert (functions.segments, functions.why) == (((0, 0x1000, 0x400000),), "")
+    assert named(functions) == [(0x400010, 16, "one"), (0x400020, 4, "two")]
 
 
-def test_names_that_share_their_ends_are_bounded_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def named(functions: FunctionTable) -> list[tuple[int, int, str]]:
+    """Address, size and name of each function of a file whose first byte is mapped at 0x400000."""
+    return [(start, size, functions.name(start - 0x400000))
+            for start, size in zip(functions.starts, functions.sizes, strict=True)]
+
+
+def test_names_that_share_their_ends_take_no_more_than_their_table(tmp_path: Path) -> None:
     """Symbols may point into one name: 100 of them have 50 times the bytes of their table, and 2,000,000 a terabyte."""
     names, count = b"\0" + bytes(b"n" * 60_000) + b"\0", 100
     path = tmp_path / "program"
     path.write_bytes(program(names, [(1 + at, 2, 5, 0x400000 + at, 1) for at in range(count)]))
-    assert len(read_functions(str(path)).names) == count
-    monkeypatch.setattr(elf_symbols, "_LARGEST_PART", 1 << 20)
     functions = read_functions(str(path))
-    assert functions.why == "82 of the file's symbols cannot be read, or have no room"
-    assert [bool(name) for name in functions.names] == [True] * 18 + [False] * 82
+    assert [len(name) for _start, _size, name in named(functions)] == [60_000 - at for at in range(count)]
+    assert functions.texts == names
+
+
+def test_of_functions_at_an_address_the_largest_that_has_a_name_is_shown(tmp_path: Path) -> None:
+    symbols = [(5, 2, 5, 0x400010, 8), (1, 2, 5, 0x400010, 16), (0, 2, 5, 0x400010, 32), (5, 2, 5, 0x400010, 4),
+               (0, 2, 5, 0x400040, 4)]
+    path = tmp_path / "program"
+    path.write_bytes(program(b"\0one\0two\0", symbols))
+    assert named(read_functions(str(path))) == [(0x400010, 16, "one"), (0x400040, 4, "")]
+    path.write_bytes(program(b"\0", symbols[2:3]))
+    assert read_functions(str(path)).why == "the file has no symbols: it was stripped"
 
 
 def test_a_part_that_cannot_be_read_leaves_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,11 +162,12 @@ def test_a_part_that_cannot_be_read_leaves_the_others(tmp_path: Path, monkeypatc
     path = tmp_path / "program"
     path.write_bytes(program(names, [(name, 2, 5, 0x400000 + 16 * at, 0) for at, name in enumerate(places)]))
     functions = read_functions(str(path))
-    assert functions.names == ("one", "n" * 65_536 + "… at 0x400010", "n" * 65_536 + "… at 0x400020", "", "")
+    assert [name for _start, _size, name in named(functions)] == [
+        "one", "n" * 65_536 + "… at 0x400010", "n" * 65_536 + "… at 0x400020", "", ""]
     assert functions.name(0x31) == ""  # not the function in front of it, whose size is unknown
-    assert functions.why == "2 of the file's symbols cannot be read, or have no room"
+    assert functions.why == "2 of the file's symbols cannot be read"
     monkeypatch.setattr(elf_symbols, "_MOST_SYMBOLS", 2)
-    assert read_functions(str(path)).why == "3 of the file's symbols cannot be read, or have no room"
+    assert read_functions(str(path)).why == "3 of the file's symbols cannot be read"
 
 
 def test_a_damaged_table_leaves_the_other(tmp_path: Path) -> None:
@@ -158,7 +175,7 @@ def test_a_damaged_table_leaves_the_other(tmp_path: Path) -> None:
     path = tmp_path / "program"
     for damage in ((4, 1 << 40), (5, 1 << 30), (6, 9)):  # sh_offset, sh_size, sh_link
         path.write_bytes(program(names, symbols, broken={1: damage}, tables=2))
-        assert read_functions(str(path)).names == ("one",)
+        assert named(read_functions(str(path))) == [(0x400010, 16, "one")]
         path.write_bytes(program(names, symbols, broken={1: damage}))
         assert read_functions(str(path)).why.startswith("a symbol table of the file cannot be read")
 
@@ -168,7 +185,9 @@ def test_numbers_of_sections_and_segments_beyond_16_bits(width: int, order: str,
     """System V ABI, chapter 4, e_shnum, and Linux's elf(5), e_phnum: section 0 has the numbers."""
     path = tmp_path / "program"
     path.write_bytes(program(b"\0one\0", [(1, 2, 5, 0x400010, 16)], width, order, empty_sections=66_000, many=True))
-    assert read_functions(str(path)) == FunctionTable((0x400010,), (16,), ("one",), ((0, 0x1000, 0x400000),))
+    functions = read_functions(str(path))
+    assert functions.segments == ((0, 0x1000, 0x400000),)
+    assert named(functions) == [(0x400010, 16, "one")]
 
 
 def program(names: bytes, symbols: Sequence[tuple[int, ...]], width: int = 2, order: str = "<", *, tables: int = 1,
@@ -218,7 +237,7 @@ def test_another_reader_finds_the_same_functions() -> None:
         there = {symbol["st_value"]: symbol.name for symbol in table.iter_symbols()
                  if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF"}
     found = read_functions(path)
-    assert found.starts == tuple(sorted(there))
+    assert list(found.starts) == sorted(there)
     assert len(found.starts) > 1
 
 
@@ -227,4 +246,4 @@ def test_a_damaged_file_ends_nothing(data: bytes, tmp_path_factory: pytest.TempP
     path = tmp_path_factory.getbasetemp() / "damaged"
     path.write_bytes(b"\x7fELF\x02\x01\x01" + data)
     found = read_functions(str(path))
-    assert found.names == () or found.segments is not None
+    assert not found.starts or found.segments is not None

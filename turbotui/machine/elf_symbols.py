@@ -1,6 +1,8 @@
 """Functions of ELF files by their symbol tables (System V ABI, chapters 4 and 5).
 
-pyelftools would take 60 ms and 6 MB, most of it for constructs and formats of debugging information.
+pyelftools would take 60 ms and 6 MB, most of it for constructs and formats of debugging information. Tables are packed,
+and names are decoded when they are asked for: objects for each of tens of thousands of functions took 13 MB, and left
+holes of 7 MB.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ import bisect
 import os
 import stat
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
@@ -19,7 +22,7 @@ from turbotui.untrusted import decoded, one_line, original
 _LARGEST: Final = 2 << 30  # most bytes of a file: a debug build of a browser
 _LARGEST_PART: Final = 1 << 28  # of a table of it, or of the names
 _MOST_SYMBOLS: Final = 2_000_000
-_LONGEST_NAME: Final = 1 << 16  # bytes shown of a name; names may share their ends, so that all are many times a table
+_LONGEST_NAME: Final = 1 << 16  # bytes shown of a name
 _IDENT: Final = 16  # bytes: magic number, class, byte order
 _ORDERS: Final = {1: "<", 2: ">"}  # ELFDATA2LSB, ELFDATA2MSB
 _LOAD, _SYMBOLS, _DYNAMIC, _UNDEFINED = 1, 2, 11, 0  # PT_LOAD, SHT_SYMTAB, SHT_DYNSYM, SHN_UNDEF
@@ -49,9 +52,10 @@ _FORMS: Final[Mapping[int, _Form]] = {
 class FunctionTable:
     """The functions of one file."""
 
-    starts: tuple[int, ...] = ()  # the functions' addresses, ascending
-    sizes: tuple[int, ...] = ()  # their sizes; 0 if unknown
-    names: tuple[str, ...] = ()  # their names, with control characters made visible; "" if one cannot be read
+    starts: Sequence[int] = ()  # the functions' addresses, ascending
+    sizes: Sequence[int] = ()  # their sizes; 0 if unknown
+    names: Sequence[int] = ()  # where their names begin in the texts
+    texts: bytes = b""  # names, each with a NUL behind it
     segments: tuple[tuple[int, int, int], ...] = ()  # (offset in the file, length, address) of mapped segments
     why: str = ""  # why names are missing; "" if none is
 
@@ -62,10 +66,15 @@ class FunctionTable:
 
     def _at(self, address: int) -> str:
         at = bisect.bisect_right(self.starts, address) - 1
-        if at < 0:
+        if at < 0 or (self.sizes[at] and address >= self.starts[at] + self.sizes[at]):
             return ""
-        size = self.sizes[at]
-        return self.names[at] if not size or address < self.starts[at] + size else ""
+        begin = self.names[at]
+        end = self.texts.find(b"\0", begin, begin + _LONGEST_NAME)
+        if end >= 0:
+            return one_line(decoded(self.texts[begin:end]))
+        if self.texts.find(b"\0", begin) < 0:
+            return ""  # the file ends in it
+        return f"{one_line(decoded(self.texts[begin:begin + _LONGEST_NAME]))}… at {self.starts[at]:#x}"
 
 
 def read_functions(path: str, inode: int = 0, since: float = 0.0) -> FunctionTable:
@@ -116,18 +125,15 @@ def _read(descriptor: int) -> FunctionTable:
         try:
             count, names = section[5] // size, sections[section[6]]
             symbols = _table(descriptor, order + form.symbol, section[4], min(count, _MOST_SYMBOLS))
-            functions, unread = _functions(map(itemgetter(*form.symbol_places), symbols),
-                                           _bytes(descriptor, names[4], names[5]))
+            texts = _bytes(descriptor, names[4], names[5])
         except (ValueError, IndexError, OverflowError) as error:
             why = f"a symbol table of the file cannot be read: {one_line(str(error))[:80]}"
             continue
+        starts, sizes, places, unread = _functions(map(itemgetter(*form.symbol_places), symbols), texts)
         unread += max(0, count - _MOST_SYMBOLS)
-        if any(name for _size, name in functions.values()):
-            starts = sorted(functions)
-            return FunctionTable(
-                tuple(starts), tuple(functions[start][0] for start in starts),
-                tuple(functions[start][1] for start in starts), segments,
-                f"{unread} of the file's symbols cannot be read, or have no room" if unread else "")
+        if starts:
+            return FunctionTable(starts, sizes, places, texts, segments,
+                                 f"{unread} of the file's symbols cannot be read" if unread else "")
     return FunctionTable(segments=segments, why=why)
 
 
@@ -144,30 +150,32 @@ def _table(descriptor: int, row: str, offset: int, count: int) -> Iterator[tuple
     return struct.iter_unpack(row, _bytes(descriptor, offset, count * struct.calcsize(row)))
 
 
-def _functions(symbols: Iterable[tuple[Any, ...]], names: bytes) -> tuple[dict[int, tuple[int, str]], int]:
-    """Return each function's address with its size and name, and how many names cannot be read or have no room.
+def _functions(symbols: Iterable[tuple[Any, ...]],
+               texts: bytes) -> tuple[array[int], array[int], array[int], int]:
+    """Return the functions' addresses, ascending, sizes and places of names, and how many names cannot be read.
 
-    Of several functions at an address the one with the largest size is named. A function whose name cannot be read
-    stays without one: samples in it belong to no function in front of it that has no size.
+    All are empty if no function has a name. Of several functions at an address the one with the largest size is named.
+    A function whose name cannot be read stays without one: samples in it belong to no function in front of it that has
+    no size.
     """
-    functions: dict[int, tuple[int, str]] = {}
-    room = _LARGEST_PART  # bytes of all names
-    last_end = names.rfind(b"\0")
-    unread = 0
-    for name_at, info, section, start, size in symbols:
-        if info & 15 not in _CODE or section == _UNDEFINED:
-            continue
-        largest, known = functions.get(start, (-1, ""))
-        if known and size < largest:
-            continue
-        name = ""
-        if name_at > last_end or room <= 0:
-            unread += 1
-        else:
-            end = names.find(b"\0", name_at, name_at + _LONGEST_NAME)
-            raw = names[name_at:name_at + _LONGEST_NAME if end < 0 else end]
-            room -= len(raw)
-            name = one_line(decoded(raw)) + (f"… at {start:#x}" if end < 0 else "")
-        if name or not known:
-            functions[start] = size, name
-    return functions, unread
+    starts, sizes, places = array("Q"), array("Q"), array("Q")
+    for place, info, section, start, size in symbols:
+        if info & 15 in _CODE and section != _UNDEFINED:
+            starts.append(start)
+            sizes.append(size)
+            places.append(place)
+    last_end = texts.rfind(b"\0")
+
+    def rank(at: int) -> tuple[bool, int]:
+        return places[at] < last_end and texts[places[at]] != 0, sizes[at]
+
+    kept = array("Q")
+    for at in sorted(range(len(starts)), key=starts.__getitem__):
+        if not kept or starts[kept[-1]] != starts[at]:
+            kept.append(at)
+        elif rank(at) >= rank(kept[-1]):
+            kept[-1] = at
+    if not any(rank(at)[0] for at in kept):
+        return array("Q"), array("Q"), array("Q"), 0
+    starts, sizes, places = (array("Q", map(column.__getitem__, kept)) for column in (starts, sizes, places))
+    return starts, sizes, places, sum(place > last_end for place in places)
