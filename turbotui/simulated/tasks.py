@@ -151,11 +151,13 @@ class SimulatedTasks:
         model = self._model
         with model.lock:
             now = model.now()
-            of_all_kinds = {place.cpu: self._forms(place.cpu) for place in model.layout.places}
+            of_all_kinds = {place.cpu: tuple(self._forms(place.cpu)) for place in model.layout.places}
             for kind in kinds:
                 self._threads.follow(kind, now)
+                of_this_kind = {forms: tuple(of_kind(form, kind) for form in forms)
+                                for forms in set(of_all_kinds.values())}  # mostly one for all CPUs
                 for place in model.layout.places:
-                    forms = tuple(of_kind(form, kind) for form in of_all_kinds[place.cpu])
+                    forms = of_this_kind[of_all_kinds[place.cpu]]
                     base = tuple(model.cpu[place.cpu].value(form, now) for form in forms)
                     held = _Place(kind, place.cpu, forms, base, (0,) * len(forms))
                     self._places.append(held)
