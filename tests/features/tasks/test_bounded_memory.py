@@ -138,7 +138,7 @@ def test_many_threads_make_a_timeline_coarser_not_larger() -> None:
         for turn in range(100):
             start = turn * 50_000 + thread
             line.add(thread, 0, start, start + 20_000)
-    entries = sum(len(bins) for bins in line._lines.values())
+    entries = sum(len(entries.bins) for entries in line._lines.values())
     assert entries <= 1_100
     assert line.total() == 300 * 100 * 20_000
 

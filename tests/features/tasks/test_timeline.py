@@ -77,7 +77,7 @@ def test_slices_of_a_cpu_have_its_run_time_and_do_not_overlap(slices: list[tuple
     drawn: Counter[tuple[int, int]] = Counter()
     for piece in found:
         drawn[piece.cpu, piece.thread] += piece.end - piece.start
-    parts = sum(len(bins) for bins in timeline._lines.values())
+    parts = sum(len(line.bins) for line in timeline._lines.values())
     for key, length in ran.items():
         assert abs(drawn[key] - length) <= parts, "half a ns is rounded at each bin"
 
