@@ -61,7 +61,7 @@ class CsvExport:
         self._levels = by_level(columns)
         self._newest: Envelope | None = None
         self._topology: Topology | None = None
-        self._places: dict[Scope, Sequence[Sequence[object]]] = {}  # of the rows of each level in that topology
+        self._places: dict[Scope, Sequence[str]] = {}  # written, of the rows of each level in that topology
 
     def begin(self) -> Iterator[str]:
         """Return the header."""
@@ -81,19 +81,20 @@ class CsvExport:
             rows = rows_of_level(frame, level)
             nothing = (None,) * len(rows)
             own = {column.name for column in columns}
-            cells = zip(*(frame.bare_cells(column.column, rows) if column.name in own else nothing
-                          for column in self._columns), strict=True)
-            before = (envelope.time, seconds, self._machine, HostKind.RECORDED.value, level.value)
+            # an empty cell first: a line of values alone would quote a single one that is unknown
+            cells = zip(nothing, *(frame.bare_cells(column.column, rows) if column.name in own else nothing
+                                   for column in self._columns), strict=True)
+            before = csv_line((envelope.time, seconds, self._machine, HostKind.RECORDED.value, level.value))
             for place, values in zip(self._places_of(frame, level, rows), cells, strict=True):
-                yield csv_line((*before, *place, *values))
+                yield f"{before},{place}{csv_line(values)}"
 
-    def _places_of(self, frame: Frame, level: Scope, rows: Sequence[RowId]) -> Sequence[Sequence[object]]:
+    def _places_of(self, frame: Frame, level: Scope, rows: Sequence[RowId]) -> Sequence[str]:
         if frame.topology is not self._topology:
             self._topology = frame.topology
             self._places.clear()
         if level not in self._places:
             places = (place_of(frame, row) for row in rows)
-            self._places[level] = [[place.get(scope.value) for scope in PLACES] for place in places]
+            self._places[level] = [csv_line([place.get(scope.value) for scope in PLACES]) for place in places]
         return self._places[level]
 
 
