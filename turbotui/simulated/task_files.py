@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from turbotui.dataclass import dataclass
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.simulated import basis as b
 from turbotui.simulated.threads import process_of
 from turbotui.simulated.tree import File, Folder, Node, fixed, folder
@@ -102,13 +103,13 @@ def task_files(ran: Ran, waits: TaskWaits) -> dict[str, Node]:
     """Return the directories of processes below /proc, by their number."""
     work = [_Process(process_of(kind), parent, uid, WORKLOADS[kind].name, arguments, group, "R", nice)
             for kind, (parent, uid, arguments, group, nice) in enumerate(_WORK)]
-    nodes = len(waits.model.layout.node_cpus)
+    nodes, cpus = len(waits.model.layout.node_cpus), len(waits.model.layout.places)
     files: dict[str, Node] = {str(process.pid): folder({
-        **_files(process), "stat": fixed(_stat(process, [])), "numa_maps": fixed(numa_maps([_PAGES])),
+        **_files(process, cpus), "stat": fixed(_stat(process, [])), "numa_maps": fixed(numa_maps([_PAGES])),
     }) for process in _OTHERS}
     for kind, process in enumerate(work):
         files[str(process.pid)] = folder({
-            **_files(process), "stat": File(partial(_stat_now, process, partial(ran, kind), kind, waits)),
+            **_files(process, cpus), "stat": File(partial(_stat_now, process, partial(ran, kind), kind, waits)),
             "status": File(partial(_status_now, process, kind, waits)),
             "numa_maps": fixed(numa_maps(pages_on(kind, nodes))),
             "task": Folder(partial(_threads, process, partial(ran, kind),
@@ -155,6 +156,7 @@ def _threads(process: _Process, ran: Callable[[float], Sequence[float]], moved: 
             "comm": fixed(process.name),
             "stat": File(lambda now, cpu=cpu: _stat(replace(process, pid=process.pid + cpu), [ran(now)[cpu]], cpu,  # type: ignore[misc]
                                                     threads=len(ran(now)))),
+            "status": fixed(_status(replace(process, pid=process.pid + cpu), len(ran(0.0)))),
             "schedstat": File(lambda now, cpu=cpu: f"{int(ran(now)[cpu] * 1e9)} 0 1\n"),  # type: ignore[misc]
             "sched": File(lambda now, cpu=cpu: _sched(process, cpu, ran(now)[cpu], moved)),  # type: ignore[misc]
         })
@@ -169,7 +171,7 @@ def _stat_now(process: _Process, ran: Callable[[float], Sequence[float]], kind: 
 
 
 def _status_now(process: _Process, kind: int, waits: TaskWaits, now: float) -> str:
-    status = _status(replace(process, state=waits.state(kind)))
+    status = _status(replace(process, state=waits.state(kind)), len(waits.model.layout.places))
     return f"{status}\nvoluntary_ctxt_switches:\t{waits.sleeps(kind, now)}\n"
 
 
@@ -187,13 +189,14 @@ def _stat(process: _Process, ran: Sequence[float], cpu: int | None = None, fault
     return f"{process.pid} ({process.name}) {process.state} {' '.join(words[:49])}\n"
 
 
-def _files(process: _Process) -> Mapping[str, Node]:
+def _files(process: _Process, cpus: int) -> Mapping[str, Node]:
     arguments = b"".join(word.encode() + b"\0" for word in process.arguments)
     return {"cmdline": File(lambda _now: arguments), "comm": fixed(process.name),
             "cgroup": fixed(f"0::{process.group}"),
-            "status": fixed(_status(process))}
+            "status": fixed(_status(process, cpus))}
 
 
-def _status(process: _Process) -> str:
+def _status(process: _Process, cpus: int) -> str:
     uids = "\t".join([str(process.uid)] * 4)
-    return f"Name:\t{process.name}\nState:\t{process.state}\nPid:\t{process.pid}\nPPid:\t{process.parent}\nUid:\t{uids}"
+    return (f"Name:\t{process.name}\nState:\t{process.state}\nPid:\t{process.pid}\nPPid:\t{process.parent}\n"
+            f"Uid:\t{uids}\nCpus_allowed_list:\t{format_cpulist(range(cpus))}")

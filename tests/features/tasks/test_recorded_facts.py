@@ -48,7 +48,8 @@ TOPOLOGY = topology_of_cpus(range(2))
 MODEL = machine(TOPOLOGY).model
 UNIT = group_name(("/system.slice/nightly.service",))
 WHY = Unavailable(Reason.NOT_PERMITTED, "tracepoints", "run as root")
-STAT = Stat("sh", "S", 1, 0, kernel=False, priority=20, nice=0, policy="OTHER", threads=2, memory=9 << 20, ran=250)
+STAT = Stat("sh", "S", 1, 0, kernel=False, priority=20, nice=0, policy="OTHER", threads=2, memory=9 << 20, ran=250,
+            allowed="0-3,8")
 SHELL = TaskFacts(STAT, "sh", "sh -c 'make ␛[2J'", "ann", UNIT)
 MAKE = TaskFacts(Stat("make", "R", 7, 0, kernel=False, priority=-2, nice=0, policy="FIFO", threads=3), "make",
                  "make -j 4", "ann", None)
@@ -197,7 +198,7 @@ def test_they_are_read_of_a_file_of_version_1_for_ever(path: Path, capsys: pytes
         for frame in list(journal.frames())[1:]:
             record = tasks_of(journal.rows, frame, journal.machine.model, Grouping.THREAD)
             assert record is not None
-            without = {task: replace(facts, stat=replace(facts.stat, threads=None, memory=None, ran=None))
+            without = {task: replace(facts, stat=replace(facts.stat, threads=None, memory=None, ran=None, allowed=None))
                        for task, facts in FACTS.items()}
             assert (record.facts_seen, record.ancestry) == (without, BORN)
             kept = record.reports[Grouping.THREAD][0].rows

@@ -12,9 +12,11 @@ from collections.abc import Iterator, Mapping
 import pytest
 from treehost import TreeHost
 
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.host import HostError, Privileges
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.tasks.proc_facts import (
+    ALLOWED_SECONDS,
     ENDED,
     NOT_THEN,
     READS,
@@ -39,7 +41,12 @@ def stat(pid: int, name: str, *, state: str = "S", parent: int = 1, started: int
 
 
 class Files(TreeHost):
-    """A tree whose files are read by position too; of one that has gone, an open file says so, as the kernel does."""
+    """A tree whose files are read by position too; of one that has gone, an open file says so, as the kernel does.
+
+    A test moves its clock.
+    """
+
+    now = 0
 
     def __init__(self, files: Mapping[str, str], *, errors: Mapping[str, int] | None = None) -> None:
         super().__init__(files, errors=errors)
@@ -48,6 +55,9 @@ class Files(TreeHost):
 
     def privileges(self) -> Privileges:
         return Privileges(0, 0, None, (16 * SHARE, 16 * SHARE))
+
+    def now_ns(self) -> int:
+        return self.now
 
     def open_file(self, path: str) -> int:
         self.openings.append(path)
@@ -75,9 +85,10 @@ def files(**more: str) -> dict[str, str]:
         "/etc/passwd": "root:x:0:0::/root:/bin/sh\nada:x:1000:1000::/home/ada:/bin/sh\n",
         "/proc/7/stat": stat(7, "a) b", state="R", nice=5),
         "/proc/7/cmdline": "./a\0--of\0x y\0",
-        "/proc/7/status": "Name:\ta\nUid:\t0\t1000\t0\t0\n",
+        "/proc/7/status": "Name:\ta\nUid:\t0\t1000\t0\t0\nCpus_allowed_list:\t0-3,8\n",
         "/proc/7/cgroup": "0::/system.slice/ssh.service\n",
         "/proc/7/task/9/stat": stat(9, "worker", state="D", ran=(3, 0)),
+        "/proc/7/task/9/status": "Name:\tworker\nCpus_allowed:\t4\nCpus_allowed_list:\t2\n",
         **more,
     }
 
@@ -92,7 +103,7 @@ def test_a_process_is_known_by_its_files() -> None:
     assert (found.stat.name, found.stat.state, found.stat.parent, found.stat.nice) == ("a) b", "R", 1, 5)
     assert (found.stat.priority, found.stat.policy, found.stat.kernel) == (25, "BATCH", False)
     assert (found.stat.threads, found.stat.memory) == (4, 25 * os.sysconf("SC_PAGE_SIZE"))
-    assert found.stat.ran == 157
+    assert (found.stat.ran, found.stat.allowed) == (157, "0-3,8")
     assert found.arguments == "./a --of x y"
     assert found.user == "ada"
     assert found.group is not None
@@ -101,7 +112,7 @@ def test_a_process_is_known_by_its_files() -> None:
 
 def test_a_thread_has_a_state_and_a_name_of_its_own() -> None:
     found = seen(ProcFacts(Files(files())).facts(7, 9))
-    assert (found.stat.name, found.stat.state, found.process) == ("worker", "D", "a) b")
+    assert (found.stat.name, found.stat.state, found.process, found.stat.allowed) == ("worker", "D", "a) b", "2")
     assert found.stat.ran == 157  # the process's: so it is of the first thread, whose file is that of the process
     assert found.arguments == "./a --of x y"
 
@@ -134,6 +145,20 @@ def test_a_number_that_is_used_again_or_an_exec_is_read_again() -> None:
     host.files["/proc/7/stat"] = stat(7, "sh", started=99)
     host.files["/proc/7/cmdline"] = "sh\0-c\0true\0"
     assert seen(facts.facts(7)).arguments == "sh -c true"
+
+
+def test_the_cpus_of_an_affinity_are_read_again_after_some_seconds_and_for_another_task_at_once() -> None:
+    host = Files(files())
+    facts = ProcFacts(host)
+    seen(facts.facts(7, 9))
+    host.files["/proc/7/task/9/status"] = "Cpus_allowed_list:\t5\n"
+    assert seen(facts.facts(7, 9)).stat.allowed == "2"
+    host.files["/proc/7/task/9/stat"] = stat(7, "worker", started=99)
+    assert seen(facts.facts(7, 9)).stat.allowed == "5"
+    del host.files["/proc/7/task/9/status"]
+    assert seen(facts.facts(7, 9)).stat.allowed == "5"
+    host.now += ALLOWED_SECONDS * 10**9
+    assert seen(facts.facts(7, 9)).stat.allowed is None
 
 
 def test_what_has_ended_has_what_was_seen_of_it() -> None:
@@ -213,6 +238,7 @@ def test_a_real_process_is_what_it_was_started_as(child: subprocess.Popen[bytes]
     found = seen(ProcFacts(LinuxHost()).facts(child.pid))
     assert found.arguments.endswith("--some word")
     assert found.stat.parent == os.getpid()
+    assert found.stat.allowed == format_cpulist(os.sched_getaffinity(child.pid))
     assert found.user == pwd.getpwuid(os.geteuid()).pw_name
     assert found.group is not None
     assert found.stat.state in "RSD"
@@ -223,3 +249,4 @@ def test_simulated_processes_have_files_too() -> None:
     assert (found.user, found.arguments) == ("ada", "./solver --mesh wing.msh --order 4")
     assert found.group is not None
     assert found.group.text == "slurm 4711.0"
+    assert found.stat.allowed == "0-7"

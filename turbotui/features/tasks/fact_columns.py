@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.tasks.proc_facts import TaskFacts
+from turbotui.machine.tasks.proc_facts import ALLOWED_SECONDS, TaskFacts
 from turbotui.machine.tasks.process_stats import TICKS
 from turbotui.quantities.columns import Value
 from turbotui.quantities.unavailable import Unavailable
@@ -83,6 +83,9 @@ LAST_FACTS: Final = (
              decimals=0),
     TaskFact("Prio", lambda facts: facts.stat.priority, 4, 7, "the kernel's priority: 20 + nice; below 0: real-time",
              decimals=0),
+    TaskFact("Allowed", lambda facts: facts.stat.allowed, 9, 6,
+             "CPUs on which it may run, by its affinity and cpuset (Cpus_allowed_list; taskset changes it), as they "
+             f"were at most {ALLOWED_SECONDS} s ago; of a process those of its first thread"),
     TaskFact("Sched", lambda facts: facts.stat.policy, 8, 6, "the scheduler's policy, as chrt calls it"),
     TaskFact(ARGUMENTS, lambda facts: facts.arguments or None, 24, 0,
          "its command line, as the process keeps it; a thread of the kernel has its name in brackets", default=True),

@@ -64,7 +64,7 @@ def facts_of(watching: WatchedApplications, processes: Sequence[Report], threads
             facts_by_key[row.pid, row.tid] = process
         elif left:
             left -= 1
-            if (stat := reader.stat(row.pid, row.tid)) is not None:
+            if (stat := reader.allowed_stat(row.pid, row.tid)) is not None:
                 facts_by_key[row.pid, row.tid] = replace(process, stat=stat)
     return facts_by_key
 

@@ -32,6 +32,7 @@ from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue, reason_facts, reason_from, whole
 from turbotui.recording.rows import TASKS_STREAM, FindRows, IntervalRows, joined_rows
 from turbotui.sampling.frame import Frame
+from turbotui.untrusted import in_cell
 
 _MOST_WORDS: Final = 256
 """Characters of a command line that are kept: it is written with each interval in which its process ran."""
@@ -95,7 +96,8 @@ def ancestry_from(stored: JsonValue) -> Ancestry:
 
 def _stats_facts(stats: list[Stat]) -> dict[str, object]:
     return {name: [getattr(stat, name) for stat in stats]
-            for name in ("state", "parent", "priority", "nice", "policy", "threads", "memory", "ran")}
+            for name in ("state", "parent", "priority", "nice", "policy", "threads", "memory", "ran",
+                         "allowed")}
 
 
 def _stats_from(stored: JsonValue, names: list[str]) -> list[Stat]:
@@ -103,11 +105,12 @@ def _stats_from(stored: JsonValue, names: list[str]) -> list[Stat]:
     parents, priorities, nices = (stored[name].values(int) for name in ("parent", "priority", "nice"))
     threads, memory, ran = ([None] * len(names) if (column := stored.get(name)) is None else column.values_or_none(int)
                             for name in ("threads", "memory", "ran"))
-    stored.expect_columns(len(names), states, policies, parents, priorities, nices, threads, memory, ran)
+    allowed = [None] * len(names) if (column := stored.get("allowed")) is None else column.values_or_none(str)
+    stored.expect_columns(len(names), states, policies, parents, priorities, nices, threads, memory, ran, allowed)
     return [Stat(name, state, parent, 0, kernel=False, priority=priority, nice=nice, policy=policy, threads=count,
-                 memory=size, ran=ticks)
-            for name, state, parent, priority, nice, policy, count, size, ticks in zip(
-                names, states, parents, priorities, nices, policies, threads, memory, ran, strict=True)]
+                 memory=size, ran=ticks, allowed=None if cpus is None else in_cell(cpus))
+            for name, state, parent, priority, nice, policy, count, size, ticks, cpus in zip(
+                names, states, parents, priorities, nices, policies, threads, memory, ran, allowed, strict=True)]
 
 
 def _group_from(stored: JsonValue) -> GroupName:

@@ -40,6 +40,8 @@ _PIECE: Final = 2_048
 """Bytes of one read of a stat file: at most 64 for the name, and 20 for each of fifty numbers."""
 _WORDS: Final = 4_096
 """The most bytes of a command line."""
+ALLOWED_SECONDS: Final = 10
+"""For how long the CPUs of a task's affinity are kept: they seldom change, and a read takes 15 us."""
 _KERNEL_THREAD: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _POLICIES: Final = {0: "OTHER", 1: "FIFO", 2: "RR", 3: "BATCH", 5: "IDLE", 6: "DEADLINE", 7: "EXT"}
 """SCHED_ of uapi linux/sched.h."""
@@ -69,6 +71,7 @@ class Stat:
     threads: int | None = None  # of the whole process; None in recordings that lack it
     memory: int | None = None  # bytes of the process in memory (rss); None in recordings that lack it
     ran: int | None = None  # clock ticks of CPU time, user and kernel, of the whole process; None as above
+    allowed: str | None = None  # CPUs on which it may run (status: Cpus_allowed_list); None as above, or unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ class TaskFacts:
 
 _WITH_STAT: Final[Callable[[TaskFacts, Stat], TaskFacts]] = copier(TaskFacts, "stat")
 _WITH_TIME: Final[Callable[[Stat, int | None], Stat]] = copier(Stat, "ran")
+_WITH_ALLOWED: Final[Callable[[Stat, str | None], Stat]] = copier(Stat, "allowed")
 
 
 def parse_stat(text: str) -> Stat | None:
@@ -160,6 +164,8 @@ class ProcFacts:
         self._sight: TaskSight | None = None
         self._files = _RecentFiles(host)
         self._known: OrderedDict[int, TaskFacts] = OrderedDict()
+        # of a task: its start, the time of the read, and the list
+        self._allowed: OrderedDict[TaskKey, tuple[int, int, str | None]] = OrderedDict()
         self._users: dict[str, str] = {}
 
     @property
@@ -179,9 +185,28 @@ class ProcFacts:
         except HostError:
             return None
 
+    def allowed_stat(self, pid: int, tid: int | None = None) -> Stat | None:
+        """Return the stat with the CPUs on which the task may run, as they were at most some seconds ago."""
+        if (stat := self.stat(pid, tid)) is None:
+            return None
+        key, now = (pid, None if tid == pid else tid), self._host.now_ns()
+        started, at, cpus = self._allowed.pop(key, (-1, 0, None))
+        if started != stat.started or now - at >= ALLOWED_SECONDS * 1_000_000_000:
+            at, cpus = now, self._allowed_cpus(pid if key[1] is None else f"{pid}/task/{tid}")
+        self._allowed[key] = stat.started, at, cpus
+        while len(self._allowed) > _KEPT:
+            self._allowed.popitem(last=False)
+        return _WITH_ALLOWED(stat, cpus)
+
+    def _allowed_cpus(self, task: int | str) -> str | None:
+        for line in text_of(self._host, f"/proc/{task}/status").splitlines():
+            if line.startswith("Cpus_allowed_list:"):
+                return one_line(line.partition(":")[2].strip()) or None
+        return None
+
     def facts(self, pid: int, tid: int | None = None) -> TaskFacts | None:
         """Return the present facts; None if nothing was ever known."""
-        process = self.stat(pid)
+        process = self.allowed_stat(pid)
         known = self._known.get(pid)
         if process is None:
             return known
@@ -190,7 +215,7 @@ class ProcFacts:
             self._known[pid] = known
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
-        stat = process if tid is None or tid == pid else self.stat(pid, tid)
+        stat = process if tid is None or tid == pid else self.allowed_stat(pid, tid)
         # a thread's file has the thread's own time, and the first thread's the whole process's
         return known if stat is None else _WITH_STAT(known, stat if stat is process else _WITH_TIME(stat, process.ran))
 
