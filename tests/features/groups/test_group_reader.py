@@ -30,6 +30,7 @@ def tree(tmp_path: Path) -> GroupTree:
     tree.used("a.slice", 1_000, "nr_periods 10\nnr_throttled 2\nthrottled_usec 5\n")
     tree.group("a.slice", cpu_max="150000 100000\n", cpu_pressure=PRESSURE.format(10, 1), memory_max="max\n",
                memory_current="4096\n", pids_events="max 2\n",
+               memory_stat="anon 3072\nfile 1024\npgfault 900\npgmajfault 40\n",
                io_stat="8:0 rbytes=1 wbytes=2 rios=3 wios=4\n8:16 rbytes=10 wbytes=20\n")
     tree.used("a.slice/web.service", 500)
     return tree
@@ -39,7 +40,8 @@ def test_counters_have_increases_and_gauges_their_value(tree: GroupTree) -> None
     reader = CgroupReader(tree.host)
     older = reader.read()
     tree.used("a.slice", 301_000, "nr_periods 20\nnr_throttled 7\nthrottled_usec 105\n")
-    tree.group("a.slice", cpu_pressure=PRESSURE.format(110, 31), memory_current="8192\n", pids_events="max 5\n")
+    tree.group("a.slice", cpu_pressure=PRESSURE.format(110, 31), memory_current="8192\n", pids_events="max 5\n",
+               memory_stat="anon 3072\nfile 5120\npgfault 950\npgmajfault 52\n")
     row = rows(older, reader.read())["/a.slice"]
     assert row.increases["cpu_usec"] == 300_000
     assert (row.increases["periods"], row.increases["throttled"], row.increases["throttled_usec"]) == (10, 5, 100)
@@ -48,6 +50,7 @@ def test_counters_have_increases_and_gauges_their_value(tree: GroupTree) -> None
     assert row.values["memory_bytes"] == 8192
     assert row.increases["read_bytes"] == 0
     assert row.increases["refused"] == 3
+    assert (row.values["anon_bytes"], row.values["file_bytes"], row.increases["major_faults"]) == (3072, 5120, 12)
     assert row.absent["memory_max"].reason is Reason.NOT_SET
     assert row.absent["pids"].reason is Reason.NO_DRIVER, "no file of that name"
     rate = row.rate("cpu_usec")
@@ -69,6 +72,7 @@ def test_groups_that_lack_the_same_file_share_the_reason(tree: GroupTree) -> Non
     ("read_bytes", {"io_stat": f"8:0 rbytes={2**63} wbytes=2 rios=3 wios=4\n"}),
     ("writes", {"io_stat": f"8:0 rbytes=1 wbytes=2 rios=3 wios={2**63}\n"}),
     ("stalled_cpu_some_usec", {"cpu_pressure": PRESSURE.format(2**62, 1)}),
+    ("major_faults", {"memory_stat": f"pgmajfault {2**63}\n"}),
     ("memory_bytes", {"memory_current": f"{2**63}\n"}),
     ("pids", {"pids_current": f"{2**63}\n"}),
 ])
@@ -338,11 +342,13 @@ def test_version_1_and_hybrid(tmp_path: Path) -> None:
     tree.write("/sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n")
     tree.write("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n")
     tree.write("/sys/fs/cgroup/memory/other/memory.usage_in_bytes", "77\n")
+    tree.write("/sys/fs/cgroup/memory/other/memory.stat", "pgmajfault 1\ntotal_rss 8\ntotal_pgmajfault 3\n")
     tree.write("/sys/fs/cgroup/unified/job/cpu.pressure", PRESSURE.format(0, 0))
     reader = CgroupReader(tree.host)
     older = reader.read()
     tree.write("/sys/fs/cgroup/cpuacct/job/cpuacct.usage", "9000000\n")
     tree.write("/sys/fs/cgroup/cpu/job/cpu.stat", "nr_periods 8\nnr_throttled 3\nthrottled_time 6000\nwait_sum 9500\n")
+    tree.write("/sys/fs/cgroup/memory/other/memory.stat", "pgmajfault 1\ntotal_rss 8\ntotal_pgmajfault 8\n")
     tree.write("/sys/fs/cgroup/unified/job/cpu.pressure", PRESSURE.format(40, 0))
     found = rows(older, reader.read())
     row = found["/job"]
@@ -353,6 +359,7 @@ def test_version_1_and_hybrid(tmp_path: Path) -> None:
     assert row.absent["quota_usec"].reason is Reason.NOT_SET
     assert row.absent["memory_max"].reason is Reason.NOT_SET
     assert found["/other"].values["memory_bytes"] == 77
+    assert (found["/other"].values["anon_bytes"], found["/other"].increases["major_faults"]) == (8, 5)
     assert "cpu_usec" not in found["/other"].files, "it is in the tree of memory alone"
 
 

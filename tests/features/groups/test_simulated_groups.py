@@ -77,6 +77,8 @@ def test_control_groups_have_memory_storage_and_tasks() -> None:
         row = rows[f"/{path}"]
         assert row.values["memory_bytes"] == int((host.shape.memory_gib << 30) * share * MEMORY)
         assert row.rate("cpu_usec") == pytest.approx(share * (rows["/"].rate("cpu_usec") or 0.0), rel=1e-4, abs=1.0)
+        assert row.values["anon_bytes"] + row.values["file_bytes"] == row.values["memory_bytes"]
+        assert row.increases["major_faults"] >= 0
         assert row.rate("read_bytes") == pytest.approx(share * DISK[0], rel=1e-4)
         assert ("memory_max" in row.values) == (path == SLICE)
     assert not found.resctrl

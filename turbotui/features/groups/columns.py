@@ -186,6 +186,9 @@ COLUMNS: Final[tuple[GroupColumn, ...]] = (
     _bytes("Anon", "anon_bytes", "Memory of the programs themselves: heaps and stacks."),
     _bytes("File", "file_bytes", "Page cache, including tmpfs."),
     _bytes("Swap", "swap_bytes", "Memory of the group that lies in swap space."),
+    _column("MajFlt/s", "/s", ("major_faults",), _rate("major_faults"),
+            "Page faults of the group that had to wait for storage: its programs read code, mapped files or swapped "
+            "memory anew.", decimals=0, width=8, priority=6),
     _column("OOM", "", ("oom_kills",), lambda row: row.increases.get("oom_kills"),
             "Processes of the group that the kernel killed in the interval because memory was short.", decimals=0,
             width=4, thresholds=Thresholds(1.0, 1.0), accumulates=True),

@@ -33,7 +33,7 @@ _TICK: Final = 1_000_000 // os.sysconf("SC_CLK_TCK")
 
 COUNTERS: Final = frozenset({
     "cpu_usec", "user_usec", "system_usec", "periods", "throttled", "throttled_usec", "waited_usec", "oom_kills",
-    "refused", "read_bytes", "written_bytes", "reads", "writes",
+    "refused", "major_faults", "read_bytes", "written_bytes", "reads", "writes",
     *(f"stalled_{what}_{line}_usec" for what in ("cpu", "memory", "io", "irq") for line in ("some", "full")),
 })
 """Quantities that are counters; all others are gauges."""
@@ -204,8 +204,9 @@ FILES: Final[tuple[GroupFile, ...]] = (
               _limit("memory_high"), seldom=True),
     GroupFile("memory.limit_in_bytes", "memory.limit_in_bytes", "memory", ("memory_max",), _limit("memory_max"),
               seldom=True),
-    GroupFile("v1 memory.stat", "memory.stat", "memory", ("anon_bytes", "file_bytes", "swap_bytes"),
-              _keyed(total_rss="anon_bytes", total_cache="file_bytes", total_swap="swap_bytes")),
+    GroupFile("v1 memory.stat", "memory.stat", "memory", ("anon_bytes", "file_bytes", "swap_bytes", "major_faults"),
+              _keyed(total_rss="anon_bytes", total_cache="file_bytes", total_swap="swap_bytes",
+                     total_pgmajfault="major_faults")),
     GroupFile("memory.oom_control", "memory.oom_control", "memory", ("oom_kills",), _keyed(oom_kill="oom_kills")),
     GroupFile("v1 pids.current", "pids.current", "pids", ("pids",), _number("pids")),
     GroupFile("v1 pids.max", "pids.max", "pids", ("pids_max",), _limit("pids_max"), seldom=True),
@@ -221,8 +222,8 @@ FILES: Final[tuple[GroupFile, ...]] = (
     GroupFile("memory.peak", "memory.peak", UNIFIED, ("memory_peak",), _number("memory_peak")),
     GroupFile("memory.high", "memory.high", UNIFIED, ("memory_high",), _limit("memory_high"), seldom=True),
     GroupFile("memory.max", "memory.max", UNIFIED, ("memory_max",), _limit("memory_max"), seldom=True),
-    GroupFile("memory.stat", "memory.stat", UNIFIED, ("anon_bytes", "file_bytes"),
-              _keyed(anon="anon_bytes", file="file_bytes")),
+    GroupFile("memory.stat", "memory.stat", UNIFIED, ("anon_bytes", "file_bytes", "major_faults"),
+              _keyed(anon="anon_bytes", file="file_bytes", pgmajfault="major_faults")),
     GroupFile("memory.swap.current", "memory.swap.current", UNIFIED, ("swap_bytes",), _number("swap_bytes")),
     GroupFile("memory.events", "memory.events", UNIFIED, ("oom_kills",), _keyed(oom_kill="oom_kills")),
     GroupFile("pids.current", "pids.current", UNIFIED, ("pids",), _number("pids")),
