@@ -15,6 +15,9 @@ _MEBIBYTE_SCALE: Final = "6.103515625e-5"
 _FIRST_HALF: Final = 0.6
 """Share of a channel's first subchannel or pseudochannel; unequal, so that tests notice one taken for both."""
 _HALVES: Final = (_FIRST_HALF, 1 - _FIRST_HALF)
+_BY_LIMIT: Final = 0.002
+_BY_HEAT: Final = 0.001
+"""Shares of time in which channels are throttled."""
 HBM_CHANNELS: Final = 32
 _HBM_HZ: Final = 1.6e9
 """Four stacks of eight channels, at 3.2 GT/s."""
@@ -64,6 +67,8 @@ def memory_counts(made: Generation, flows: Flows, share: float) -> Events:
                        code(event, 0xFF): times(every, part)}
     counts |= {made.activations: times(every, flow.ACTIVATIONS), made.conflicts: times(every, flow.CONFLICTS)}
     counts[code(0x43, 0x01 if made.halves else 0)] = ()  # self-refresh: never here
+    throttled = ((0x04, _BY_LIMIT), (0x08, _BY_HEAT)) if made.halves else ((0x03, _BY_LIMIT + _BY_HEAT),)
+    counts |= {code(0x46, mask): times(clock, part) for mask, part in throttled}
     return {**counts, **_queues(made, read, written), **({} if made.halves else _persistent(made, read, written))}
 
 

@@ -91,7 +91,8 @@ def expected(one: UncoreInterval, package: int) -> dict[str, dict[str, float | N
         "uncore_imc": {
             "rd bandwidth GB/s": read, "wr bandwidth GB/s": written, "used %": 100 * (read + written) / peak,
             "row hits %": 65.0, "row conflicts %": 15.0, "row empties %": 20.0, "peak bandwidth GB/s": peak,
-            "frequency GHz": dclk, "self-refresh %": 0.0, "pmem rd bandwidth GB/s": persistent * read,
+            "frequency GHz": dclk, "self-refresh %": 0.0, "throttled %": 0.3,
+            "rapl throttled %": 0.2, "heat throttled %": 0.1, "pmem rd bandwidth GB/s": persistent * read,
             "pmem wr bandwidth GB/s": persistent * written, "pmem rd latency ns": 400 / dclk if persistent else None,
             "near memory hits %": None, "clockticks GHz": dclk / 2,
             **{f"{way} queue {part}latency ns": cycles / dclk for way, cycles in (("rd", 36), ("wr", 90))
