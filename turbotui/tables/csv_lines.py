@@ -16,13 +16,14 @@ from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.marks import MARKS
 from turbotui.quantities.tables import AnyTable, Cell, measures
 from turbotui.tables.envelope import Envelope
+from turbotui.tables.formats import Format
 from turbotui.tables.text import bulk_text, number_text
 
 HEADER = ("time", "seconds", "machine", "kind", "row")
 """The columns before the identity words."""
 
 
-class CsvLines:
+class CsvLines(Format):
     """CSV lines; the header is repeated only when the columns change."""
 
     def __init__(self, *, marks: bool = False) -> None:
@@ -54,10 +55,6 @@ class CsvLines:
             identity = table.identify(row)
             yield csv_line((*before, identity.kind, *(identity.names.get(name, "") for name in names),
                             *(text[at] for text in texts), *(_marked(marked, at) if self._marks else ())))
-
-    def end(self) -> Iterator[str]:
-        """No lines at the end: every line was complete when written."""
-        return iter(())
 
 
 def csv_text(envelope: Envelope, table: AnyTable) -> str:

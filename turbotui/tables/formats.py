@@ -6,9 +6,10 @@ A module is imported only when its format is used, because `turbotui stat` must 
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from turbotui.errors import UsageError, nearest_or_all
 
@@ -42,14 +43,16 @@ def two_formats(first: str, other: str) -> str:
     return f"{first} and {other} are two formats of one output: give one of them"
 
 
-class Format(Protocol):
+class Format(ABC):
     """A way to write tables, which may keep state from one interval to the next."""
 
+    @abstractmethod
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
         """The lines of one table in one interval, without line ends."""
 
     def end(self) -> Iterator[str]:
-        """The lines after the last interval."""
+        """The lines after the last interval: none, but for a format that has some."""
+        return iter(())
 
 
 def make_format(name: str, intervals: int | None = 1, *, marks: bool = False) -> Format:

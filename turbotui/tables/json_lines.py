@@ -13,10 +13,11 @@ from turbotui.quantities.columns import Column
 from turbotui.quantities.marks import DISPUTED, MARKS
 from turbotui.quantities.tables import AnyTable, measures
 from turbotui.tables.envelope import Envelope
+from turbotui.tables.formats import Format
 from turbotui.untrusted import bytes_in_base64, json_text
 
 
-class JsonLines:
+class JsonLines(Format):
     """JSON lines whose rows carry `values`, and in `why` a sentence for each null and for each partial value.
 
     Each of `quantities.marks` lists the names of the columns whose values have it; `disputed` has a sentence for each.
@@ -43,10 +44,6 @@ class JsonLines:
         if bytes_of := _bytes({"machine": envelope.machine, **envelope.facts}):
             report["bytes"] = bytes_of
         yield json_text(report, compact=True)
-
-    def end(self) -> Iterator[str]:
-        """No lines at the end: every line was complete when written."""
-        return iter(())
 
 
 def _described(table: AnyTable, column: Column[Any]) -> dict[str, str]:

@@ -14,6 +14,7 @@ from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.tables import AnyTable, measures
 from turbotui.tables.envelope import Envelope
+from turbotui.tables.formats import Format
 from turbotui.untrusted import in_cell
 
 _CPUS = "cpus"
@@ -41,7 +42,7 @@ _BREAK_MARK, _TAB_MARK = in_cell("\n"), in_cell("\t")
 _WORD = re.compile(r"[^a-z0-9]+")
 
 
-class OpenMetricsText:
+class OpenMetricsText(Format):
     """OpenMetrics with names `turbotui_<column>_<base unit>` and labels for the row, the machine and its kind.
 
     Metrics of other tables than that of CPUs start with the table's name.
@@ -88,7 +89,7 @@ def _family(name: str, column: Column[Any], text: str, samples: Sequence[tuple[M
             yield f"{name}{_labels({**_words(names), **common})} {exact!r}"
 
 
-class OpenMetricsSeries:
+class OpenMetricsSeries(Format):
     """Several intervals as one exposition: each family once, its samples with their times, and one end marker.
 
     If the number of intervals is known, a family's samples stand together, and those of one metric in order of time, as

@@ -12,12 +12,13 @@ from turbotui.cell_widths import cell_count, flush_left, flush_right
 from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import AnyTable, CellColumn
 from turbotui.tables.envelope import Envelope
+from turbotui.tables.formats import Format
 from turbotui.tables.text import format_cells
 
 _GAP = "  "
 
 
-class TableText:
+class TableText(Format):
     """A line with the table's name, time and length of the interval, followed by the table; columns never get narrower.
 
     Args:
@@ -33,9 +34,8 @@ class TableText:
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
         """The first line, the titles and the rows."""
         if self._headed:
-            parts = [table.name, envelope.time, *([] if envelope.seconds is None else [f"{envelope.seconds:.3f} s"]),
-                     *([envelope.meaning] if envelope.meaning else []), *([envelope.label] if envelope.label else [])]
-            yield f"# {', '.join(parts)}"
+            yield envelope.heading(
+                table.name, "" if envelope.seconds is None else f"{envelope.seconds:.3f} s", envelope.meaning)
         columns: Sequence[Column[Any]] = table.columns
         rows = table.rows
         every = [_texts(column, table.cells(column, rows)) for column in columns]
@@ -65,10 +65,6 @@ class TableText:
                 break
             kept.append(at)
         return sorted(kept)
-
-    def end(self) -> Iterator[str]:
-        """No lines at the end: every interval was complete when written."""
-        return iter(())
 
     def _line(self, columns: Sequence[Column[Any]], texts: Sequence[str]) -> str:
         placed = ((flush_left if column.decimals < 0 else flush_right)(text, self._widths[column.id])

@@ -153,10 +153,7 @@ class TraceEvents:
         known = self._groups.get(title)
         if known is None:
             known = self._groups[title] = len(self._groups) + 1
-            self._put("notes", {"ph": "M", "pid": known, "name": "process_name", "args": {"name": _bounded(title)}},
-                      needed=True)
-            self._put("notes", {"ph": "M", "pid": known, "name": "process_sort_index", "args": {"sort_index": known}},
-                      needed=True)
+            self._name("process", {"pid": known}, title, known)
         return known
 
     def _track(self, group: str, name: str) -> int:
@@ -164,11 +161,13 @@ class TraceEvents:
         if known is None:
             pid = self._group(group)
             known = self._tracks[group, name] = 1_000_000 + len(self._tracks)
-            self._put("notes", {"ph": "M", "pid": pid, "tid": known, "name": "thread_name",
-                                "args": {"name": _bounded(name)}}, needed=True)
-            self._put("notes", {"ph": "M", "pid": pid, "tid": known, "name": "thread_sort_index",
-                                "args": {"sort_index": len(self._tracks)}}, needed=True)
+            self._name("thread", {"pid": pid, "tid": known}, name, len(self._tracks))
         return known
+
+    def _name(self, what: str, ids: Mapping[str, int], name: str, place: int) -> None:
+        """Give a process or a thread of the trace its name and its place in the picture."""
+        for word, args in (("name", {"name": _bounded(name)}), ("sort_index", {"sort_index": place})):
+            self._put("notes", {"ph": "M", **ids, "name": f"{what}_{word}", "args": args}, needed=True)
 
     def _put(self, kind: str, event: Mapping[str, object], *, needed: bool = False) -> bool:
         line = f"{self._separator}{json_text(event, compact=True)}"

@@ -21,7 +21,7 @@ from turbotui import recording
 from turbotui.cli import main
 from turbotui.commands.parser import Parser
 from turbotui.errors import TurbotuiError
-from turbotui.features.export.verb import OF_MACHINE, OF_RECORDING, add_arguments
+from turbotui.features.export.verb import add_arguments
 from turbotui.machine.machine import Machine
 from turbotui.machine.own_program import install_command
 from turbotui.quantities.catalog import catalog_for
@@ -252,9 +252,12 @@ def test_a_device_is_written_to_and_stays(tmp_path: Path) -> None:
 def test_options_of_metrics_and_of_tables_are_all_known_as_such() -> None:
     parser = Parser()
     add_arguments(parser)
+    arguments = parser.parse_args([])
     names = {action.dest for action in parser._actions}
     both = {"help", "file", "listen", "printed", "textfile", "columns"}
-    assert names == both | {*OF_MACHINE, *OF_RECORDING}
+    assert names == both | {*arguments.of_machine, *arguments.of_recording}
+    assert {"once", "machine", "interval", "series", "allow_host"} <= arguments.of_machine.keys()
+    assert arguments.of_recording.keys() == {"format", "output", "by", "elapsed", "every", "from_time", "to_time"}
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet", "trace"])

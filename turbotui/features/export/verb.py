@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -126,11 +126,6 @@ class JsonExport:
             yield from self._json.lines(envelope, LevelTable(frame, layout, rows, level.value))
 
 
-OF_MACHINE: Final = ("once", "machine", "sysroot", "interval", "cpu", "per", "groups", "tasks", "waits", "rows", "most",
-                     "series", "size", "web_config", "allow_host")
-"""Options of metrics alone, by the attributes that hold their values."""
-OF_RECORDING: Final = ("format", "output", "by", "elapsed", "every", "from_time", "to_time")
-"""Options of tables alone, as above; --columns is for both."""
 _TRACE: Final = "trace"
 _STOPPED: Final = "stopped"
 FORMATS: Final = ("csv", "json", "parquet", _TRACE)
@@ -152,11 +147,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--textfile", metavar="FOLDER", default="",
                       help="the same metrics as FOLDER/turbotui.prom after each interval, for node_exporter; a disk "
                            "that is full, failing or read-only is tried again")
+    common = {"columns", *_declared(parser)}
     parser.add_argument("--once", action="store_true",
                         help="the same metrics of one interval: on stdout, or with --textfile in the file")
     add_live_arguments(parser)
+    of_machine = _declared(parser, common)
     _add_table_arguments(parser.add_argument_group("tables of a recording", _KEPT))
-    parser.set_defaults(not_given={name: parser.get_default(name) for name in (*OF_MACHINE, *OF_RECORDING)})
+    parser.set_defaults(of_machine=of_machine, of_recording=_declared(parser, {*common, *of_machine}))
+
+
+def _declared(parser: argparse.ArgumentParser, known: Container[str] = ()) -> dict[str, object]:
+    """The attributes of options that are not among the known ones, with their values where nobody gives them."""
+    return {name: value for name, value in vars(parser.parse_args([])).items() if name not in known}
 
 
 def _add_table_arguments(parser: argparse._ArgumentGroup) -> None:
@@ -183,23 +185,23 @@ def _add_table_arguments(parser: argparse._ArgumentGroup) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Export."""
     if arguments.printed is not None:
-        _refuse(arguments, (*OF_MACHINE, *OF_RECORDING), "changes no file of --print")
+        _refuse(arguments, arguments.of_machine | arguments.of_recording, "changes no file of --print")
         return print_file(arguments.printed)
     if arguments.file is not None:
-        _refuse(arguments, OF_MACHINE, "is for the metrics of a machine, and --from is for a recording")
+        _refuse(arguments, arguments.of_machine, "is for the metrics of a machine, and --from is for a recording")
         return _run_table(arguments)
     if not (arguments.listen or arguments.textfile or arguments.once):
         raise UsageError("what is to be exported? A recording (--from FILE), or a machine's metrics (--listen "
                          "127.0.0.1:9177, --textfile FOLDER, --once)")
-    _refuse(arguments, OF_RECORDING, "is for tables of a recording: name one with --from FILE")
+    _refuse(arguments, arguments.of_recording, "is for tables of a recording: name one with --from FILE")
     if arguments.listen and arguments.once:
         raise UsageError("--listen answers until it is ended: leave --once out")
     return run_live(arguments)
 
 
-def _refuse(arguments: argparse.Namespace, names: Iterable[str], why: str) -> None:
-    for name in names:
-        if getattr(arguments, name) != arguments.not_given[name]:
+def _refuse(arguments: argparse.Namespace, usual: Mapping[str, object], why: str) -> None:
+    for name, value in usual.items():
+        if getattr(arguments, name) != value:
             raise UsageError(f"--{name.replace('_', '-')} {why}")
 
 

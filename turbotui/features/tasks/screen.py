@@ -202,6 +202,12 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         why = "" if cell.why is None else f" ({cell.why.sentence()})"
         return f"{column.id} {in_words(column, cell.value)}{why} · "
 
+    def _current_task(self) -> TaskInputs | None:
+        """The task under the cursor; None, and a sentence that says so, where there is none."""
+        if (inputs := self._inputs(self._table.current)) is None:
+            self.notice("There is no task under the cursor")
+        return inputs
+
     def _inputs(self, key: Hashable) -> TaskInputs | None:
         content = self._table.content
         return None if content is None else content.get(key)
@@ -632,9 +638,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def action_acts(self) -> None:
         """Show command lines for the task under the cursor; one is copied, none is run."""
-        inputs = self._inputs(self._table.current)
-        if inputs is None:
-            self.notice("There is no task under the cursor")
+        if (inputs := self._current_task()) is None:
             return
         from turbotui.app.command_lines_window import show_command_lines  # noqa: PLC0415
         from turbotui.features.tasks.command_lines import command_lines, target_of  # noqa: PLC0415 - only this key needs them
@@ -652,9 +656,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
 
     def action_point(self) -> None:
         """Highlight the CPUs on which the task under the cursor ran, on the map and in the tables of CPUs."""
-        inputs = self._inputs(self._table.current)
-        if inputs is None:
-            self.notice("There is no task under the cursor")
+        if (inputs := self._current_task()) is None:
             return
         row = inputs.row
         cpus = tuple(sorted(row.loads)) or row.cpus
