@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 from turbotui.events.devices import Devices, find_event
 from turbotui.events.encoded import EncodedEvent
@@ -35,15 +36,12 @@ class PerfEncoder:
     def __init__(self, host: Host, rings: str | None = None) -> None:
         self._host = host
         self._rings = rings
-        self._own: EventEncoder | None = None
         self._tables: EventEncoder | NoTablesError | None = None
 
-    @property
+    @cached_property
     def own(self) -> EventEncoder:
         """The encoder that uses sysfs alone."""
-        if self._own is None:
-            self._own = EventEncoder(self._host, self._rings)
-        return self._own
+        return EventEncoder(self._host, self._rings)
 
     def encode(self, text: str) -> tuple[EncodedEvent, ...]:
         """Return the counters that a string names, in the order of the string.

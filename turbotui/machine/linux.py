@@ -14,6 +14,7 @@ import resource
 import stat
 import time
 from collections.abc import Sequence
+from functools import cached_property
 
 from turbotui.errors import MachineError
 from turbotui.machine import perf_abi
@@ -64,7 +65,6 @@ class LinuxHost:
         self._prefix = "" if root == "/" else root
         self._live = live or root == "/"
         self._usable = UsableCpus()
-        self._pins: bool | None = None
         self._counting: dict[int, tuple[int, int]] = {}  # leaders that count from their opening on, with their PMU
 
     @property
@@ -82,12 +82,10 @@ class LinuxHost:
                 return text
         return one_line(visible(os.path.basename(self._prefix)))
 
-    @property
+    @cached_property
     def pins(self) -> bool:
         """True for a live machine, whose CPUs are read by a thread each, unless a sandbox forbids to pin threads."""
-        if self._pins is None:
-            self._pins = self._live and _may_pin()
-        return self._pins
+        return self._live and _may_pin()
 
     def read_text(self, path: str) -> str:
         """Read a whole text file, made visible.

@@ -7,6 +7,7 @@ import sys
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, pairwise, starmap
 from typing import Final, TypeVar
 
@@ -74,7 +75,6 @@ class RecordingPart:
         self.missing: dict[tuple[int, str], Missing] = {}
         self._first: RecordedTick | None = None
         self._last: tuple[int, RecordedTick | None] = (-1, None)
-        self._seconds: float | None = None
         self._span: tuple[int, tuple[int, int] | None] = (-1, None)
         self._clock_was_set = False
         self._clocks: list[int] = []
@@ -130,13 +130,11 @@ class RecordingPart:
         tick = self.first() if header is None else None
         return header if tick is None else tick.header
 
-    @property
+    @cached_property
     def seconds(self) -> float:
         """Seconds from one tick to the next where not every one was kept; 0: every one."""
-        if self._seconds is None:
-            header = self.header()
-            self._seconds = 0.0 if header is None else header.tier[0]
-        return self._seconds
+        header = self.header()
+        return 0.0 if header is None else header.tier[0]
 
     def span(self) -> tuple[int, int] | None:
         """Return the wall clocks between which all ticks lie, without decoding; None without ticks.

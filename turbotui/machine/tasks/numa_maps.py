@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import threading
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -105,7 +106,6 @@ class NumaMemory:
     def __init__(self, host: Host, topology: Topology) -> None:
         self._host = host
         self.node_of = {cpu: place.node for cpu, place in topology.places.items()}
-        self._single: bool | None = None
         self._lock = threading.Lock()
         # by process its start, the time of the read, and what came of it
         self._known: dict[int, tuple[int, int, dict[int, int] | Unavailable]] = {}
@@ -150,14 +150,12 @@ class NumaMemory:
         if self._thread is not None:
             self._thread.join(seconds)
 
-    @property
+    @cached_property
     def is_single(self) -> bool:
         """Whether the machine has one node, nodes without CPUs included."""
-        if self._single is None:
-            names = names_in(self._host, "/sys/devices/system/node")
-            with_memory = sum(name.startswith("node") and name[4:].isdigit() for name in names)
-            self._single = max(with_memory, len(set(self.node_of.values()))) < 2
-        return self._single
+        names = names_in(self._host, "/sys/devices/system/node")
+        with_memory = sum(name.startswith("node") and name[4:].isdigit() for name in names)
+        return max(with_memory, len(set(self.node_of.values()))) < 2
 
     def _drain(self) -> None:
         while True:

@@ -12,6 +12,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from functools import cached_property
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import copier, dataclass
@@ -161,19 +162,16 @@ class ProcFacts:
         self._host = host
         self.memory = None if topology is None else NumaMemory(host, topology)
         self.balancing = NumaBalancing(host)
-        self._sight: TaskSight | None = None
         self._files = _RecentFiles(host)
         self._known: OrderedDict[int, TaskFacts] = OrderedDict()
         # of a task: its start, the time of the read, and the list
         self._allowed: OrderedDict[TaskKey, tuple[int, int, str | None]] = OrderedDict()
         self._users: dict[str, str] = {}
 
-    @property
+    @cached_property
     def sight(self) -> TaskSight:
         """What this process can see of the machine's tasks."""
-        if self._sight is None:
-            self._sight = task_sight(self._host)
-        return self._sight
+        return task_sight(self._host)
 
     def stat(self, pid: int, tid: int | None = None) -> Stat | None:
         """Return the stat of a process or thread; None if it has ended, or may not be seen."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Mapping
+from functools import cached_property
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -104,7 +105,6 @@ class ProcessStats:
         self._host = host
         self._renumbered: bool | None = None
         self._files = _Files(host)
-        self._most: int | None = None
         self._said: dict[int, tuple[bytes, ProcessStat]] = {}
         self._brief: set[int] = set()  # processes whose schedstat is open instead of stat
         self._silent: set[int] = set()  # processes without a usable schedstat
@@ -190,11 +190,9 @@ class ProcessStats:
         except HostError:
             return b""
 
-    @property
+    @cached_property
     def _room(self) -> int:
-        if self._most is None:
-            self._most = min(_KEPT, self._host.privileges().most_descriptors // SHARE)
-        return self._most
+        return min(_KEPT, self._host.privileges().most_descriptors // SHARE)
 
     def _forget(self, pid: int) -> None:
         self._brief.discard(pid)
