@@ -114,19 +114,17 @@ class SimulatedTasks:
         yield [RingRecords(-1, tuple(news)), *pending, *batches]
 
     def rest(self) -> None:
-        """Keep the samples until now for `take`."""
-        with self._model.lock:
-            now = self._model.now()
-            if not self._resting:
-                self._pending += self._sample(now, round(now * 1e9))
-            if self._since is not None:
-                self._counted, self._since = self._counted + now - self._since, None
+        """Count nothing until `take_over`; before anything was added."""
         self._resting = True
 
-    def wake(self) -> None:
-        """Continue counting after `rest`."""
+    def take_over(self, before: SimulatedTasks) -> None:
+        """Count from the instant at which another reader rests, which keeps its samples until then for `take`.
+
+        The clock runs on while samples are computed.
+        """
         with self._model.lock:
             now = self._model.now()
+            before._rest(now)
             self._since = now
             for place in (*self._places, *self._idle):
                 basis = self._model.cpu[place.cpu]
@@ -134,6 +132,12 @@ class SimulatedTasks:
                 place.base = tuple(basis.value(form, now) - done for form, done in counted)
             self._last_ns = round(now * 1e9)
         self._resting = False
+
+    def _rest(self, now: float) -> None:
+        self._pending += self._sample(now, round(now * 1e9))
+        if self._since is not None:
+            self._counted, self._since = self._counted + now - self._since, None
+        self._resting = True
 
     def stop(self) -> None:
         """Do nothing, because the model counts by itself, and `take` makes the last samples."""

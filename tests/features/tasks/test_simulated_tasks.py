@@ -27,11 +27,20 @@ from turbotui.simulated.workloads import COMPUTE, MEMORY
 EVERYTHING = Application("all", everything=True)
 
 
+class RunningClock(ManualClock):
+    """A clock that runs on by 5 ms at each look, as the clock of a machine that is busy."""
+
+    def now_ns(self) -> int:
+        self.advance(0.005)
+        return super().now_ns()
+
+
 @contextmanager
-def watching(name: str, application: Application = EVERYTHING, *,
-             whole: bool = False) -> Iterator[tuple[SimulatedHost, WatchedApplications, WatchedApplication]]:
+def watching(name: str, application: Application = EVERYTHING, *, whole: bool = False,
+             clock: ManualClock | None = None) -> Iterator[
+                 tuple[SimulatedHost, WatchedApplications, WatchedApplication]]:
     """All tasks of a machine of few cores, or of a whole one, on which more threads move."""
-    host = (simulated_host if whole else small_host)(name, ManualClock())
+    host = (simulated_host if whole else small_host)(name, clock or ManualClock())
     found = WatchedApplications(known_machine(host))
     try:
         yield host, found, found.add(application)
@@ -121,11 +130,13 @@ def test_bytes_of_numerical_work_are_the_machines() -> None:
     assert one.numerics.bytes(row.counts) == pytest.approx(64 * accesses, rel=0.15)
 
 
+@pytest.mark.parametrize("clock", [ManualClock, RunningClock])
 @pytest.mark.parametrize(("machine", "application"), [
     ("laptop-old", Application("all", everything=True, events="flops")), ("sapphire-2s", EVERYTHING)])
-def test_rows_and_idle_time_are_the_time_of_the_cpus(machine: str, application: Application) -> None:
+def test_rows_and_idle_time_are_the_time_of_the_cpus(machine: str, application: Application,
+                                                     clock: type[ManualClock]) -> None:
     """Of one event set, and of multiplexed ones, each of which counts for a part of the time."""
-    with watching(machine, application) as (host, found, one):
+    with watching(machine, application, clock=clock()) as (host, found, one):
         for _ in range(2):
             passes(host, found, 40, 0.05)
             report = found.report(one, Grouping.PROCESS)

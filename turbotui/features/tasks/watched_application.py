@@ -219,9 +219,9 @@ class WatchedApplication:
         if not self.active_ns:
             self.active_ns = now_ns
         elif now_ns - self.active_ns >= self._slice_ns:
-            self.readers[self.active].rest()
+            before = self.readers[self.active]
             self.active = (self.active + 1) % len(self.readers)
-            self.readers[self.active].wake()
+            self.readers[self.active].take_over(before)
             self.active_ns = now_ns
             self.slices += 1
 

@@ -133,8 +133,8 @@ class ProcReader:
     def rest(self) -> None:
         """Do nothing: there is one set, which never rests."""
 
-    def wake(self) -> None:
-        """Do nothing: the only set never sleeps."""
+    def take_over(self, before: ProcReader) -> None:
+        """Do nothing: there is no other set."""
 
     def stop(self) -> None:
         """Stop after one more look."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 from turbotui.errors import MachineError
 from turbotui.machine.host import ForwardedHost, Host, HostKind
@@ -69,10 +69,10 @@ class SampleReader(Protocol):
         """Yield the records since the last call, in batches in order of time; the caller must consume all."""
 
     def rest(self) -> None:
-        """Pause counting until `wake`, keeping the counts; also before anything was added."""
+        """Count nothing until `take_over`, keeping the counts; before anything was added."""
 
-    def wake(self) -> None:
-        """Continue counting."""
+    def take_over(self, before: Self) -> None:
+        """Count from now on in place of another reader of the same host, which rests."""
 
     def stop(self) -> None:
         """Stop counting; the counts stay readable."""

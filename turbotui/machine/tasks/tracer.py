@@ -279,18 +279,26 @@ class TaskTracer:
         return len(parse_reading(data, self.choice.read_format)[0].values) < self.choice.width
 
     def rest(self) -> None:
-        """Count nothing until `wake`, in threads that inherit a set neither."""
+        """Count nothing until `take_over`; before anything was added."""
         self._resting = True
-        for counters in self._sets:
-            control(counters.leader, DISABLE, 0, "a set of counters whose time slice is over")
 
-    def wake(self) -> None:
-        """Continue to count.
+    def take_over(self, before: TaskTracer) -> None:
+        """Count from now on in place of another tracer, which rests, in threads that inherit its sets too.
 
-        Only leaders are enabled: a group counts while its leader does, and a resting clock continues to rest.
+        CPU by CPU and thread by thread, because nothing counts between the end of a set and the beginning of its
+        successor: to stop all first takes as long as all of the calls. Only leaders are enabled: a group counts while
+        its leader does, and a resting clock continues to rest.
         """
-        self._resting = False
-        for counters in self._sets:
+        before._resting, self._resting = True, False
+        successors = {(counters.root, counters.cpu): counters for counters in self._sets}
+        for counters in before._sets:
+            control(counters.leader, DISABLE, 0, "a set of counters whose time slice is over")
+            self._continue(successors.pop((counters.root, counters.cpu), None))
+        for unpaired in successors.values():
+            self._continue(unpaired)
+
+    def _continue(self, counters: CounterSet | None) -> None:
+        if counters is not None:
             control(counters.leader, ENABLE, 0, "a set of counters whose time slice begins")
 
     def stop(self) -> None:
