@@ -187,7 +187,9 @@ def test_intervals_together_have_the_mean_of_what_worked() -> None:
     whole = total_of(parts)
     assert whole is not None
     assert whole.working == WorkingShare(2.0, 0.5, beside=2.0, traffic=10.0)
+    assert mean_working([]) is None
     assert mean_working([(None, 1.0)]) is None
+    assert mean_working([(WorkingShare(4.0), 1.0), (None, 1.0)]) is None, "the mean of a half is not that of the whole"
     some = mean_working([(WorkingShare(traffic=5.0), 1.0), (WorkingShare(), 1.0)])
     assert some is not None
     assert some.traffic is None

@@ -46,13 +46,14 @@ def working_of(topology: Topology, busy: float, traffic: float | None) -> Workin
 
 def mean_working(parts: Iterable[tuple[WorkingShare | None, float]]) -> WorkingShare | None:
     """Average the parts of intervals by their seconds; None if one of them is unknown."""
-    known = [(share, length) for share, length in parts if share is not None]
-    total = math.fsum(length for _one, length in known)
-    if not known or total <= 0:
+    every = list(parts)
+    known = [(share, length) for share, length in every if share is not None]
+    total = math.fsum(length for _share, length in known)
+    if len(known) < len(every) or total <= 0:
         return None
 
     def mean(values: Sequence[float]) -> float:
-        return math.fsum(value * length for value, (_one, length) in zip(values, known, strict=True)) / total
+        return math.fsum(value * length for value, (_share, length) in zip(values, known, strict=True)) / total
 
     traffic = [share.traffic for share, _length in known if share.traffic is not None]
     return WorkingShare(mean([share.cores for share, _ in known]), mean([share.capacity for share, _ in known]),
