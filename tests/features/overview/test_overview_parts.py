@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from watched_machines import frames_of_machine
 
 from turbotui.features.overview.charts import Chart, ChartLimit, chosen
 from turbotui.features.overview.core_map import _look, first_cpu, map_lines, mark_scope, plan_map
-from turbotui.features.overview.cpu_numbers import CpuSource, cpu_numbers
+from turbotui.features.overview.cpu_numbers import CpuSource, IdleState, cpu_numbers, idle_spans, idle_states
 from turbotui.features.overview.kept_lines import KeptLines
 from turbotui.features.overview.lines import note_line
 from turbotui.features.overview.meters import meter_lines, plan_meters
@@ -26,6 +27,7 @@ from turbotui.machine.tasks.process_stats import ProcessStats, ReadProcesses
 from turbotui.machine.topology import Topology
 from turbotui.quantities.catalog import STATIC_COLUMNS
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
+from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.simulated import ManualClock, simulated_host
 from turbotui.widgets.cells import StyleRole
@@ -197,6 +199,31 @@ class TestRoom:
     def test_every_share_up_to_the_last_bit_below_one_has_a_mark(self) -> None:
         below = math.nextafter(1.0, 0.0)
         assert [_look(share)[0] for share in (0.0, 0.01, 0.03, 0.5, below, 1.0, 1.5)] == [*"··▁▅███"]
+
+
+class TestIdleStates:
+    def test_a_state_is_named_only_if_no_unknown_one_can_have_lasted_longer(self) -> None:
+        _machine, frames = frames_of_machine("laptop", 3, seconds=10.0)
+        frame = frames[-1]
+        by_id = {column.id: column for column in STATIC_COLUMNS if frame.cell(column, SYSTEM_ROW) is not None}
+        numbers = cpu_numbers(by_id.values(), by_id["Busy%"], None, None)
+        [deep] = [column for word, column in numbers.idle if word == "C7"]
+        row = max(frame.rows(Scope.CPU), key=lambda row: frame.cell(deep, row) or 0.0)
+
+        def state_without(word: str) -> IdleState:
+            signal = f"cstate.core.{word.lower()}"
+            values = {**frame.newer.values, signal: [None] * len(frame.newer.values[signal])}
+            lacking = Frame(frame.older, replace(frame.newer, values=values), frame.capabilities)
+            return idle_states(lacking, numbers, (row,))[0]
+
+        share = frame.cell(deep, row)
+        assert isinstance(share, float)
+        assert share > 50.0
+        assert state_without("C1") == state_without("C6") == ("C7", share, deep), "more than all others together"
+        assert state_without("C7") == ("C7", None, deep), "it was C1 or C6, of which little is known to be the most"
+        [span] = idle_spans(state_without("C7"), row, None)
+        assert span.text == "C7        —  "
+        assert span.target == (deep, row), "where the reason is found"
 
 
 class TestFirstMinute:

@@ -9,6 +9,7 @@ from turbotui.cell_widths import flush_left, flush_right
 from turbotui.dataclass import dataclass
 from turbotui.quantities.columns import ColumnId, CounterColumn, Value
 from turbotui.quantities.scope import RowId
+from turbotui.quantities.unavailable import Reason
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
 from turbotui.widgets.cells import ALARM_MARKS, UNKNOWN, StyleRole, alarm
@@ -76,20 +77,34 @@ def cpu_numbers(has: Iterable[CounterColumn], busy: CounterColumn | None,
     return CpuNumbers(busy, clock, heat, tuple(hardware or asked))
 
 
-IdleState: TypeAlias = "tuple[str, float, CounterColumn] | None"
-"""The idle state in which a CPU spent most of an interval: word, share in percent, column; None if unknown."""
+IdleState: TypeAlias = "tuple[str, float | None, CounterColumn] | None"
+"""The idle state in which a CPU spent most of an interval: word, share in percent, column; None if all are unknown.
+
+Without a share, this state is unknown and may have lasted longer than all that are known.
+"""
 
 
 def idle_states(frame: Frame, numbers: CpuNumbers, rows: tuple[RowId, ...]) -> list[IdleState]:
     """Return the idle states of CPUs."""
     cells = [frame.cells(column, rows) for _, column in numbers.idle]
-    states: list[IdleState] = []
-    for values in zip(*cells, strict=True) if cells else [()] * len(rows):
-        known = [(value, *state) for value, state in zip(values, numbers.idle, strict=True)
-                 if isinstance(value, (int, float))]
-        share, word, column = max(known, key=lambda state: state[0]) if known else (0.0, "", None)
-        states.append(None if column is None else (word, float(share), column))
-    return states
+    loads = [None] * len(rows) if numbers.busy is None else frame.cells(numbers.busy, rows)
+    return [_longest(frame, row, load, list(zip(values, numbers.idle, strict=True)))
+            for row, load, values in zip(rows, loads, zip(*cells, strict=True) if cells else [()] * len(rows),
+                                         strict=True)]
+
+
+def _longest(frame: Frame, row: RowId, load: Value, states: Sequence[tuple[Value, tuple[str, CounterColumn]]]
+             ) -> IdleState:
+    known = [(float(value), *state) for value, state in states if isinstance(value, (int, float))]
+    if not known:
+        return None
+    share, word, column = max(known, key=lambda state: state[0])
+    left = 100.0 - share - (load if isinstance(load, (int, float)) else 0.0)  # the most that an unknown one can have
+    if share < left:
+        for value, (unknown, its_column) in reversed(states):
+            if value is None and frame.why_unknown(its_column, row).reason is not Reason.NO_HARDWARE:
+                return unknown, None, its_column
+    return word, share, column
 
 
 def kind_of(frame: Frame, cpu: int) -> str:
@@ -131,5 +146,6 @@ def idle_spans(state: IdleState, row: RowId, cursor: Target | None) -> Sequence[
         return [Span(" " * IDLE)]
     word, share, column = state
     target = column, row
-    text = flush_left(f"{flush_left(word, _STATE)}{share:3.0f} %"[:IDLE], IDLE)
+    number = flush_right(UNKNOWN, 3) if share is None else f"{share:3.0f} %"
+    text = flush_left(f"{flush_left(word, _STATE)}{number}"[:IDLE], IDLE)
     return [Span(text, StyleRole.CELL if cursor == target else StyleRole.DIM, target)]

@@ -103,7 +103,7 @@ def _heading(source: CpuSource, cpu: int, width: int, label: int) -> Span:
     for span in _meter(source, cpu, width, label):
         end = at + span.cells
         name = "" if span.target is None else span.target[0].id
-        is_number = any(letter.isdigit() for letter in span.text) or span.text.strip() == UNKNOWN
+        is_number = any(letter.isdigit() for letter in span.text) or span.text.strip().endswith(UNKNOWN)
         if at >= label and is_number:  # a bar has no digits
             word = words.get(name, "")
             text = flush_left(text, end - len(word)) + word if word else f"{flush_left(text, at)}idle in"
