@@ -30,6 +30,11 @@ _FOLDERS_AND_KINDS: Final[tuple[str | Feature, ...]] = (
                  (("turbotui batteries -n 1", "how long they last"),
                   ("turbotui batteries -n 1 --format json", "the same, for a script")),
                  gathers="turbotui.features.batteries:gathers"),
+    kind_feature("cooling", "&", "turbotui.features.cooling:COOLING",
+                 "temperatures of thermal zones, and how much fans and slowed processors cool them",
+                 (("turbotui cooling -n 1", "whether the kernel slows anything down for heat"),
+                  ("turbotui cooling -n 1 --format json", "the same, for a script")),
+                 gathers="turbotui.features.cooling:gathers"),
     "spies", "score", "machines", "diff", "export", "fleet", "columns", "events", "replay", "gather", "collect",
     "serve", "mcp",
 )

@@ -548,7 +548,7 @@ async def test_every_action_of_the_table_can_be_done() -> None:
 
 async def test_footer_help_and_palette_come_from_the_same_table() -> None:
     session = FakeSession()
-    async with dashboard(session, size=(320, 60)) as (app, _):
+    async with dashboard(session, size=(340, 60)) as (app, _):
         keys, screen = text_of(app, "keys"), app.screen
         assert isinstance(screen, WatchScreen)
         for action in ACTIONS:

@@ -117,7 +117,7 @@ async def test_an_alert_continues_whatever_screen_is_shown(table: str, state: Pa
         assert "ALERT CPU%>0.01 for 2s: " in app.pictures("x")[1]
         await pilot.press("exclamation_mark")
         assert isinstance(app.screen, HappenedWindow)
-        assert f"CPU%>0.01 for 2s  (each of the {table})" in app.pictures("x")[1]
+        assert f"CPU%>0.01 for 2s  (each row of {table})" in app.pictures("x")[1]
         await pilot.press("escape", "W")
         while not isinstance(app.screen, WhyWindow) or app.screen.is_at_work:
             await pilot.pause()

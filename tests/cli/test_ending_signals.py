@@ -34,6 +34,7 @@ WATCHING: Final[dict[str, Sequence[str]]] = {
     "interrupts": ("-i", "0.1", "--machine", "laptop"),
     "memory": ("-i", "0.1", "--machine", "sapphire-2s"),
     "batteries": ("-i", "0.1", "--machine", "laptop"),
+    "cooling": ("-i", "0.1", "--machine", "laptop"),
     "spy": ("-i", "0.1", "--machine", "laptop-old"),
     "collect": GUEST,
     "export": ("--listen", "127.0.0.1:0", *GUEST),

@@ -472,6 +472,36 @@ BATTERIES = Place("%", "batteries", ("laptop-gpu",), (160, 24), _battery("BAT0")
 }, exact=False)
 """Two batteries of a laptop, and a mouse's."""
 
+# Cooling
+
+
+def _cooler(name: str, column: str = "Temp") -> str:
+    return rf"(?m)^ {column} · {name} ·"
+
+
+COOLING = Place("&", "cooling", ("laptop-gpu",), (160, 24), _cooler("thermal_zone0"), {
+    **_MENU, **_GRAPH,
+    "columns": Promise("type to search", undo=ESC),
+    "arrange": Promise("← → move", undo=ESC),
+    "search": Promise(_cooler("cooling_device1"), typed=("fan",), undo=ESC),
+    "search_next": Promise(_cooler("thermal_zone1"), first=("/", "thermal", "Enter", "Home"),
+                           now=_cooler("thermal_zone0")),
+    "filter": Promise(r"filter fan: \d+ rows?", typed=("fan",), undo=ESC),
+    "sort_next": Promise("Name▲", undo=("<",)),
+    "sort_previous": Promise(gone="Name▲", first=(">",), now="Name▲"),
+    **there_and_back("left", "right", _cooler("thermal_zone0", "Room")),
+    **there_and_back("column_left", "column_right", _cooler("thermal_zone0", "Room")),
+    "reverse": Promise(r"\n thermal_zone1 +x86.*\n thermal_zone0 +acpitz", undo=("I",)),
+    "tag_row": Promise(r"(?m)^•", undo=("V",)),
+    "untag": Promise(gone=r"(?m)^•", first=("x",), now=r"(?m)^•"),
+    "mark": Promise(": DIFFERENCES", undo=("b",)),
+    "copy_rows": Promise("Copied.*: 1 row as CSV", undo=("Home",)),
+    "explain": Promise(r"Temp · thermal_zone0 · [\d.]+ °C ─", undo=ESC),
+    **moves(_cooler("thermal_zone1"), _cooler("cooling_device2")),
+    **pages(_cooler("cooling_device2"), _cooler("cooling_device2"), _cooler("thermal_zone0")),
+}, exact=False)
+"""Two thermal zones of a laptop, its processor, its fan and powerclamp."""
+
 # Top-down
 
 
@@ -576,4 +606,4 @@ DOCTOR = Place("9", "doctor", _SAPPHIRE, (160, 18), (
 }, calm=("PPage", "Home"))
 
 PLACES = (OVERVIEW, CPUS, TOPOLOGY, MAP, POWER, UNCORE, FOLDED, EDGES, ROOFLINE, TASKS, INFO, DOCTOR, GROUPS,
-          INTERRUPTS, MEMORY, BATTERIES, TOPDOWN)
+          INTERRUPTS, MEMORY, BATTERIES, COOLING, TOPDOWN)

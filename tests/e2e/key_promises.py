@@ -88,7 +88,8 @@ MARKS = {"0": "┌ Load ", "1": r"(?m)^ ((Package|Module|Core)[A-Za-z3 ]* )?CPU 
          "6": r"arithmetic intensity|No point can be placed", "7": "watching everything",
          "8": r"(?m)^ program +│ turbotui version",
          "9": r"(?m)^ source +│ state", "d": r"(?m)^ Place +(Bar|R retir|Retire Spec)|No top-down analysis",
-         "u": r"(?m)^ Group +│", "%": r"(?m)^ Battery +Type +│", "N": r"(?m)^ Level +│", "Z": r"(?m)^ IRQ +CPU │"}
+         "u": r"(?m)^ Group +│", "%": r"(?m)^ Battery +Type +│", "&": r"(?m)^ Name +Type +│",
+         "N": r"(?m)^ Level +│", "Z": r"(?m)^ IRQ +CPU │"}
 """What stands on each screen and on no other."""
 
 ESC = ("Escape",)

@@ -5,7 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from key_places import BATTERIES, DOCTOR, EDGES, FOLDED, GROUPS, INFO, INTERRUPTS, MEMORY, TASKS, TOPDOWN, UNCORE
+from key_places import (
+    BATTERIES,
+    COOLING,
+    DOCTOR,
+    EDGES,
+    FOLDED,
+    GROUPS,
+    INFO,
+    INTERRUPTS,
+    MEMORY,
+    TASKS,
+    TOPDOWN,
+    UNCORE,
+)
 from key_promises import Place
 from pressed_keys import NEEDS_TMUX, press_rows
 
@@ -13,6 +26,6 @@ pytestmark = NEEDS_TMUX
 
 
 @pytest.mark.parametrize("place", [UNCORE, FOLDED, EDGES, TASKS, INFO, DOCTOR, GROUPS, INTERRUPTS, MEMORY, BATTERIES,
-                                   TOPDOWN], ids=lambda place: f"{place.number}-{place.machine[0]}")
+                                   COOLING, TOPDOWN], ids=lambda place: f"{place.number}-{place.machine[0]}")
 def test_rows_of_the_key_table_show_what_they_say(tmp_path: Path, place: Place) -> None:
     press_rows(tmp_path, place)

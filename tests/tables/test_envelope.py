@@ -49,6 +49,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "groups": ("groups", "-i", "0.1", "-n", "1", *MACHINE),
     "interrupts": ("interrupts", "-i", "0.1", "-n", "1", *MACHINE),
     "batteries": ("batteries", "-i", "0.1", "-n", "1", "--machine", "laptop-gpu"),
+    "cooling": ("cooling", "-i", "0.1", "-n", "1", "--machine", "laptop-gpu"),
     "memory": ("memory", "-i", "0.1", "-n", "1", "--machine", "icelake-2s"),
     "power": ("power", "-i", "0.1", "-n", "1", "--machine", "laptop-gpu"),
     "findings": ("why", "-i", "0.2", "-n", "1", "--machine", "laptop"),

@@ -225,7 +225,7 @@ class Alerting:
 
 
 def _where(rule: AlertRule) -> str:
-    return f"each of the {rule.request.table}" if rule.scope is None else f"each {rule.scope.value}"
+    return f"each row of {rule.request.table}" if rule.scope is None else f"each {rule.scope.value}"
 
 
 def _cells(alerts: Sequence[Alert]) -> dict[ColumnId, dict[Hashable, StyleRole]]:

@@ -10,7 +10,7 @@ from turbotui.machine.cpulist import format_cpulist
 from turbotui.simulated.cpu_files import CpuFiles
 from turbotui.simulated.intel_ports import intel_root_ports
 from turbotui.simulated.layout import SimulatedCpu
-from turbotui.simulated.meter_files import accelerators, power_supplies
+from turbotui.simulated.meter_files import accelerators, power_supplies, thermal
 from turbotui.simulated.model import Model
 from turbotui.simulated.nvidia_ports import root_ports
 from turbotui.simulated.pmu import Context, SimulatedPmu
@@ -174,6 +174,7 @@ def machine_tree(model: Model, pmus: Iterable[SimulatedPmu], paranoid: Mapping[s
         ("/sys/class/hwmon", hwmon(model)),
         ("/sys/class/drm", graphics(model)),
         ("/sys/class/power_supply", power_supplies(model)),
+        ("/sys/class/thermal", thermal(model)),
         ("/sys/class/accel", accelerators(model)),
         ("/sys/bus/pci/devices", {**root_ports(model.shape), **cxl_devices(model.shape),
                                   **(intel_root_ports(model.shape) if has_stacks(model.shape) else {})}),

@@ -94,6 +94,38 @@ def _fans(model: Model) -> Folder:
     return folder(children)
 
 
+PASSIVE: Final = 90
+"""°C from which the kernel slows a simulated laptop's processor down."""
+_STATES: Final = 10
+
+
+def thermal(model: Model) -> Mapping[str, Node]:
+    """/sys/class/thermal of a laptop: two zones, its processor, its fan, and powerclamp, which does nothing."""
+    if not model.shape.around.battery_joules:
+        return {}
+
+    def celsius(now: float) -> int:
+        return int(model.package_celsius(0, now)) * 1000
+
+    def trips(*known: tuple[str, int]) -> dict[str, Node]:
+        return {f"trip_point_{number}_{file}": fixed(content) for number, (kind, milli) in enumerate(known)
+                for file, content in (("type", kind), ("temp", milli))}
+
+    def device(kind: str, state: Callable[[float], int], most: int) -> Folder:
+        return folder({"type": fixed(kind), "cur_state": whole(state), "max_state": fixed(most)})
+
+    return {
+        "thermal_zone0": folder({"type": fixed("acpitz"), "temp": whole(celsius), "policy": fixed("step_wise"),
+                                 **trips(("critical", 119_000), ("passive", PASSIVE * 1000), ("active", 60_000))}),
+        "thermal_zone1": folder({"type": fixed("x86_pkg_temp"), "temp": whole(celsius), "policy": fixed("step_wise"),
+                                 **trips(("passive", -274_000))}),
+        "cooling_device0": device("Processor", lambda now: max(0, min(_STATES, celsius(now) // 1000 - PASSIVE)),
+                                  _STATES),
+        "cooling_device1": device("Fan", lambda now: int(celsius(now) > 60_000), 1),
+        "cooling_device2": device("intel_powerclamp", lambda _now: -1, 100),
+    }
+
+
 class _BatteryClock:
     """A battery's energy at the last update by its firmware, and the mean power since the update before."""
 
