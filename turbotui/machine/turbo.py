@@ -27,7 +27,7 @@ def turbo_hz(machine: Machine, facts: Circumstances) -> tuple[Constant, Constant
     bus = None if features.bclk is None else features.bclk.value
     if machine.model.vendor != "GenuineIntel" or TurboLayout.BASE not in features.turbo or bus is None:
         reason = Reason.VIRTUALISED if facts.hypervisor else Reason.NO_HARDWARE
-        why = Unavailable(reason, "no known register has turbo clocks by cores; that is, by the number of active cores")
+        why = Unavailable(reason, "no known register has the turbo clocks (by number of active cores)")
         return why, why
     word = read_msr(machine, _RATIOS, facts)
     if isinstance(word, Unavailable):
