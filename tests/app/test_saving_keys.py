@@ -231,7 +231,7 @@ async def test_a_key_of_another_screen_says_where_it_works() -> None:
         await pilot.press("v")
         await pilot.pause()
         assert text_of(app, "status").startswith(
-            " v works on CPUs (1), roofline (6) and tasks (7), and does nothing here")
+            " v works on CPUs (1), topology (2), roofline (6) and tasks (7), and does nothing here")
 
 
 async def test_the_keys_of_every_other_screen_are_named_by_the_table_of_actions() -> None:
