@@ -105,6 +105,8 @@ def test_trips_are_read_at_every_fifth_tick_and_temperatures_at_each() -> None:
     ({"temp": "nan\n"}, "Temp", f"{CLASS}/thermal_zone0/temp: 'nan' cannot be"),
     ({"temp": "99999999\n"}, "Temp", f"{CLASS}/thermal_zone0/temp: '99999999' cannot be"),
     ({"trip_point_0_type": "hot\n"}, "Critical", "the zone has no critical trip"),
+    ({"trip_point_1_temp": errno.EIO}, "Passive", f"{CLASS}/thermal_zone0/trip_point_1_temp: Input/output error (EIO)"),
+    ({"trip_point_2_temp": errno.EIO}, "Passive", f"{CLASS}/thermal_zone0/trip_point_2_temp: Input/output error (EIO)"),
     ({"policy": "\n"}, "Policy", f"{CLASS}/thermal_zone0/policy says nothing"),
 ])
 def test_what_is_missing_or_cannot_be_is_unknown_with_the_file(changed: dict[str, Content], column: str,

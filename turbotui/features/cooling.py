@@ -110,15 +110,18 @@ class CoolingReader:
         return {"state": state, "most": self._number(f"{name}/max_state"),
                 **dict.fromkeys(("temperature", "passive", "critical", "policy"), _OF_ZONES)}
 
-    def _trips(self, name: str) -> dict[str, float]:
-        """The lowest temperature of each kind of trip."""
-        lowest: dict[str, float] = {}
+    def _trips(self, name: str) -> dict[str, _Number]:
+        """The lowest temperature of each kind of trip; why it is not known where one of them cannot be read."""
+        lowest: dict[str, _Number] = {}
         for file in names_in(self._host, f"{CLASS}/{name}"):
             if file.startswith("trip_point_") and file.endswith("_type"):
                 kind = line_of(self._host, f"{CLASS}/{name}/{file}")
                 degrees = self._degrees(f"{name}/{file.removesuffix('type')}temp")
-                if not isinstance(degrees, Unavailable) and degrees * 1000 > _NO_TRIP:
-                    lowest[kind] = min(degrees, lowest.get(kind, degrees))
+                known = lowest.get(kind, degrees)
+                if isinstance(degrees, Unavailable) or isinstance(known, Unavailable):
+                    lowest[kind] = known if isinstance(known, Unavailable) else degrees
+                elif degrees * 1000 > _NO_TRIP:
+                    lowest[kind] = min(degrees, known)
         return lowest
 
     def _text(self, name: str, file: str) -> str | Unavailable:
