@@ -64,6 +64,16 @@ def test_where_screens_are_chosen_names_go_one_by_one_before_keys_of_rank_1() ->
     assert set(counts) == {0, 1, 2, 3, 4}
 
 
+@pytest.mark.parametrize(("number", "joined"), [("1", " 9 NZdu%&"), ("Z", " 9 N Z CPUs du%&")])
+def test_letters_of_screens_close_up_before_a_key_of_rank_1_goes(number: str, joined: str) -> None:
+    screens = tuple((key, key, "CPUs") for key in "0123456789NZdu%&")
+    at_80, at_120 = ("".join(text for text, _role in footer(USABLE, screens, number, width, chooses=False)[0][0])
+                     for width in (80, 120))
+    assert joined in at_80
+    assert "W why" in at_80
+    assert at_120.endswith(" d u % &")
+
+
 @pytest.mark.parametrize(("key", "works"), [("5", ""), ("6", "f functions"), ("d", "")])
 async def test_a_page_that_says_why_there_is_no_table_names_only_keys_that_work(key: str, works: str) -> None:
     async with dashboard(FakeSession(), (200, 40)) as (app, pilot):

@@ -30,7 +30,7 @@ def footer(actions: Sequence[Action], screens: Sequence[ScreenTab], number: str,
         [{*keys[:count], number} for count in range(len(keys), -1, -1)] if chooses
         else [{*keys}, {number, *(key for key in keys if key.isdigit())}])
     forms = [*((_tabs(screens, number, words), 1 if chooses else 2) for words in named),
-             (_tabs(screens, number, {number}), 0)]
+             (_tabs(screens, number, {number}), 1), (_tabs(screens, number, {number}, dense=True), 0)]
     tabs = next((form for form, worth in forms if width - _tabs_width(form) >= _keys_width(actions, worth)),
                 _tabs(screens, number, set()))
     right = _tabs_width(tabs)
@@ -54,10 +54,10 @@ def footer(actions: Sequence[Action], screens: Sequence[ScreenTab], number: str,
 
 
 def _fitting(actions: Sequence[Action], room: int) -> list[Action]:
-    """The actions of the lowest ranks that fit, in their own order."""
+    """The actions of the lowest ranks that fit, the shortest of a rank first, in their own order."""
     kept: set[str] = set()
     used = 1
-    for action in sorted(actions, key=lambda action: action.rank):
+    for action in sorted(actions, key=lambda action: (action.rank, _key_width(action))):
         if used + _key_width(action) <= room:
             kept.add(action.id)
             used += _key_width(action)
@@ -72,12 +72,22 @@ def _keys_width(actions: Sequence[Action], worth: int) -> int:
     return 1 + sum(_key_width(action) for action in actions if action.rank <= worth)
 
 
-def _tabs(screens: Sequence[ScreenTab], number: str, named: AbstractSet[str]) -> list[tuple[TextSegment, str]]:
-    """The screens, each with the action of a click on it; those whose keys are in `named` have a word."""
+def _tabs(screens: Sequence[ScreenTab], number: str, named: AbstractSet[str], *,
+          dense: bool = False) -> list[tuple[TextSegment, str]]:
+    """The screens, each with the action of a click on it.
+
+    Args:
+        named: keys of those that have a word.
+        dense: without blanks between the keys that are no digits.
+    """
     tabs: list[tuple[TextSegment, str]] = []
+    closed = {key for _, key, _ in screens if not key.isdigit()} - named if dense else set[str]()
+    before = ""
     for name, key, word in screens:
         role = StyleRole.SORTED if key == number else StyleRole.DIM
-        tabs.append(((f" {key} {word}" if key in named else f" {key}", role), f"app.show_screen('{name}')"))
+        text = f"{'' if {before, key} <= closed else ' '}{key}{f' {word}' if key in named else ''}"
+        tabs.append(((text, role), f"app.show_screen('{name}')"))
+        before = key
     return tabs
 
 
