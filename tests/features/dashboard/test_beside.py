@@ -71,7 +71,7 @@ def test_who_made_it_long_is_reported_and_stands_on_the_tasks_screen_of_its_repl
     try:
         replay.until(rb"RECORDED")
         replay.press(b"7")
-        replay.until(f"who made it long: {sentence[1]}".encode())
+        replay.until(f"Who made it long: {sentence[1]}".encode())
     finally:
         replay.end()
 

@@ -127,11 +127,11 @@ def test_a_name_that_is_no_text_reaches_the_client_with_its_mark() -> None:
     assert json.loads(line.encode("utf-8")) == {"rows": [{"command": "a⟪d800⟫b\x1bc"}]}
 
 
-async def test_a_table_without_rows_says_why_in_the_sentence() -> None:
+async def test_what_this_machine_cannot_count_is_an_error_that_says_why() -> None:
     async with client_of((Verbs(), ("--machine", "guest"), {})) as client:
-        (sentence, table) = texts(await client.call_tool("topdown", {"seconds": 0.2}))
-    assert json.loads(table)["rows"] == []
-    assert "0 rows; virtual machine: " in sentence
+        result = await client.call_tool("topdown", {"seconds": 0.2})
+    assert result.is_error
+    assert texts(result)[0].startswith("virtual machine: there is no PMU of the cores")
 
 
 def test_a_recording_that_cannot_be_read_is_refused_at_the_start(

@@ -17,7 +17,7 @@ PARALLEL: Final = "parallelism"
 NOT_WEIGHED: Final = Unavailable(
     Reason.NOT_READ, "how many threads ran at a time was not added up: it is while it is shown, from the next interval "
     "on, and is recorded by turbotui record --tables parallel")
-MADE_LONG: Final = "who made it long: "
+MADE_LONG: Final = "Who made it long: "
 """Begins the mark of a kept run that has the sentence on its command."""
 _IDLED: Final = Unavailable(Reason.NEVER_RAN, "the task did not run in this time")
 _MAIN_SHARE: Final = 0.9  # of the time in which one thread ran alone that the names of the sentence explain

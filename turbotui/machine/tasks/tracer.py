@@ -8,13 +8,13 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import MachineError
+from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.perf_abi import DISABLE, ENABLE, control
 from turbotui.machine.perf_blocks import BEHIND, UNMERGED, Decoder
 from turbotui.machine.perf_records import CounterReopened, GroupReading, parse_reading
 from turbotui.machine.perf_ring import SET_OUTPUT, WHOLE_GROUP, Ring, event_id
 from turbotui.machine.sample_numbers import SampleNumbers
-from turbotui.machine.small_files import cpus_in
 from turbotui.machine.tasks.clock_throttle import POLL_NS, ClockThrottle
 from turbotui.machine.tasks.draining import Draining, RingRecords, in_order
 from turbotui.machine.tasks.memory import affordable, pages_for, pages_of_ends
@@ -255,7 +255,10 @@ class TaskTracer:
         The ring of a CPU that was offline only between two polls gets no more records.
         """
         have = {counters.cpu for counters in self._sets}
-        online = cpus_in(self._host, _ONLINE) or frozenset(have)  # without the list, the CPUs stay as they are
+        try:
+            online = parse_cpulist(self._host.read_text(_ONLINE))
+        except (HostError, ValueError):  # without the list, the CPUs stay as they are
+            online = frozenset(have)
         news = []
         for cpu in sorted(set(online) - have):
             try:
