@@ -107,6 +107,7 @@ def test_trips_are_read_at_every_fifth_tick_and_temperatures_at_each() -> None:
     ({"trip_point_0_type": "hot\n"}, "Critical", "the zone has no critical trip"),
     ({"trip_point_1_temp": errno.EIO}, "Passive", f"{CLASS}/thermal_zone0/trip_point_1_temp: Input/output error (EIO)"),
     ({"trip_point_2_temp": errno.EIO}, "Passive", f"{CLASS}/thermal_zone0/trip_point_2_temp: Input/output error (EIO)"),
+    ({"trip_point_3_type": errno.EIO}, "Critical", f"{CLASS}/thermal_zone0/trip_point_3_type says nothing"),
     ({"policy": "\n"}, "Policy", f"{CLASS}/thermal_zone0/policy says nothing"),
 ])
 def test_what_is_missing_or_cannot_be_is_unknown_with_the_file(changed: dict[str, Content], column: str,
@@ -117,6 +118,11 @@ def test_what_is_missing_or_cannot_be_is_unknown_with_the_file(changed: dict[str
 def test_a_device_without_states_has_no_share() -> None:
     assert Bench(files("cooling_device0", **{**PROCESSOR, "cur_state": "0\n", "max_state": "0\n"})).cells(
         "cooling_device0")["Cooling%"] == "the device has one state, 0: it cannot cool"
+
+
+def test_a_state_above_the_strongest_cannot_be() -> None:
+    cells = Bench(files("cooling_device0", **{**PROCESSOR, "cur_state": "13\n"})).cells("cooling_device0")
+    assert cells["State"] == cells["Cooling%"] == f"{CLASS}/cooling_device0/cur_state: 13 is above max_state, 12"
 
 
 def test_a_machine_without_any_says_so() -> None:

@@ -6,12 +6,11 @@ battery counts energy, or charge and voltage. Firmware updates its numbers now a
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.host import HostError, is_bare_copy
+from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.small_files import line_of, names_in
 from turbotui.quantities.columns import PERCENT, Thresholds, Value
@@ -23,7 +22,7 @@ from turbotui.quantities.units import Unit
 from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn
 from turbotui.sampling.rows import Columns, Row, RowSlot
 from turbotui.sources.batteries import CLASS, PERIPHERAL, supply_kind
-from turbotui.sources.unreadable import proc_unreadable
+from turbotui.sources.unreadable import names_of_class, proc_unreadable
 
 _ABI: Final = "kernel Documentation/ABI/testing/sysfs-class-power"
 _HOUR: Final = 3600
@@ -106,12 +105,8 @@ class BatteryReader:
 
     def read(self, into: Columns) -> Unavailable | None:
         """Put the batteries that are there."""
-        try:
-            names = self._host.list_dir(CLASS)
-        except HostError as error:
-            if error.errno != errno.ENOENT or is_bare_copy(self._host):
-                return proc_unreadable(error, self._host)
-            names = ()  # a kernel without the class
+        if isinstance(names := names_of_class(self._host, CLASS), Unavailable):
+            return names
         kinds = {name: kind for name in names if (kind := supply_kind(self._host, f"{CLASS}/{name}"))}
         for name in self._rows.keys() - kinds.keys():
             into.death(self._rows.pop(name).slot)

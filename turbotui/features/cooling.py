@@ -6,11 +6,10 @@ sysfs-api.rst.
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from turbotui.machine.host import HostError, is_bare_copy
+from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.small_files import line_of, names_in
 from turbotui.quantities.columns import PERCENT, Thresholds, Value
@@ -21,7 +20,7 @@ from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.units import Unit
 from turbotui.sampling.row_tables import KindDefinition, KindRow, RowColumn
 from turbotui.sampling.rows import Columns, Row, RowSlot
-from turbotui.sources.unreadable import proc_unreadable
+from turbotui.sources.unreadable import names_of_class, proc_unreadable
 
 CLASS: Final = "/sys/class/thermal"
 _ABI: Final = "kernel Documentation/ABI/testing/sysfs-class-thermal"
@@ -66,12 +65,8 @@ class CoolingReader:
 
     def read(self, into: Columns) -> Unavailable | None:
         """Put the zones and devices that are there."""
-        try:
-            names = self._host.list_dir(CLASS)
-        except HostError as error:
-            if error.errno != errno.ENOENT or is_bare_copy(self._host):
-                return proc_unreadable(error, self._host)
-            names = ()  # a kernel without the class
+        if isinstance(names := names_of_class(self._host, CLASS), Unavailable):
+            return names
         numbered = {name: (word, number) for name in names for word in (_ZONE, _DEVICE)
                     if name.startswith(word) and (number := whole_number(name.removeprefix(word))) is not None}
         for name in self._rows.keys() - numbered.keys():
@@ -107,7 +102,11 @@ class CoolingReader:
         state = self._number(f"{name}/cur_state", least=_UNUSED)
         if state == _UNUSED:
             state = 0.0
-        return {"state": state, "most": self._number(f"{name}/max_state"),
+        most = self._number(f"{name}/max_state")
+        if not isinstance(state, Unavailable) and not isinstance(most, Unavailable) and state > most:
+            state = Unavailable(Reason.OUT_OF_RANGE,
+                                f"{CLASS}/{name}/cur_state: {state:.0f} is above max_state, {most:.0f}")
+        return {"state": state, "most": most,
                 **dict.fromkeys(("temperature", "passive", "critical", "policy"), _OF_ZONES)}
 
     def _trips(self, name: str) -> dict[str, _Number]:
@@ -115,7 +114,9 @@ class CoolingReader:
         lowest: dict[str, _Number] = {}
         for file in names_in(self._host, f"{CLASS}/{name}"):
             if file.startswith("trip_point_") and file.endswith("_type"):
-                kind = line_of(self._host, f"{CLASS}/{name}/{file}")
+                kind = self._text(name, file)
+                if isinstance(kind, Unavailable):  # it may be a trip of either kind
+                    return {"passive": kind, "critical": kind}
                 degrees = self._degrees(f"{name}/{file.removesuffix('type')}temp")
                 known = lowest.get(kind, degrees)
                 if isinstance(degrees, Unavailable) or isinstance(known, Unavailable):

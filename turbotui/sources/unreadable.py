@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from turbotui.machine.given_files import REFUSED
 from turbotui.machine.host import NOT_GATHERED, Host, HostError, HostKind, is_bare_copy
@@ -61,3 +61,11 @@ def proc_unreadable(error: HostError, host: Host) -> Unavailable:
     if error.errno == NOT_GATHERED and host.kind is not HostKind.REAL:  # where a driver has none of a battery's numbers
         return Unavailable(Reason.RECORDED, f"{error.what}: not among what was gathered", "gather the machine again")
     return unreadable(error, "mount -t proc proc /proc" if error.what.startswith("/proc") else "")
+
+
+def names_of_class(host: Host, directory: str) -> Sequence[str] | Unavailable:
+    """Return the names in a directory of /sys/class, none if the kernel lacks it; else why it cannot be listed."""
+    try:
+        return host.list_dir(directory)
+    except HostError as error:
+        return () if error.errno == errno.ENOENT and not is_bare_copy(host) else proc_unreadable(error, host)

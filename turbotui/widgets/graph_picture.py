@@ -235,7 +235,7 @@ def _in_words(picture: GraphPicture, left_out: int, width: int) -> list[TextSegm
     start = min((value_of.start for value_of in timed if value_of is not None), default=picture.at - 1)
     happened = [event.text for event in picture.events if start < event.time_ns <= picture.at]
     if happened:
-        words.append((f" · {', '.join(happened)}", StyleRole.AMBER))
+        words.append((f" · {'; '.join(happened)}", StyleRole.AMBER))
     if left_out:
         words.append((f" · {left_out} more column{'s' * (left_out != 1)} in a higher window", StyleRole.AMBER))
     used = sum(len(text) for text, _ in words)
