@@ -18,7 +18,7 @@ from patience import PATIENCE
 
 from turbotui.cli import main
 from turbotui.errors import UsageError
-from turbotui.features.mcp.answers import ToolAnswer, Verbs
+from turbotui.features.mcp.answers import ToolAnswer, Verbs, answer
 from turbotui.features.mcp.questions import QUESTIONS
 
 if TYPE_CHECKING:
@@ -125,6 +125,12 @@ def test_a_name_that_is_no_text_reaches_the_client_with_its_mark() -> None:
     _sentence, line = ToolAnswer("", (table,)).lines
     assert "\x1b" not in line
     assert json.loads(line.encode("utf-8")) == {"rows": [{"command": "a⟪d800⟫b\x1bc"}]}
+
+
+async def test_a_table_without_rows_says_why_in_the_sentence() -> None:
+    said = await answer(Verbs(), ("batteries", "--machine", "guest", "-n", "1", "-i", "0.1", "--json"), 5)
+    assert [table["rows"] for table in said.tables] == [[]]
+    assert "0 rows; virtual machine: " in said.sentence
 
 
 async def test_what_this_machine_cannot_count_is_an_error_that_says_why() -> None:
