@@ -5,6 +5,7 @@ The definitions themselves are in `metric_definitions.toml`, which `metric_table
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import field, replace
 from typing import Final
 
@@ -110,6 +111,16 @@ class MetricDefinition:
         """The definition whose sets count memory levels too."""
         return replace(self, events=self.every_event, levels=(), level_terms=self.terms_of_levels)
 
+    def without(self, absent: Collection[str]) -> MetricDefinition:
+        """The definition on a machine that lacks some of its optional events, by their keys."""
+        if self.optional.isdisjoint(absent):
+            return self
+        lacked = self.optional & frozenset(absent)
+        return replace(self, events=tuple(event for event in self.events if event.key not in lacked),
+                       flops=tuple(term for term in self.flops if term.event not in lacked),
+                       widths=tuple(width for width in self.widths if width.event not in lacked),
+                       exact_bytes=_all_or_none(self.exact_bytes, lacked), shares=_all_or_none(self.shares, lacked))
+
     @property
     def terms_of_levels(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Memory levels with the keys of their events."""
@@ -122,6 +133,11 @@ class MetricDefinition:
     def separates_precision(self) -> bool:
         """Whether the definition distinguishes flops by precision."""
         return bool(self.flops) and all(term.precision is not None for term in self.flops)
+
+
+def _all_or_none(terms: tuple[Term, ...], lacked: Collection[str]) -> tuple[Term, ...]:
+    """Terms that are of use only together."""
+    return () if any(term.event in lacked for term in terms) else terms
 
 
 def without_half(definition: MetricDefinition) -> MetricDefinition:
@@ -144,16 +160,14 @@ def without_half(definition: MetricDefinition) -> MetricDefinition:
     )
 
 
-def plan_sets(definition: MetricDefinition, counters: int | None = None,
-              absent: frozenset[str] = frozenset()) -> tuple[tuple[MetricEvent, ...], ...]:
+def plan_sets(definition: MetricDefinition, counters: int | None = None) -> tuple[tuple[MetricEvent, ...], ...]:
     """Pack the definition's events in order into as few sets as possible.
 
     Args:
         counters: general counters of this machine; None for those of the definition.
-        absent: keys of events that this machine lacks.
 
     Raises:
-        UsageError: an event does not fit alone, or one that is not optional is absent.
+        UsageError: an event does not fit alone.
     """
     room = definition.counters if counters is None else counters
     if definition.overlap:
@@ -161,11 +175,6 @@ def plan_sets(definition: MetricDefinition, counters: int | None = None,
     sets: list[list[MetricEvent]] = []
     free = 0
     for event in definition.events:
-        if event.key in absent:
-            if not event.optional:
-                raise UsageError(
-                    f"{definition.name} needs {event.name} ({event.perf}), which this machine does not have")
-            continue
         if event.counters > room:
             raise UsageError(f"{event.name} takes {event.counters} counters, and {max(0, room)} are free")
         if not sets or event.counters > free:

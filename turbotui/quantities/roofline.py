@@ -72,10 +72,13 @@ def signal_of(definition: MetricDefinition, key: str) -> SignalId:
 
 
 def counted(definition: MetricDefinition, counts: Mapping[str, float], sizing: Sizing) -> Counted | None:
-    """Compute operations and bytes from counts by event key; None if a count that the operations need is missing."""
-    if (flops := _sum(definition.flops, counts, definition.optional, sizing.vector_bits)) is None:
+    """Compute operations and bytes from counts by event key; None if a count that the operations need is missing.
+
+    The events are those that the machine has: `MetricDefinition.without`.
+    """
+    if (flops := _sum(definition.flops, counts, sizing.vector_bits)) is None:
         return None
-    exact = _sum(definition.exact_bytes, counts, frozenset(), sizing.vector_bits) if definition.exact_bytes else None
+    exact = _sum(definition.exact_bytes, counts, sizing.vector_bits) if definition.exact_bytes else None
     size: float | None = None
     total: float | None
     model = sizing.model
@@ -83,7 +86,7 @@ def counted(definition: MetricDefinition, counts: Mapping[str, float], sizing: S
         total, model = exact, WidthModel.EXACT
     else:
         model = WidthModel.MIX if model is WidthModel.EXACT else model
-        accesses = _sum(definition.accesses, counts, frozenset(), sizing.vector_bits)
+        accesses = _sum(definition.accesses, counts, sizing.vector_bits)
         size = _access_bytes(definition, counts, sizing, model)
         total = None if accesses is None or size is None else accesses * size
     split = _by_precision(definition, counts, sizing.vector_bits)
@@ -108,13 +111,11 @@ def levels_together(parts: Iterable[tuple[tuple[str, float], ...]]) -> tuple[tup
                  for level in (known[0] if known else {}) if all(level in levels for levels in known))
 
 
-def _sum(terms: Iterable[Term], counts: Mapping[str, float], optional: frozenset[str], bits: int) -> float | None:
-    """The weighted sum; None if a required count is missing, or if there are no terms."""
+def _sum(terms: Iterable[Term], counts: Mapping[str, float], bits: int) -> float | None:
+    """The weighted sum; None if a count is missing, or if there are no terms."""
     total: float | None = None
     for term in terms:
         if term.event not in counts:
-            if term.event in optional:
-                continue
             return None
         scale = bits / VECTOR_UNIT if term.per_vector else 1.0
         total = (total or 0.0) + counts[term.event] * term.weight * scale
@@ -148,8 +149,7 @@ def _by_precision(
         return _by_instructions(definition, counts)
     if not definition.separates_precision:
         return None
-    return {precision: _sum((term for term in definition.flops if term.precision is precision and term.event in counts),
-                            counts, frozenset(), bits) or 0.0
+    return {precision: _sum((term for term in definition.flops if term.precision is precision), counts, bits) or 0.0
             for precision in Precision}
 
 
@@ -167,8 +167,7 @@ def _by_instructions(definition: MetricDefinition, counts: Mapping[str, float]) 
         if term.precision is not None:
             flops[term.precision] += counts[term.event] * term.weight * lanes[term.precision]
     # operations but no instruction of any precision: the core knows the events' numbers but not the events
-    return (flops if any(flops.values()) or not _sum(definition.flops, counts, definition.optional, VECTOR_UNIT)
-            else None)
+    return flops if any(flops.values()) or not _sum(definition.flops, counts, VECTOR_UNIT) else None
 
 
 def _share(split: Mapping[Precision, float] | None, precision: Precision) -> float | None:
@@ -192,10 +191,9 @@ def _access_bytes(
         if total <= 0:
             return float(_SCALAR_BYTES)
         return added(precision.value * share for precision, share in flops.items()) / total
-    if not definition.widths or any(width.event not in counts and width.event not in definition.optional
-                                    for width in definition.widths):
+    if not definition.widths or any(width.event not in counts for width in definition.widths):
         return None
-    seen = [(counts[width.event], width) for width in definition.widths if width.event in counts]
+    seen = [(counts[width.event], width) for width in definition.widths]
     number = added(count for count, _ in seen)
     if number <= 0:
         return float(_SCALAR_BYTES)  # no floating point at all: accesses are machine words

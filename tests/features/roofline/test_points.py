@@ -14,14 +14,20 @@ from smallmachines import small_shape
 
 from turbotui.errors import UsageError
 from turbotui.features.roofline.command import joined_intervals
+from turbotui.features.roofline.live import read_points, total_of
+from turbotui.features.roofline.result import JudgedPoint
+from turbotui.features.roofline.result_tables import POINT_COLUMNS, judge_column
+from turbotui.features.roofline.verdicts import roofs_for, sentence
 from turbotui.machine.core_metrics import metric_definition_of
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.quantities import metric_table
+from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.joined_sets import SetInterval, join_rotation, line
 from turbotui.quantities.metric_definitions import MetricDefinition, plan_sets, without_half
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.roofline import Counted, Sizing, WidthModel, counted
-from turbotui.quantities.scope import cpu_row
+from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
+from turbotui.sampling.frame import Frame
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.simulated.named import named_shape
 from turbotui.simulated.workloads import WORKLOADS
@@ -106,9 +112,8 @@ def test_every_event_is_in_one_set_that_fits(definition: MetricDefinition, count
 
 def test_absent_events() -> None:
     absent = frozenset({"avx512 double", "avx512 single"})
-    assert len(plan_sets(BROADWELL_ON, 8, absent)) == 1
-    with pytest.raises(UsageError, match="ALL_LOADS"):
-        plan_sets(BROADWELL_ON, 8, frozenset({"loads"}))
+    assert len(plan_sets(BROADWELL_ON.without(absent), 8)) == 1
+    assert BROADWELL_ON.without({"loads"}) is BROADWELL_ON  # no machine of this definition lacks them
     with pytest.raises(UsageError, match="takes 2 counters"):
         plan_sets(ZEN5, 2)
 
@@ -151,7 +156,9 @@ def test_half_precision_and_matrices_count_on_sapphire_rapids() -> None:
     assert found.single == pytest.approx(8e5 / found.flops)
     assert found.bytes == pytest.approx((2 * half + 4 * 8e5) / found.flops)
     without = {event.key: 1.0 for event in SAPPHIRE_RAPIDS.events if not event.optional}
-    assert counted(SAPPHIRE_RAPIDS, without, Sizing()) is not None  # a kernel or a guest that refuses them
+    refusing = SAPPHIRE_RAPIDS.without(SAPPHIRE_RAPIDS.optional)  # a kernel or a guest that refuses them
+    assert counted(refusing, without, Sizing()) is not None
+    assert counted(SAPPHIRE_RAPIDS, without, Sizing()) is None  # they are there, and were not read
 
 
 @pytest.mark.parametrize(("definition", "flops"), [(ZEN4, "flops"), (ZEN5, "packed single")])
@@ -163,7 +170,7 @@ def test_bfloat16_counts_on_zen_4_and_later(definition: MetricDefinition, flops:
     assert (found.flops, found.half, found.bytes) == (4e6, 0.75, 64e5)
     assert found.single == (None if definition is ZEN4 else 0.25)
     without = {key: value for key, value in counts.items() if key != "bfloat16"}
-    fewer = counted(definition, without, Sizing())  # a kernel or a guest that refuses it
+    fewer = counted(definition.without({"bfloat16"}), without, Sizing())  # a kernel or a guest that refuses it
     assert fewer is not None
     assert (fewer.flops, fewer.half) == (1e6, 0.0)
 
@@ -182,6 +189,40 @@ def test_bfloat16_of_a_simulated_machine_is_what_its_model_does() -> None:
     # 512 bits are 8 doubles, or 32 bfloat16 numbers; each product is added. All accesses are as wide
     each = (0.1 * 8 * 2 + 0.3 * 32 * 2) / ((ours.loads + ours.stores) * 64)
     assert flops / size == pytest.approx(each, rel=1e-6)
+
+
+@pytest.mark.parametrize("event", ["avx_double", "avx512_double"])
+def test_a_count_that_was_not_read_on_a_cpu_is_in_no_number(event: str) -> None:
+    bed = Bed("sapphire-2s")
+    (frame,) = bed.frames(1.0, 1)
+    signal = f"roofline.sapphirerapids.{event}"
+    numbers = [None if at == 0 else number for at, number in enumerate(frame.newer.values[signal])]
+    torn = Frame(frame.older, replace(frame.newer, values={**frame.newer.values, signal: numbers}), frame.capabilities)
+    rows = [(cpu_row(0), "cpu 0"), (cpu_row(1), "cpu 1"), (SYSTEM_ROW, "machine")]
+    definitions = measured_definitions(bed.capabilities.signals)
+    read = {name: [point for point in read_points(seen, rows, definitions, Sizing(), seconds=1.0).points
+                   if point.name == name] for seen in (torn,) for _row, name in rows}
+    assert bed.cell(torn, "GFLOP/s", cpu_row(0)) is None
+    assert not read["cpu 0"]
+    assert read["cpu 1"][0].lacking is None
+    (machine,) = read["machine"]
+    whole, alone = bed.cell(frame, "GFLOP/s", SYSTEM_ROW), bed.cell(frame, "GFLOP/s", cpu_row(0))
+    assert whole is not None
+    assert alone is not None
+    assert machine.gflops == pytest.approx(whole - alone)
+    assert machine.lacking is not None
+    assert "cpu 0" in machine.lacking.detail
+    judged = JudgedPoint(machine, roofs_for(bed.machine, SYSTEM_ROW, {}))
+    cells = {column.id: judge_column(column, judged, column.compute(judged)) for column in POINT_COLUMNS}
+    for name in ("AI", "GFLOP/s", "GB/s", "by", "of roof", "attainable", "cores"):
+        assert cells[name].partial, name
+        assert cells[name].bare is None
+    assert not cells["length"].partial
+    assert f"*{machine.gflops:.3g} GF/s" in sentence(machine, None)
+    later = total_of([machine, *[point for point in read_points(frame, rows, definitions, Sizing(), seconds=2.0).points
+                                 if point.name == "machine"]])
+    assert later is not None
+    assert later.lacking == machine.lacking
 
 
 def test_e_cores_have_256_bit_single_precision_from_skymont_on() -> None:

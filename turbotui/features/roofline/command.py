@@ -152,7 +152,8 @@ def _open(machine: Machine, core_types: tuple[CountedCoreType, ...], pid: int) -
     for optional in (True, False):
         absent = (frozenset() if optional else frozenset(key for core_type in core_types
                                                          for key in core_type.definition.optional))
-        plan = _Plan(core_types, tuple(plan_sets(core_type.definition, absent=absent) for core_type in core_types))
+        here = tuple(replace(core_type, definition=core_type.definition.without(absent)) for core_type in core_types)
+        plan = _Plan(here, tuple(plan_sets(core_type.definition) for core_type in here))
         try:
             return CommandCounters(machine.host, plan.attrs(), pid, plan.later), plan
         except HostError as error:

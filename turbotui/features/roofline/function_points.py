@@ -157,7 +157,8 @@ def _counted(counts: Mapping[int, float], events: Sequence[SampledEvent], asked:
     flops, size, known = 0.0, 0.0, False
     for core_type in {id(event.core_type): event.core_type for event in events}.values():
         by_key = {events[at].event.key: counts.get(at, 0.0) for at in asked if events[at].core_type is core_type}
-        counted_type = counted(core_type.definition, by_key, sizing) if by_key else None
+        here = core_type.definition.without(core_type.definition.optional - by_key.keys())
+        counted_type = counted(here, by_key, sizing) if by_key else None
         if counted_type is None:
             return None
         flops, size, known = flops + counted_type.flops, size + (counted_type.bytes

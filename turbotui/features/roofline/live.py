@@ -10,10 +10,12 @@ from turbotui.dataclass import dataclass
 from turbotui.features.roofline.phases import Moment
 from turbotui.features.roofline.sharing import WorkingCores, WorkingShare, mean_working
 from turbotui.quantities.by_key import sums_by_key
+from turbotui.quantities.marks import ESTIMATED, PARTIAL
 from turbotui.quantities.metric_definitions import MetricDefinition
 from turbotui.quantities.roofline import Sizing, WidthModel, half_together, levels_together, single_together
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.speeds import Speed, cpu_speed, sum_speeds
+from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sweep import each_row
 
@@ -47,6 +49,12 @@ class RooflinePoint:
     half: float = 0.0  # the share of operations in half precision, including a matrix unit's
     # GB/s between two memory levels, by the outer level's name ("L2": between L1 and L2), if counted
     levels: tuple[tuple[str, float], ...] = ()
+    lacking: Unavailable | None = None  # why a part of the row is unknown, in some interval; None if it is known whole
+
+    @property
+    def signs(self) -> str:
+        """The signs of what is known of its numbers."""
+        return PARTIAL.sign * (self.lacking is not None) + ESTIMATED.sign * self.estimated
 
     @property
     def identity(self) -> RowId | str:
@@ -97,6 +105,9 @@ def read_points(
     if frame.older is not None:  # one sweep over the signals, and not one for each row
         by_cpu = {row: cpu_speed(inputs, definitions, sizing) for row, inputs in each_row(frame, Scope.CPU)}
     at_work = WorkingCores(frame.topology, by_cpu, weights, traffic)
+    signals = frame.capabilities.signals
+    gaps = [name for definition in definitions for _key, name in definition.signals[:len(definition.events)]
+            if name in signals and frame.has_gaps(name)] if by_cpu else []
     points: list[RooflinePoint] = []
     unknown = 0
     for row, name in rows:
@@ -106,7 +117,8 @@ def read_points(
             continue
         points.append(RooflinePoint(row, name, speed.flops / 1e9, None if speed.bytes is None else speed.bytes / 1e9,
             speed.intensity, speed.dominant, speed.width, seconds, frame.seconds or 0.0, estimated, single=speed.single,
-            working=at_work.of(row), half=speed.half, levels=giga(speed.levels)))
+            working=at_work.of(row), half=speed.half, levels=giga(speed.levels),
+            lacking=next(filter(None, (frame.lacking_part(name, row) for name in gaps)), None)))
     return IntervalPoints(tuple(points), unknown, at_work)
 
 
@@ -135,7 +147,13 @@ def total_of(points: Sequence[RooflinePoint]) -> RooflinePoint | None:
         working=mean_working((point.working, point.length) for point in points),
         levels=tuple((level, amount / length) for level, amount in levels_together(
             tuple((level, rate * point.length) for level, rate in point.levels) for point in points)) if length else (),
+        lacking=lacking_in(points),
     )
+
+
+def lacking_in(points: Iterable[RooflinePoint]) -> Unavailable | None:
+    """Return why a part of a row is unknown in one of these intervals; None if it is known whole."""
+    return next((point.lacking for point in points if point.lacking is not None), None)
 
 
 def giga(levels: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:

@@ -58,7 +58,9 @@ def why_unplaced(point: RooflinePoint) -> Unavailable | None:
 def judge_point(column: Column[Any], point: RooflinePoint, value: Value) -> Cell:
     """Return a value of a point with its marks, or the reason why it is unknown."""
     if value is not None:
-        return Cell(value, estimated=point.estimated and column.unit in SCALED)
+        counted = column.unit in SCALED
+        return Cell(value, point.lacking if counted else None, estimated=counted and point.estimated,
+                    partial=counted and point.lacking is not None)
     if column.id == "width":
         return Cell(None, NO_WIDTHS)
     return Cell(None, _SEVERAL if column.id == "bytes by" else why_unplaced(point))

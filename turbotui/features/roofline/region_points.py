@@ -186,4 +186,4 @@ def _kind_speed(kind: KindCounts, seconds: float, sizing: Sizing, definitions: F
     joined = join_rotation(kind.sets)
     known = set.intersection(*(set(interval.counts) for interval in joined))
     rates = {key: math.fsum(interval.counts[key] for interval in joined) / seconds for key in known}
-    return speed_of_rates(definition, rates, sizing)
+    return speed_of_rates(definition.without(definition.optional - known), rates, sizing)

@@ -9,7 +9,7 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.features.roofline.function_points import Functions
-from turbotui.features.roofline.live import RooflinePoint, moments_of, total_of
+from turbotui.features.roofline.live import RooflinePoint, lacking_in, moments_of, total_of
 from turbotui.features.roofline.phases import Phase, find_phases, kinds_of
 from turbotui.features.roofline.point_table import why_unplaced
 from turbotui.features.roofline.region_points import RegionPoint, Regions
@@ -61,6 +61,7 @@ class PhaseOfRow:
     at: int = 0  # the phase's number among those of its row, from 1; 0 for a behaviour
     verdict: RoofVerdict | None = None  # the bound of a behaviour; None if unknown
     why: Unavailable | None = None  # the reason for that None
+    lacking: Unavailable | None = None  # why a part of the row is unknown in some interval of the run
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +142,12 @@ class Result:
 
     def phases(self, name: str) -> list[PhaseOfRow]:
         """Return the phases of a row, each with the number of its behaviour."""
-        phases = find_phases(moments_of(self.rows[name]))
+        points = self.rows[name]
+        phases = find_phases(moments_of(points))
         kinds = kinds_of(phases)
         steady = any(phase.intervals > 1 for phase in phases)
-        return [PhaseOfRow(name, None if steady and phase.intervals == 1 else _nearest(phase, kinds), phase, at)
-                for at, phase in enumerate(phases, 1)]
+        return [PhaseOfRow(name, None if steady and phase.intervals == 1 else _nearest(phase, kinds), phase, at,
+                           lacking=lacking_in(points)) for at, phase in enumerate(phases, 1)]
 
     def behaviours(self, name: str) -> list[PhaseOfRow]:
         """Return the behaviours that the phases of a row repeat."""
@@ -157,7 +159,7 @@ class Result:
         for number, kind in enumerate(kinds_of(find_phases(moments_of(points))), 1):
             judged = _judged(kind, roofs, whole.single, used)
             why = None if judged else _no_roofs(choice) if roofs is None else _NO_WORK
-            kinds.append(PhaseOfRow(name, number, kind, verdict=judged, why=why))
+            kinds.append(PhaseOfRow(name, number, kind, verdict=judged, why=why, lacking=whole.lacking))
         return kinds
 
 

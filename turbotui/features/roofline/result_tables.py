@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from turbotui.features.roofline.function_points import FunctionPoint
 from turbotui.features.roofline.level_points import NO_LEVEL_ROOF, NO_TRAFFIC, LevelPoint, level_verdict
-from turbotui.features.roofline.point_table import NO_BYTES, NO_WIDTHS, judge_point, point_table
+from turbotui.features.roofline.live import lacking_in
+from turbotui.features.roofline.point_table import NO_BYTES, NO_WIDTHS, SCALED, judge_point, point_table
 from turbotui.features.roofline.result import JudgedPoint, JudgedRegion, PhaseOfRow, Result
 from turbotui.features.roofline.roof_tables import TABLES as ROOF_TABLES
 from turbotui.features.roofline.roof_tables import roof_tables
@@ -27,6 +29,8 @@ _NO_LINES: Final = Unavailable(Reason.OUT_OF_RANGE, "no bytes of this level pass
 _NOT_SAID: Final = Unavailable(Reason.NOT_READ, "how much of the machine worked for it is not known")
 _CHANGE: Final = Unavailable(Reason.NOT_READ, "a change from one behaviour to the next belongs to none")
 _NO_TIME: Final = Unavailable(Reason.NOT_READ, "nothing was counted")
+_BY_OPERATIONS: Final = frozenset({"cores", "cores beside", "judged by them"})
+"""Columns of how much works, which is told by the operations and bytes of each core."""
 _VERDICT: Final = frozenset({"bound", "by", "attainable", "of roof", "below"})
 
 J = TypeVar("J", JudgedPoint, PhaseOfRow, JudgedRegion)
@@ -181,13 +185,13 @@ def judge_column(column: Column[JudgedPoint], row: JudgedPoint, value: Value) ->
 
 def _judge_total(column: Column[JudgedPoint], row: JudgedPoint, value: Value) -> Cell:
     if column.id in _VERDICT:
-        return _judge_verdict(column, row.verdict, row.why, value)
+        return _judge_verdict(column, row.verdict, row.why, value, row.point.lacking)
     return judge_point(column, row.point, value)
 
 
 def _judge_working(column: Column[JudgedPoint], row: JudgedPoint, value: Value) -> Cell:
     if value is not None:
-        return Cell(value)
+        return _without(Cell(value), row.point.lacking if column.id in _BY_OPERATIONS else None)
     if column.id == "judged by them":
         return Cell(None, row.why)
     return Cell(None, _NOT_SAID if row.point.working is None else NO_TRAFFIC)
@@ -195,17 +199,20 @@ def _judge_working(column: Column[JudgedPoint], row: JudgedPoint, value: Value) 
 
 def _judge_stretch(column: Column[PhaseOfRow], row: PhaseOfRow, value: Value) -> Cell:
     if column.id in _VERDICT:
-        return _judge_verdict(column, row.verdict, row.why, value)
+        return _judge_verdict(column, row.verdict, row.why, value, row.lacking)
     if value is not None:
-        return Cell(value)
+        return _without(Cell(value), row.lacking if column.unit in SCALED else None)
     return Cell(None, {"width": NO_WIDTHS, "behaviour": _CHANGE}.get(column.id, NO_BYTES))
 
 
 def _judge_level(column: Column[LevelPoint], row: LevelPoint, value: Value) -> Cell:
     if value is None:
         return Cell(None, NO_LEVEL_ROOF if column.id == "roof" else row.why or _NO_LINES)
-    return Cell(value, estimated=column.id in {"AI", "GB/s", "used", "GFLOP/s"} and row.point.estimated,
+    counted = column.id in {"AI", "GB/s", "used", "GFLOP/s"}
+    cell = Cell(value, estimated=counted and row.point.estimated,
                 disputed=(_ABOVE_LEVEL,) if column.id == "used" and row.above else ())
+    by_controllers = row.level == "DRAM" and column.id in {"GB/s", "used"}
+    return _without(cell, row.point.lacking if counted and not by_controllers else None)
 
 
 def _judge_function(column: Column[FunctionPoint], row: FunctionPoint, value: Value) -> Cell:
@@ -218,19 +225,26 @@ def _judge_region(column: Column[JudgedRegion], row: JudgedRegion, value: Value)
     if row.judged is None:
         return Cell(None, row.region.why)
     if column.id in _VERDICT:
-        return _judge_verdict(column, row.judged.verdict, row.judged.why, value)
+        return _judge_verdict(column, row.judged.verdict, row.judged.why, value, row.judged.point.lacking)
     return judge_point(column, row.judged.point, value)
 
 
-def _judge_verdict(column: Column[J], verdict: RoofVerdict | None, why: Unavailable | None, value: Value) -> Cell:
+def _without(cell: Cell, lacking: Unavailable | None) -> Cell:
+    return cell if lacking is None else replace(cell, why=lacking, partial=True)
+
+
+def _judge_verdict(column: Column[J], verdict: RoofVerdict | None, why: Unavailable | None, value: Value,
+                   lacking: Unavailable | None) -> Cell:
     above = verdict is not None and verdict.above
     if value is None:
         return Cell(None, _NOT_BELOW if above else why)
-    return Cell(value, disputed=(_ABOVE,) if above and column.id == "of roof" else ())
+    return _without(Cell(value, disputed=(_ABOVE,) if above and column.id == "of roof" else ()), lacking)
 
 
-def _judge_energy(_column: Column[Result], row: Result, value: Value) -> Cell:
-    return Cell(value, (row.why_no_energy or _NO_TIME) if value is None else None)
+def _judge_energy(column: Column[Result], row: Result, value: Value) -> Cell:
+    if value is None:
+        return Cell(None, row.why_no_energy or _NO_TIME)
+    return _without(Cell(value), lacking_in(row.main) if column.id == "efficiency" else None)
 
 
 def total_table(result: Result) -> AnyTable:

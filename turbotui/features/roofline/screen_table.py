@@ -111,7 +111,7 @@ def _row_of(row: JudgedPoint, report: Report | None) -> TaskRow | None:
 def _sums(judged: JudgedPoint, row: TaskRow, report: Report) -> tuple[str, ...]:
     """Return the sums of a thread's counts."""
     point = judged.point
-    mark = "~" * point.estimated
+    mark = point.signs
     place = f", last on cpu {row.last_cpu}" if row.last_cpu >= 0 else ""
     lines = [f"ran: {row.run_seconds:.3f} s of {report.seconds:.3f} s{place}; rates are per second in which it ran",
              f"FLOPs: {mark}{point.gflops * point.length * 1e9:,.0f}, {mark}{point.gflops:.4g} GFLOP/s"]

@@ -12,6 +12,7 @@ from turbotui.features.roofline.roof_plot import MARKS
 from turbotui.features.roofline.screen_view import TRAILS, RoofView
 from turbotui.features.roofline.task_points import Note
 from turbotui.features.roofline.verdict_text import verdict_text
+from turbotui.quantities.marks import PARTIAL
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 
@@ -111,7 +112,7 @@ def _mark_lines(view: RoofView) -> Lines:
 def _point_lines(view: RoofView, point: RooflinePoint | None) -> Lines:
     if point is None:
         return [[(" no point", StyleRole.TITLE)]]
-    mark = "~" if point.estimated else ""
+    mark = point.signs
     lines: Lines = [[(f" {point.name}", StyleRole.TITLE)]]
     for word, value, unit in (("AI", point.intensity, "flop/B"), ("speed", point.gflops, "GFLOP/s"),
                               ("moved", point.gbytes, "GB/s")):
@@ -129,6 +130,8 @@ def _point_lines(view: RoofView, point: RooflinePoint | None) -> Lines:
             lines += _wrapped("~ counters were multiplexed, or marks were faster than they are read")
     elif point.estimated:
         lines += _wrapped("~ counters were multiplexed")
+    if point.lacking is not None:
+        lines += _wrapped(f"{PARTIAL.sign} {point.lacking.detail}")
     return lines
 
 

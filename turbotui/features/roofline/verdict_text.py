@@ -17,8 +17,8 @@ _ASIDE: Final = re.compile(r" \(|, as |, not |\. ")
 def verdict_text(point: RooflinePoint, choice: LevelRoofs) -> str:
     """Describe a point: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, memory-bound"."""
     if point.not_scheduled:
-        mark = "~" * point.estimated
-        return f"{point.name}: {mark}{point.gflops:.3g} GF/s; did not run in each set's time slice, so it has no place"
+        return (f"{point.name}: {point.signs}{point.gflops:.3g} GF/s; did not run in each set's time slice, so it "
+                "has no place")
     return sentence(point, choice.under(point.working), choice.used(point.working))
 
 

@@ -213,11 +213,10 @@ def judge(point: RooflinePoint, roofs: RoofSet, used: float | None = None) -> Ro
 def sentence(point: RooflinePoint, roofs: RoofSet | None, used: float | None = None) -> str:
     """Describe a point: "cpu 17: AI 0.41 flop/B, 18.2 GF/s: 71 % of the L2 roof, memory-bound"."""
     if point.gbytes is None:
-        return f"{point.name}: {point.gflops:.3g} GF/s; its bytes are not counted, so it has no place"
+        return f"{point.name}: {point.signs}{point.gflops:.3g} GF/s; its bytes are not counted, so it has no place"
     if not point.has_place:
-        return f"{point.name}: no floating-point work, {point.gbytes:.3g} GB/s"
-    mark = "~" if point.estimated else ""
-    text = f"{point.name}: AI {mark}{point.intensity:.3g} flop/B, {mark}{point.gflops:.3g} GF/s"
+        return f"{point.name}: no floating-point work, {point.signs}{point.gbytes:.3g} GB/s"
+    text = f"{point.name}: AI {point.signs}{point.intensity:.3g} flop/B, {point.signs}{point.gflops:.3g} GF/s"
     verdict = None if roofs is None else judge(point, roofs, used)
     if verdict is None:
         return text if roofs is None or not lacks_roof(point, roofs) else f"{text}: {NO_HALF}"

@@ -114,8 +114,9 @@ def _wide(column: CounterColumn, definitions: Sequence[MetricDefinition],
 
 def measured_definitions(signals: Mapping[SignalId, Signal]) -> tuple[MetricDefinition, ...]:
     """The definitions whose floating-point events this machine counts."""
-    return tuple(definition for definition in definitions_of(signals) if definition.flops
-                 and _all(_flop_signals(definition), signals))
+    return tuple(definition.without([key for key in definition.optional if signal_of(definition, key) not in signals])
+                 for definition in definitions_of(signals)
+                 if definition.flops and _all(_flop_signals(definition), signals))
 
 
 def _counted(column: CounterColumn, definitions: Sequence[MetricDefinition], compute: Callable[[Speed, Inputs], Value],
