@@ -26,7 +26,7 @@ GUEST: Final = ("--machine", "guest")
 WATCHING: Final[dict[str, Sequence[str]]] = {
     "stat": ("-i", "0.1", *GUEST),
     "record": ("{folder}/made.ttj", *GUEST),
-    "power": ("-i", "0.1", *GUEST),
+    "power": ("-i", "0.1", "--machine", "laptop"),
     "uncore": ("-i", "0.1", "--machine", "grace-2s"),
     "topdown": ("-i", "0.1", "--format", "csv", "--machine", "laptop"),
     "tasks": ("--all", "-i", "0.1", "--format", "csv", "--machine", "laptop-old"),

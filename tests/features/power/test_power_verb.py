@@ -90,8 +90,20 @@ def test_info_lists_what_tells_of_power(capsys: pytest.CaptureFixture[str]) -> N
             "neural processor: accel0", "fans: 2 at thinkpad"} <= lines
 
 
-def test_a_guest_that_is_shown_no_power_says_why_and_no_empty_table(capsys: pytest.CaptureFixture[str]) -> None:
-    text = run(capsys, "-i", "0.1", "-n", "1", "--machine", "guest")
-    assert "Nothing here tells of power" in text
-    assert "elsewhere is unknown" in text
-    assert "Consumer" not in text
+@pytest.mark.parametrize("form", ["text", "json", "csv", "openmetrics"])
+def test_a_machine_that_is_shown_no_power_says_why_and_ends_with_3(
+        form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["power", "-i", "0.1", "-n", "1", "--machine", "guest", "--format", form]) == 3
+    output = capsys.readouterr()
+    assert not output.out
+    assert "nothing here tells of power: virtual machine: perf power: this virtual machine is not given" in output.err
+
+
+def test_a_recording_without_power_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "guest.ttr"
+    assert main(["record", str(path), "-i", "0.1", "-n", "2", "--machine", "guest"]) == 0
+    capsys.readouterr()
+    assert main(["power", "--replay", str(path)]) == 1
+    output = capsys.readouterr()
+    assert not output.out
+    assert "guest.ttr holds no readings of power" in output.err

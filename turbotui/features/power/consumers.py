@@ -18,10 +18,12 @@ from typing import Final
 
 from turbotui.dataclass import dataclass
 from turbotui.quantities.catalog import Catalog
+from turbotui.quantities.catalog.meters import power_columns
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.meters import PACKAGE, PowerMeter, WattPlace, meters_of
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
 
 _BY_A_PERSON: Final = frozenset({Reason.NOT_PERMITTED, Reason.NO_DESCRIPTORS})
@@ -60,6 +62,14 @@ class Consumer:
     age: float | None = None  # seconds since the device was read, or its numbers changed
     busy: float | None = None  # percent of the interval for which the device worked, for devices that tell only that
     clock: float | None = None  # MHz, for such devices
+
+
+def why_no_power(capabilities: Capabilities, catalog: Catalog) -> Unavailable | None:
+    """Return why neither RAPL nor a meter tells of power; None if one does, or would tell another user."""
+    whys = [next((capabilities.why_missing(name) for name in column.needs if name not in capabilities.signals), None)
+            for column in power_columns(catalog.columns)]
+    listed = any(why is None or why.reason in _BY_A_PERSON for why in whys)
+    return None if listed else capabilities.why_missing("energy.pkg")
 
 
 def consumers_of(frame: Frame, catalog: Catalog, model: tuple[int | None, int | None]) -> tuple[Consumer, ...]:

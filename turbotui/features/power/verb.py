@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,14 +12,21 @@ from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
 from turbotui.commands.formats import add_format_arguments, text_lines
 from turbotui.commands.intervals import add_interval_arguments, at_least_one, intervals_of, open_output
-from turbotui.commands.recorded import add_span_arguments, open_replay, refuse_span, replayed_frames, report_missing
+from turbotui.commands.recorded import (
+    add_span_arguments,
+    open_replay,
+    recorded_ones,
+    refuse_span,
+    replayed_frames,
+    report_missing,
+)
 from turbotui.commands.sessions import open_host
 from turbotui.dataclass import dataclass
-from turbotui.errors import UsageError
+from turbotui.errors import MachineError, UsageError
 from turbotui.features.batteries import BATTERIES
 from turbotui.features.power.balance import Balance, balance_of, sentence
 from turbotui.features.power.composed import elsewhere_target, sum_target
-from turbotui.features.power.consumers import BalanceRole, Consumer
+from turbotui.features.power.consumers import BalanceRole, Consumer, why_no_power
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.catalog import Catalog, catalog_for
@@ -182,7 +188,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Print tables until the intervals or the recording are over, or SIGINT comes.
 
     Raises:
+        MachineError: nothing here tells of power.
         UsageError: the options contradict each other.
+        TurbotuiError: nothing in the recording tells of power.
     """
     at_least_one(arguments.intervals)
     check_host_arguments(arguments)
@@ -193,12 +201,16 @@ def run(arguments: argparse.Namespace) -> int:
     seconds, intervals = intervals_of(arguments) if not arguments.replay else (1.0, arguments.intervals)
     if arguments.replay or arguments.host:
         with open_replay(arguments, intervals=intervals, seconds=seconds, tables="power") as journal:
-            frames = itertools.islice(replayed_frames(arguments, journal), intervals)
+            frames = recorded_ones(arguments, replayed_frames(arguments, journal), lambda frame: None if why_no_power(
+                frame.capabilities, catalog_for(frame.capabilities.signals)) else frame, "readings of power", POWER)
             _print(arguments, journal.machine, frames, intervals)
             report_missing(journal)
         return 0
     machine = read_machine(open_host(arguments))
     session = Session(machine, [source for source in SOURCES if source.id in _OWN_SOURCES], seconds, LinuxHost())
+    if (why := why_no_power(session.capabilities, session.catalog)) is not None:
+        raise MachineError(f"nothing here tells of power: {why.sentence()}; turbotui power --machine laptop-gpu shows "
+                           "a simulated machine that has meters")
     # of batteries the balance has the watts; their rows have the rest
     session.want(column.id for column in power_columns(session.catalog.columns)
                  if column.unit == "W" or not any(need.startswith(_BATTERY_SIGNALS) for need in column.needs))
