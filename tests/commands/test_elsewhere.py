@@ -74,7 +74,7 @@ def test_a_cause_is_found_from_here_as_it_is_there(node: Node) -> None:
     installed(node)
     words = ("why", "--machine", "laptop+quota", "-n", "2", "-i", "0.2", "--json")
     there, own = here(node, *words, "--host", "node7"), here(node, *words)
-    causes = [[(row["values"]["where"], row["values"]["sentence"][:20])
+    causes = [[(row["values"]["where"], row["cause"])
                for row in jsontables.tables(one.stdout)[0]["rows"]] for one in (there, own)]
     assert causes[1][0] in causes[0]  # the worst one; whatever else the load of this machine adds is of each run
     assert there.returncode == own.returncode == 7
