@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import re
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TextIO, cast
 
 import pytest
 from made_frames import NOON, SECOND, frames
@@ -22,6 +24,7 @@ from turbotui.recording.recorder import Recorder
 from turbotui.sampling.frame import Frame
 from turbotui.simulated import simulated_host
 from turbotui.simulated.clock import RealClock
+from turbotui.tables.terminal_text import TerminalText
 
 
 class Clock:
@@ -36,13 +39,15 @@ class Clock:
 
 def told(*, is_terminal: bool) -> list[str]:
     """What is written of 100 steps that take a second each."""
-    output, clock = io.StringIO(), Clock()
+    written, clock = io.BytesIO(), Clock()
+    output = cast("TextIO", TerminalText(io.TextIOWrapper(written, "utf-8", newline="\n")))  # as stderr is
     work = LongWork("measuring", output, is_terminal=is_terminal, clock=clock)
     for step in range(100):
         work.show(step, 100, f"step {step}")
         clock.now += 1.0
     work.end()
-    return output.getvalue().replace("\r", "\n").splitlines()
+    output.flush()
+    return written.getvalue().decode().replace("\r", "\n").splitlines()
 
 
 def test_where_stderr_is_piped_a_line_comes_now_and_then_with_what_is_left() -> None:
@@ -67,6 +72,24 @@ def test_short_work_says_nothing() -> None:
         work.show(step, 10)
         clock.now += 0.1
     assert output.getvalue() == ""
+
+
+def test_what_is_left_of_a_second_look_is_told_by_that_look() -> None:
+    """A first look at 500 of a recording's frames is quicker than their export."""
+    output, clock = io.StringIO(), Clock()
+    work = LongWork("exporting", output, is_terminal=False, clock=clock)
+
+    def taking(seconds: float) -> Iterator[Frame]:
+        for frame in frames(500):
+            clock.now += seconds
+            yield frame
+
+    for seconds, what in ((0.03, "first, which columns there are"), (0.3, "")):
+        for _ in work.frames(taking(seconds), NOON, NOON + 500 * SECOND, what):
+            pass
+    first, second = output.getvalue().splitlines()[:2]
+    assert re.fullmatch(r"turbotui: exporting: 6\d%, about \d s left · first, which columns there are", first)
+    assert re.fullmatch(r"turbotui: exporting: \d%, about 2 min \d+ s left", second)
 
 
 def interrupted(count: int, at: int) -> Iterator[Frame]:
@@ -107,8 +130,8 @@ def test_a_stopped_export_has_whole_lines(tmp_path: Path) -> None:
         recorder.take(frame)
     recorder.close()
     with recording.read_machine(path) as journal, long_work("exporting") as work:
-        def watched(frames: Iterator[Frame], begin: int, end: int) -> Iterator[Frame]:
-            for number, frame in enumerate(work.frames(frames, begin, end)):
+        def watched(frames: Iterator[Frame], begin: int, end: int, what: str) -> Iterator[Frame]:
+            for number, frame in enumerate(work.frames(frames, begin, end, what)):
                 if number == 1:
                     signal.raise_signal(signal.SIGINT)
                 yield frame

@@ -90,6 +90,7 @@ class LongWork:
             StoppedError: a signal came before the first frame.
         """
         self.check()
+        self._began = self._clock()
         for frame in frames:
             yield frame
             if self.number:
@@ -112,14 +113,23 @@ class LongWork:
             width = 79
         text = cut(line, width)
         room = max(cell_count(text), min(width, self._drawn))  # what was there before is written over
-        print(f"\r{flush_left(text, room)}", end="", file=self._output, flush=True)
+        self._return()
+        print(flush_left(text, room), end="", file=self._output, flush=True)
         self._drawn = cell_count(text)
 
     def end(self) -> None:
         """Erase the line of progress from the terminal."""
         if self._drawn:
-            print(f"\r{' ' * self._drawn}\r", end="", file=self._output, flush=True)
+            self._return()
+            print(" " * self._drawn, end="", file=self._output)
+            self._return()
             self._drawn = 0
+
+    def _return(self) -> None:
+        """Go back to the line's beginning, past the guard, which marks carriage returns of a text."""
+        self._output.flush()
+        self._output.buffer.write(b"\r")
+        self._output.flush()
 
 
 def stopped_at(until_ns: int) -> str:

@@ -53,13 +53,13 @@ class RecordedTime:
     begin_ns: int
     end_ns: int
     every: float  # seconds of an interval; 0 for the recorded intervals
-    # told of the frames of a time, of which it may leave out the last
-    watched: Callable[[Iterator[Frame], int, int], Iterator[Frame]] = lambda frames, _begin, _end: frames
+    # told of the frames of a time, of which it may leave out the last, and for what they are read
+    watched: Callable[[Iterator[Frame], int, int, str], Iterator[Frame]] = lambda frames, _begin, _end, _what: frames
 
-    def frames(self) -> Iterator[Frame]:
-        """The frames whose intervals lie within the time."""
+    def frames(self, what: str = "") -> Iterator[Frame]:
+        """The frames whose intervals lie within the time; `what` they are read for, if not to be exported."""
         frames = self.journal.frames(self.begin_ns, self.end_ns, self.every, within=True)
-        return self.watched((frame for frame in frames if frame.older is not None), self.begin_ns, self.end_ns)
+        return self.watched((frame for frame in frames if frame.older is not None), self.begin_ns, self.end_ns, what)
 
 
 def signal_columns(time: RecordedTime, level: Scope | None, *, elapsed: bool) -> tuple[LongColumn, ...]:
@@ -73,7 +73,7 @@ def signal_columns(time: RecordedTime, level: Scope | None, *, elapsed: bool) ->
         TurbotuiError: the time has no interval, or a signal's meaning changes within it.
     """
     signals: dict[SignalId, tuple[Signal, str]] = {}
-    for frame in time.frames():
+    for frame in time.frames("first, which columns there are"):
         for name in frame.newer.values:
             _note(signals, frame, name)
         if not signals.keys() >= frame.capabilities.constants().keys():
