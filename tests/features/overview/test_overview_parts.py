@@ -225,6 +225,18 @@ class TestIdleStates:
         assert span.text == "C7        —  "
         assert span.target == (deep, row), "where the reason is found"
 
+    def test_a_cpu_that_was_busy_all_the_time_was_in_no_state(self) -> None:
+        _machine, frames = frames_of_machine("laptop-old+calculix", 2)
+        frame = frames[-1]
+        by_id = {column.id: column for column in STATIC_COLUMNS}
+        numbers = cpu_numbers(by_id.values(), by_id["Any%C0"], None, None)
+        never = replace(numbers, idle=tuple(state for state in numbers.idle if state[0] in ("C6", "C7")))
+        assert frame.cell(by_id["Any%C0"], SYSTEM_ROW) == pytest.approx(100.0)
+        [state] = idle_states(frame, never, (SYSTEM_ROW,))
+        assert idle_spans(state, SYSTEM_ROW, None)[0].text.strip() == "not idle"
+        [state] = idle_states(frame, replace(never, busy=by_id["Busy%"]), (SYSTEM_ROW,))
+        assert idle_spans(state, SYSTEM_ROW, None)[0].text.split() == ["C7", "0", "%"], "it was somewhere else"
+
 
 class TestFirstMinute:
     def test_a_chart_that_begins_fills_its_width_and_says_its_time(self) -> None:

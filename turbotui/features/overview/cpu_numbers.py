@@ -80,7 +80,8 @@ def cpu_numbers(has: Iterable[CounterColumn], busy: CounterColumn | None,
 IdleState: TypeAlias = "tuple[str, float | None, CounterColumn] | None"
 """The idle state in which a CPU spent most of an interval: word, share in percent, column; None if all are unknown.
 
-Without a share, this state is unknown and may have lasted longer than all that are known.
+Without a share, this state is unknown and may have lasted longer than all that are known; without a word, the CPU was
+busy all the time.
 """
 
 
@@ -104,7 +105,7 @@ def _longest(frame: Frame, row: RowId, load: Value, states: Sequence[tuple[Value
         for value, (unknown, its_column) in reversed(states):
             if value is None and frame.why_unknown(its_column, row).reason is not Reason.NO_HARDWARE:
                 return unknown, None, its_column
-    return word, share, column
+    return "" if share < 0.05 and left < 0.05 else word, share, column
 
 
 def kind_of(frame: Frame, cpu: int) -> str:
@@ -147,5 +148,5 @@ def idle_spans(state: IdleState, row: RowId, cursor: Target | None) -> Sequence[
     word, share, column = state
     target = column, row
     number = flush_right(UNKNOWN, 3) if share is None else f"{share:3.0f} %"
-    text = flush_left(f"{flush_left(word, _STATE)}{number}"[:IDLE], IDLE)
+    text = flush_left(f"{flush_left(word, _STATE)}{number}"[:IDLE] if word else "not idle", IDLE)
     return [Span(text, StyleRole.CELL if cursor == target else StyleRole.DIM, target)]
