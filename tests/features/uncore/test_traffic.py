@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from uncorewatch import UncoreWatch
 
 from turbotui.cli import main
 from turbotui.features.memory import MEMORY
-from turbotui.features.uncore.counters import UncoreCounters
+from turbotui.features.uncore.counters import Reading, UncoreCounters
 from turbotui.features.uncore.map_picture import draw_map
 from turbotui.features.uncore.traffic import Traffic, find_edges, metrics_by_kind, traffic_of, traffic_table
 from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import RowTable
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.quantities.uncore import EdgeKind
 from turbotui.simulated import SHAPES, MachineShape
 
@@ -89,6 +91,32 @@ def test_more_than_a_peak_is_disputed_in_the_table_and_on_the_map(shape: str) ->
         assert not any(cell.disputed for name, cell in cells.items() if name != "of peak")
         assert any(f"{100 * share:.1f}%{sign} of " in line or f"{100 * share:.1f}%{sign}" in line
                    for line in picture((row,), 120, 40)), edge.end
+
+
+@pytest.mark.parametrize(("reading", "partial"), [
+    (lambda row: replace(row.outward, partial=True), True),
+    (lambda _row: Reading(why=Unavailable(Reason.LATE, "cpu 0 did not answer in time")), True),
+    (lambda _row: Reading(why=Unavailable(Reason.NO_HARDWARE, "counts no bytes of this direction")), False),
+])
+@pytest.mark.parametrize("kind", [EdgeKind.MEMORY, EdgeKind.PACKAGE])
+def test_a_share_of_a_peak_without_a_part_of_the_traffic_is_marked(
+    reading: Callable[[Traffic], Reading], kind: EdgeKind, *, partial: bool,
+) -> None:
+    watch, traffic = watched("granite-2s")
+    whole = next(row for row in traffic if row.edge.place.kind is kind and row.share is not None)
+    assert not whole.is_partial
+    outward = reading(whole)
+    total = replace(whole.total, value=None if outward.value is None else whole.total.value, why=outward.why,
+                    partial=outward.partial)
+    row = replace(whole, outward=outward, total=total)
+    table = traffic_table(watch.counters, [row])
+    cell = table.cell(next(column for column in table.columns if column.id == "of peak"), row)
+    assert row.is_partial is partial
+    assert cell.partial is partial
+    drawn = "\n".join(picture((row,), 120, 40))
+    assert ("≥" in drawn) is (partial and (row.share is not None or row.inward.value is not None))
+    if partial and row.share is not None:
+        assert cell.bare is None
 
 
 def test_every_column_that_is_a_share_of_a_peak_is_held_against_it() -> None:

@@ -292,6 +292,29 @@ def test_the_rate_of_the_machine_is_the_sum_of_rates_of_units_read_at_different_
     assert whole == pytest.approx(sum(packages) - whole, rel=1e-12)
 
 
+def test_requests_per_cycle_of_units_read_over_different_times_are_those_of_each() -> None:
+    """A unit whose counters were opened in the middle of the interval, or read late, has counts of another time."""
+    watch = UncoreWatch("vera-2s")
+    frame = watch.frames()[-1]
+    before = frame.older
+    assert before is not None
+    late = watch.units_of(PCIE).units[:1]
+    order = watch.counters.order_of(late[0])
+    assert order is not None
+    own = {name for name in order.signals() if late[0].key in name}
+    values = dict(frame.newer.values)
+    for name in own:
+        old, new = before.values[name][0], values[name][0]
+        assert isinstance(old, int)
+        assert isinstance(new, int)
+        values[name] = [(old + new) // 2]
+    half = Frame(before, replace(frame.newer, values=values), frame.capabilities)
+    for metric in ("rd requests 1/cycle", "rd latency cycles", "rd bandwidth GB/s"):
+        for row in watch.units_of(PCIE).rows:
+            expected = watch.reading(frame, PCIE, row.label, metric).value
+            assert watch.reading(half, PCIE, row.label, metric).value == pytest.approx(expected, rel=1e-5), metric
+
+
 def test_formulas_with_numbers() -> None:
     assert with_numbers("a / 'event=0x1,umask=0x2' * dt", {"a": 1000.0, "event=0x1,umask=0x2": None, "dt": 2e9}) == (
         "1,000 / — * 2,000,000,000"

@@ -238,8 +238,7 @@ class UncoreCounters:
         if not known:
             why = next((part for part in parts if isinstance(part, Unavailable)), None)
             return Reading(why=why or Unavailable(Reason.NOT_READ, f"{units.kind.title} is not read yet"))
-        if ELAPSED in metric.expression.names:
-            known = _in_one_interval(known)
+        known = _in_one_interval(known)
         inputs: dict[str, float | None] = {}
         for name in known[0]:
             values = [part[name] for part in known]
@@ -323,7 +322,7 @@ class UncoreCounters:
 
 def _in_one_interval(parts: Sequence[dict[str, float]]) -> list[dict[str, float]]:
     """Bring the increases of units to their mean interval, so that the rate of a sum is the sum of the units' rates."""
-    # units are read one after the other: their intervals differ by the time of a reading
+    # units are read one after the other: their intervals differ by the time of a reading, and twofold after a late one
     spans = [part[ELAPSED] for part in parts]
     if min(spans) == max(spans):
         return list(parts)

@@ -26,6 +26,7 @@ _Way = Callable[["_Package"], list[MapLine]]
 _INWARD, _OUTWARD = "◀", "▶"  # arrows on the right of a package; reversed on its left
 _DOWN, _UP = "▼", "▲"
 _UNKNOWN: Final = "—"
+_AT_LEAST: Final = "≥"
 _OF: Final = " of "
 _LEFT, _BOX = 14, 11
 _ARROW: Final = 13
@@ -63,17 +64,17 @@ class _Stroke:
         """The share of the peak in words; "" if unknown."""
         if self.share is None or self.peak is None:
             return ""
-        share = f"{100 * self.share:.1f}%{sign_above_peak(self.share)}"
+        share = f"{_AT_LEAST * self.least}{100 * self.share:.1f}%{sign_above_peak(self.share)}"
         return f"{'max ' if self.several else ''}{share}{_OF}{self.peak:.0f}"
 
 
 def _amount(value: float | None, *, least: bool = False, decimals: int = 2) -> str:
-    return _UNKNOWN if value is None else f"{'≥' if least else ''}{value:.{decimals}f}"
+    return _UNKNOWN if value is None else f"{_AT_LEAST * least}{value:.{decimals}f}"
 
 
 def _stroke(row: Traffic, chosen: str) -> _Stroke:
     return _Stroke(row.edge.end, row.inward.value, row.outward.value, row.total.value, row.share, row.peak.value,
-                   chosen=row.edge.key == chosen)
+                   row.is_partial, row.edge.key == chosen)
 
 
 def _added(name: str, rows: Sequence[Traffic], chosen: str) -> _Stroke:
@@ -87,7 +88,7 @@ def _added(name: str, rows: Sequence[Traffic], chosen: str) -> _Stroke:
     fullest = max((row for row in rows if row.share is not None), key=lambda row: row.share or 0.0, default=None)
     # a PMU may count one direction only and leave the other to another PMU, as for CXL links
     least = any((place.inward and row.inward.value is None) or (place.outward and row.outward.value is None)
-                for row in rows for place in (row.edge.place,))
+                or row.is_partial for row in rows for place in (row.edge.place,))
     share, peak = (None, None) if fullest is None else (fullest.share, fullest.peak.value)
     return _Stroke(name, inward, outward, total, share, peak, least, any(row.edge.key == chosen for row in rows),
                    several=True)
@@ -188,11 +189,11 @@ def _memory(stroke: _Stroke, row: Traffic) -> list[MapLine]:
     sides: list[TextSegment] = [("[", StyleRole.DIM), name, ("]", StyleRole.DIM)]
     empty: TextSegment = (" " * _LEFT, StyleRole.PLAIN)
     if row.edge.together:
-        first = _wire(f"◀─ {_amount(stroke.total)} ─▶", stroke)
+        first = _wire(f"◀─ {_amount(stroke.total, least=stroke.least)} ─▶", stroke)
         second: MapLine = [(" " * _ARROW, StyleRole.PLAIN)]
     else:
-        first = _wire(f"─ {_amount(stroke.inward)} ─{_OUTWARD}", stroke)
-        second = _wire(f"{_INWARD}─ {_amount(stroke.outward)} ─", stroke)
+        first = _wire(f"─ {_amount(stroke.inward, least=stroke.least)} ─{_OUTWARD}", stroke)
+        second = _wire(f"{_INWARD}─ {_amount(stroke.outward, least=stroke.least)} ─", stroke)
     limit = _apart(flush_left(cut(stroke.limit, _LEFT + _ARROW), _LEFT + _ARROW), stroke.role)
     return [[*sides, *first], [empty, *second], limit]
 
@@ -256,7 +257,7 @@ def _total(word: str, rows: Sequence[Traffic], chosen: str) -> MapLine:
 def _stroke_line(stroke: _Stroke, *, both: bool = False) -> MapLine:
     """Format a sum of edges in a few characters."""
     inward, outward = (_amount(value, least=stroke.least, decimals=1) for value in (stroke.inward, stroke.outward))
-    text = _amount(stroke.total, decimals=1) if both else f"{_UP}{inward} {_DOWN}{outward}"
+    text = _amount(stroke.total, least=stroke.least, decimals=1) if both else f"{_UP}{inward} {_DOWN}{outward}"
     share = "" if stroke.share is None else f" {100 * stroke.share:.0f}%"
     name = stroke.name.partition(", ")[0].partition(" by ")[0].replace("package", "pkg")
     return [(f" {name} ", StyleRole.CELL if stroke.chosen else StyleRole.DIM),

@@ -89,12 +89,22 @@ class Traffic:
     sender: Edge | None = None
 
     @property
+    def directions(self) -> tuple[Reading, ...]:
+        """The readings that the share of the peak rests on."""
+        both = self.edge.place.kind.shared or self.edge.together
+        return (self.total,) if both else (self.inward, self.outward)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a part of its traffic is unknown that is counted here: an offline unit, or a direction."""
+        return any(reading.partial or (reading.why is not None and reading.why.reason is not Reason.NO_HARDWARE)
+                   for reading in self.directions)
+
+    @property
     def share(self) -> float | None:
         """Share of the peak, of the busier direction where each has a peak of its own; None where neither is known."""
         peak = self.peak.value
-        values = ((self.total.value,) if self.edge.place.kind.shared or self.edge.together
-                  else (self.inward.value, self.outward.value))
-        known = [value for value in values if value is not None]
+        known = [reading.value for reading in self.directions if reading.value is not None]
         return max(known) / peak if known and peak else None
 
 
@@ -218,7 +228,7 @@ def _of_others(column: str, row: Traffic) -> CellEvidence:
         if row.edge.together:
             return CellEvidence((f"= {row.edge.place.inward}, which counts both directions",))
         return CellEvidence(("= in + out", f"= {text_of(row.inward)} + {text_of(row.outward)}"))
-    both = row.edge.place.kind.shared or row.edge.together
+    both = row.total in row.directions
     parts = text_of(row.total) if both else f"max({text_of(row.inward)}, {text_of(row.outward)})"
     return CellEvidence((f"= 100 * {'total' if both else 'max(in, out)'} / peak",
                          f"= 100 * {parts} / {text_of(row.peak)}"))
@@ -270,7 +280,8 @@ class TrafficTable(RowTable[Traffic]):
     def cell(self, column: Column[Any], row: Traffic) -> Cell:
         if column.id == "of peak":
             reading = row.peak if row.peak.value is None else row.total
-            return Cell(column.compute(row), None if row.share is not None else reading.why).held_against(column)
+            return Cell(column.compute(row), None if row.share is not None else reading.why,
+                        any(part.estimated for part in row.directions), row.is_partial).held_against(column)
         if column.id not in _READ:
             return Cell(column.compute(row))
         own_reading: Reading = getattr(row, _READ[column.id])
