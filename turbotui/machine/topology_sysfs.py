@@ -105,6 +105,10 @@ class SysfsReader:
             self._parsed[key] = _parsed(parse_cpumask if is_mask else parse_cpulist, text)
         return self._parsed[key]
 
+    def core_mask(self, cpu: int) -> frozenset[int]:
+        """Return the CPUs of a CPU's core; none if the files do not say."""
+        return self.first_mask(f"{CPUS}/cpu{cpu}/topology", _CORE_MASKS) or frozenset()
+
     def first_mask(self, directory: str, names: Iterable[str]) -> Mask:
         """Return the first of several masks that exists."""
         masks = (self.cpus(f"{directory}/{name}") for name in names)

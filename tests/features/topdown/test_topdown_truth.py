@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from topdown_bed import TopdownBed, total
 
+from turbotui.features.topdown.engine import PART_OF_CORE
 from turbotui.features.topdown.places import RowLevel
 from turbotui.features.topdown.tables import basis, node_of, table_of
 from turbotui.features.topdown.trees import trees
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.frame import Frame
 from turbotui.simulated.pmus_core import core_events
 
 LEVEL_ONE = {"retiring": "slots-retiring", "bad_speculation": "slots-bad", "frontend": "slots-front",
@@ -82,6 +85,61 @@ def test_a_deep_share_is_marked_only_where_those_above_it_are() -> None:
                                                   and memory > 20 and backend > 20)
         seen.add(row.stands_out("memory_bound"))
     assert seen == {False, True}
+
+
+@pytest.mark.parametrize(("offline", "cpus", "whole"), [
+    (7, None, (0, 4, 1, 5, 2, 6)), (None, frozenset({0, 1, 4}), (0, 4)), (None, frozenset({0, 1}), ()),
+])
+def test_a_core_has_its_slots_only_with_all_of_its_threads(offline: int | None, cpus: frozenset[int] | None,
+                                                           whole: tuple[int, ...]) -> None:
+    """Skylake counts the slots of a core and what each of its threads retires."""
+    bed = TopdownBed("laptop-old", offline=offline, cpus=cpus)
+    frame, truth = bed.interval()
+    cores = {cpu: 4.0 * truth[cpu]["core-cycles-of-all"] / 2 for cpu in whole}
+    for row in (*bed.rows(frame, RowLevel.MACHINE), *bed.rows(frame, RowLevel.CORE)):
+        inside = [cpu for cpu in row.place.cpus if cpu in whole]
+        table = table_of(bed.counters, row.place.level, [row])
+        for node in row.nodes():
+            cell = table.cell(next(column for column in table.columns if node_of(column) == node.id), row)
+            assert cell.partial is (0 < len(inside) < len(row.place.cpus))
+            if not inside:
+                assert cell.value is None
+                assert cell.why is PART_OF_CORE
+        if inside:
+            assert row.slots() == pytest.approx(sum(cores[cpu] for cpu in inside), rel=1e-6)
+            retired = total(truth, inside, "slots-retiring")
+            assert row.percent("retiring") == pytest.approx(100.0 * retired / (row.slots() or 0.0), abs=0.01)
+            assert not row.fault()
+    assert all(row.percent("retiring") is None for row in bed.rows(frame, RowLevel.CPU))
+
+
+def test_deeper_shares_have_the_marks_of_the_counts_of_level_one() -> None:
+    """Level 2 of a slots counter is counted in the group of level 1."""
+    bed = TopdownBed("sapphire-2s", 2)
+    frame, _truth = bed.interval()
+    (group,) = bed.counters.first_groups()
+    slots = group.signal("slots")
+    older = frame.older
+    assert older is not None
+
+    def changed(values: dict[str, Sequence[int | str | None]]) -> Frame:
+        newer = replace(frame.newer, values={**frame.newer.values, **values})
+        return Frame(older, newer, frame.capabilities)
+
+    def marks(seen: Frame) -> set[tuple[int, bool, bool]]:
+        (row,) = bed.rows(seen, RowLevel.MACHINE)
+        table = table_of(bed.counters, RowLevel.MACHINE, [row], 2)
+        cells = {node_of(column): table.cell(column, row) for column in table.columns if node_of(column)}
+        return {(bed.counters.branches[0].tree.by_id[name].level, cell.partial, cell.estimated)
+                for name, cell in cells.items()}
+
+    assert marks(frame) == {(1, False, False), (2, False, False)}
+    assert marks(changed({slots: [None, *frame.newer.values[slots][1:]]})) == {(1, True, False), (2, True, False)}
+    half: dict[str, Sequence[int | str | None]] = {}
+    for running in (f"{group.signal(name)}.running" for name in group.names):
+        half[running] = [old + (new - old) // 2 if isinstance(old, int) and isinstance(new, int) else None
+                         for old, new in zip(older.values[running], frame.newer.values[running], strict=True)]
+    assert marks(changed(half)) == {(1, False, True), (2, False, True)}
 
 
 def test_a_mesh_is_no_core_and_stalled_cycles_add_up() -> None:

@@ -15,6 +15,7 @@ from turbotui.features.topdown.engine import Drill, TopdownCounters
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import RowLevel, places
 from turbotui.features.topdown.tables import rows_of
+from turbotui.machine.machine import read_machine
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
@@ -30,13 +31,18 @@ class TopdownBed:
     Args:
         name: of the simulated machine.
         level: down to which everything is counted on every CPU.
+        offline: a CPU that is.
+        cpus: that are measured; None: all.
     """
 
-    def __init__(self, name: str, level: int = 1) -> None:
+    def __init__(self, name: str, level: int = 1, *, offline: int | None = None,
+                 cpus: frozenset[int] | None = None) -> None:
         self.clock = ManualClock()
         self.host = small_host(name, self.clock, seed=7)
         self.clock.advance(20.0)
-        self.machine = known_machine(self.host)
+        if offline is not None:
+            self.host.set_online(offline, False)
+        self.machine = known_machine(self.host, cpus) if offline is None else read_machine(self.host, cpus)
         self.counters = TopdownCounters(self.machine)
         self.counters.drill = Drill(self.counters.below(level))
 

@@ -16,10 +16,11 @@ from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.pmus import DEVICES, Pmu, list_pmus, read_pmu
 from turbotui.machine.small_files import line_of
+from turbotui.machine.topology_sysfs import SysfsReader
 from turbotui.quantities.event_columns import EventColumn, EventRequest
 from turbotui.quantities.expressions import parse_expression
 from turbotui.quantities.plain_numbers import integer_of_c
-from turbotui.quantities.scope import Scope
+from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
@@ -32,6 +33,10 @@ RECORDED_LEVELS: Final = 2
 """The levels that are recorded; deeper ones are multiplexed."""
 _CORE_PMUS: Final = re.compile(r"cpu|cpu_(core|atom|lowpower)|armv[89].*")
 _WATCHDOG: Final = "/proc/sys/kernel/nmi_watchdog"
+PART_OF_CORE: Final = Unavailable(
+    Reason.NOT_READ, "slots are those of all CPUs of a core, and of this core one is not measured, gave no counts, or "
+    "is offline while other cores have it", "bring up all CPUs of the core, and leave out --cpu")
+"""Why a core of which not all CPUs are counted has no shares."""
 _METRIC: Final = "topdown-"
 """The prefix of parts of the slots counter, which need no counter of their own (Intel SDM vol. 3, 20.3.9.3)."""
 
@@ -44,11 +49,13 @@ class Branch:
     pmu: str  # its name in sysfs
     cpus: tuple[int, ...]  # the watched CPUs of the PMU
     places: tuple[int, ...]  # positions of these CPUs in the topology's order
-    threads: int  # the CPUs of a core
+    threads: int  # the most CPUs of a core that are online, measured or not
     width: int  # slots per cycle; 0 if unknown
     kind: str = ""  # the core type, "P", "E" or "LP", else the PMU's name; "" if there is one type
     # the time stamp counter's clock in GHz; None if the tree does not ask for it
     tsc: float | Unavailable | None = None
+    # for a tree of cores, the core of each CPU; None without all threads: one is not measured, or offline here alone
+    cores: tuple[RowId | None, ...] = ()
 
     @cached_property
     def at(self) -> Mapping[int, int]:
@@ -242,6 +249,9 @@ class TopdownCounters:
         counts: dict[str, Sequence[float | None]] = {}
         missing: dict[str, Unavailable] = {}
         places = _places(frame, group.branch)
+        if all(at is None for at in places):
+            return GroupCounts({}, why=PART_OF_CORE if group.branch.cores else Unavailable(
+                Reason.OFFLINE, f"{group.request.text}: its CPUs are not there in this interval"))
         for name in group.names:
             signal = group.signal(name)
             known = frame.capabilities.signals.get(signal)
@@ -275,6 +285,9 @@ def _of_slots(event: str) -> bool:
 def _places(frame: Frame, branch: Branch) -> Sequence[int | None]:
     """Return the positions of a branch's CPUs in a frame, whose CPUs may differ."""
     cpus = frame.topology.cpus
+    if None in branch.cores:
+        at = {cpu: place for place, cpu in enumerate(cpus)}
+        return [None if core is None else at.get(cpu) for cpu, core in zip(branch.cpus, branch.cores, strict=True)]
     if len(cpus) > max(branch.places) and all(cpus[at] == cpu for at, cpu in zip(branch.places, branch.cpus,
                                                                                  strict=True)):
         return branch.places
@@ -282,10 +295,21 @@ def _places(frame: Frame, branch: Branch) -> Sequence[int | None]:
     return [at.get(cpu) for cpu in branch.cpus]
 
 
+def _threads_by_cpu(machine: Machine) -> Mapping[int, frozenset[int]]:
+    """Return the online CPUs of each measured CPU's core, measured or not."""
+    topology = machine.topology
+    measured = {cpu: frozenset(core.cpus) for core in topology.instances(Scope.CORE) for cpu in core.cpus}
+    if topology.restricted is None:
+        return measured
+    read = SysfsReader(machine.host)
+    return {cpu: core | (read.core_mask(cpu) - frozenset(topology.offline)) for cpu, core in measured.items()}
+
+
 def _branches(machine: Machine) -> list[Branch]:
     model = model_id(machine.model)
     watchdog = line_of(machine.host, _WATCHDOG) == "1"
     branches = []
+    threads_by_cpu = _threads_by_cpu(machine)
     for name in list_pmus(machine.host):
         pmu = read_pmu(machine.host, name) if _CORE_PMUS.fullmatch(name) else None
         if pmu is None:
@@ -302,10 +326,13 @@ def _branches(machine: Machine) -> list[Branch]:
             width = 0
         if any("width" in node.share.names for node in tree.nodes) and not width:
             continue
-        threads = max(len(topology.instances(Scope.CORE)[topology.index(Scope.CORE, cpu)].cpus) for cpu in cpus)
+        threads = max(len(threads_by_cpu[cpu]) for cpu in cpus)
+        cores = tuple(topology.row(Scope.CORE, cpu) if len(threads_by_cpu[cpu]) == threads
+                      and threads_by_cpu[cpu] <= topology.places.keys() else None for cpu in cpus)
         at = {cpu: place for place, cpu in enumerate(topology.cpus)}
         branches.append(Branch(tree, name, cpus, tuple(at[cpu] for cpu in cpus), threads, width,
-                            topology.places[cpus[0]].core_type or (name if pmu.cpus else ""), _tsc_of(machine, tree)))
+                            topology.places[cpus[0]].core_type or (name if pmu.cpus else ""), _tsc_of(machine, tree),
+                            cores if tree.core else ()))
     return branches
 
 

@@ -90,7 +90,7 @@ class TopdownRow:
             weight = self._evaluate(branch, branch.tree.slots, "")
             if weight is None or (node is not None and node.level > 1):
                 return None
-            share = 0.0 if node is None else self._of(branch, node_id)
+            share = 0.0 if node is None or not weight else self._of(branch, node_id)  # asleep: no slots, no weight
             if share is None:
                 return None
             fractions.append((share, weight))

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.features.topdown.bars import bar_text
-from turbotui.features.topdown.engine import EventGroup, GroupCounts, TopdownCounters
+from turbotui.features.topdown.engine import PART_OF_CORE, EventGroup, GroupCounts, TopdownCounters
 from turbotui.features.topdown.model import UNSPLIT, TopdownRow, count_name
 from turbotui.features.topdown.places import MOVING, CpuSet, RowLevel
 from turbotui.features.topdown.trees import Node
@@ -31,6 +31,9 @@ class _Counted:
         self.long_names = [count_name(group.branch, group.parent, name, several=True) for name in counts.counts]
         self.ran = counts.ran
         self._known = [None not in each for each in zip(*self.columns, strict=True)]
+        if self._known and (cores := group.branch.cores):  # the slots of a core are of use with all of its CPUs only
+            torn = {core for core, known in zip(cores, self._known, strict=True) if not known}
+            self._known = [core not in torn for core in cores]
         self._all = all(self._known)
 
     def known(self, at: Sequence[int]) -> Sequence[int]:
@@ -58,13 +61,10 @@ def _row(counters: TopdownCounters, counted: Sequence[_Counted], place: CpuSet) 
             continue
         known = group.known(at)
         if not known:
-            whys[group.key] = Unavailable(Reason.NOT_READ, f"{group.title} is not counted on these CPUs")
+            whys[group.key] = PART_OF_CORE if group.branch.cores else Unavailable(
+                Reason.NOT_READ, f"{group.title} is not counted on these CPUs")
             continue
         if len(known) < len(at):
-            if group.branch.tree.core and len(at) <= group.branch.threads:
-                whys[group.key] = Unavailable(Reason.NOT_READ, f"{group.title}: a CPU of the core gave no counts, and "
-                                              "its slots are those of all its CPUs")
-                continue
             partial.add(group.key)
         for name, why in group.missing.items():
             missing[count_name(group.branch, group.key[1], name, several=len(positions) > 1)] = why
@@ -257,7 +257,7 @@ def judge(column: TopdownColumn, row: TopdownRow, value: Value) -> Cell:
         first = row.first_unknown()
         return Cell(None, _NOTHING if first is None else row.why(first.id))
     parent = _parent(row, node) if node else ""
-    keys = [(branch.pmu, parent) for branch in row.branches]
+    keys = [(branch.pmu, behind) for branch in row.branches for behind in branch.tree.groups_behind(parent)]
     fault = row.fault(parent) if node or column.id == TOTAL.id else ""
     shared = row.extent is not None and row.extent.apportioned > EXACT
     return Cell(value, estimated=bool(node) and (shared or min([row.ran.get(key, 1.0) for key in keys]) < 1.0),

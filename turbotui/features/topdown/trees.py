@@ -108,6 +108,11 @@ class Tree:
         """Return the children of a node; the nodes of level 1 for ""."""
         return self.below.get(parent, ())
 
+    def groups_behind(self, parent: str) -> tuple[str, ...]:
+        """Return the nodes whose groups may have the counts of a node's children: it, and those above it."""
+        above = self.by_id.get(parent)
+        return (parent,) if above is None else (parent, *self.groups_behind(above.parent))
+
     @property
     def deepest(self) -> int:
         """The deepest level of the tree."""
