@@ -185,6 +185,10 @@ class Topology:
         measured = frozenset(self.cpus)
         return measured if self.ids.get(Scope.CPU, measured) - measured else None
 
+    def online(self, scope: Scope) -> int:
+        """Return the number of the machine's packages, nodes or CPUs that are online, measured or not."""
+        return max(len(self.ids.get(scope, ())), len(self.instances(scope)))
+
     def varies(self, scope: Scope) -> bool:
         """Tell whether the measured CPUs have more than one id of this kind."""
         return len({instance.label for instance in self.instances(scope) if instance.label >= 0}) > 1

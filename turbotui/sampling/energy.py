@@ -9,6 +9,8 @@ from dataclasses import field, replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import Capabilities
@@ -36,6 +38,9 @@ class Energy:
     why: Unavailable | None = None  # the reason, if there is no energy
     # seconds between the readings of a package's own counter, if they differ from `seconds`
     spans: Mapping[int, float] = field(default_factory=dict)
+    # CPUs whose cycles are unknown for a part of that time, so that those of their package are no whole
+    unread: frozenset[int] = frozenset()
+    part: Unavailable | None = None  # why the cycles are not those of all CPUs of the packages; None if they are
 
     def over(self, seconds: float) -> Energy:
         """Scale the energy to another length of time, because two readers never stop at the same instant."""
@@ -44,7 +49,8 @@ class Energy:
         factor = seconds / self.seconds
         joules = {package: used * seconds / span if span > _CLOSE else used
                   for (package, used), span in zip(self.joules.items(), self._spans().values(), strict=True)}
-        return Energy(joules, {cpu: used * factor for cpu, used in self.cycles.items()}, seconds, self.why)
+        return Energy(joules, {cpu: used * factor for cpu, used in self.cycles.items()}, seconds, self.why,
+                      unread=self.unread, part=self.part)
 
     def total(self, packages: int) -> float | None:
         """Joules of a machine with this many packages over `span`; None unless every package is known."""
@@ -63,7 +69,8 @@ class Energy:
         """The sum of this energy and another; a missing energy adds nothing."""
         joules = _plus(self.joules, other.joules)
         return Energy(joules, _plus(self.cycles, other.cycles), self.seconds + other.seconds,
-                      None if joules else other.why, _plus(self._spans(), other._spans()))
+                      None if joules else other.why, _plus(self._spans(), other._spans()),
+                      self.unread | other.unread, self.part or other.part)
 
     def _spans(self) -> dict[int, float]:
         return {package: self.spans.get(package, self.seconds) for package in self.joules}
@@ -88,8 +95,12 @@ class EnergyMeter:
         joules = _known(enumerate(frame.deltas(_ENERGY)))
         spans = {package: span for package, span in enumerate(frame.spans(_ENERGY)) if package in joules and span}
         doubted = next(iter(frame.unbelieved(_ENERGY).values()), None)
-        cycles = _known(zip(frame.topology.cpus, frame.deltas(_CYCLES), strict=True)) if _CYCLES in known else {}
-        more = Energy(joules, cycles, frame.seconds or 0.0, None if joules else doubted or _TOO_SOON, spans)
+        seconds, topology = frame.seconds or 0.0, frame.topology
+        # by the time between a CPU's own readings: after a late one that is more than the interval
+        rates = dict(zip(topology.cpus, frame.rates(_CYCLES), strict=True)) if _CYCLES in known else {}
+        cycles = {cpu: rate * seconds for cpu, rate in rates.items() if rate is not None}
+        more = Energy(joules, cycles, seconds, None if joules else doubted or _TOO_SOON, spans,
+                      frozenset(rates.keys() - cycles.keys()) if cycles else frozenset(), _part_of(topology))
         with self._lock:
             self._energy = self._energy.plus(more)
 
@@ -115,6 +126,14 @@ def energy_signals(capabilities: Capabilities) -> frozenset[SignalId]:
     if _ENERGY not in capabilities.signals:
         return frozenset()
     return frozenset(name for name in (_ENERGY, _CYCLES) if name in capabilities.signals)
+
+
+def _part_of(topology: Topology) -> Unavailable | None:
+    """Return why the measured CPUs are not all that use the packages' energy; None if they are."""
+    if (measured := topology.restricted) is None:
+        return None
+    return Unavailable(Reason.NOT_READ, "the packages' energy is that of all their CPUs, of which only "
+                       f"{format_cpulist(sorted(measured))} are measured", "leave out --cpu")
 
 
 def _known(pairs: Iterable[tuple[int, float | None]]) -> dict[int, float]:

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from watched_machines import frames_of_machine
 
 from turbotui.features.tasks.applications import EVERYTHING, Application
 from turbotui.features.tasks.energy import share_out, why_not
 from turbotui.features.tasks.report import Apart, Report
 from turbotui.features.tasks.tables import TaskRow
+from turbotui.features.tasks.task_table import joules_together
 from turbotui.machine.topology import CpuPlace, Topology, topology_of
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sampling.energy import Energy
+from turbotui.sampling.energy import Energy, energy_of
+from turbotui.sampling.frame import Frame
 
 
 def machine(packages: int, cpus: int) -> Topology:
@@ -70,6 +76,48 @@ def test_a_task_gets_its_share_of_the_cycles_of_each_package() -> None:
     one, other = row(1, {0: 250, 2: 50}), row(2, {1: 100})
     found = share_out(report(one, other), energy, machine(2, 2))
     assert found == {one.key: 10.0 * 0.25 + 40.0 * 0.5, other.key: 10.0 * 0.1}
+
+
+def test_a_package_of_which_a_cpu_was_not_read_shares_nothing_by_its_other_cpus() -> None:
+    half = Energy({0: 10.0, 1: 40.0}, {0: 600.0, 2: 100.0, 3: 0.0}, unread=frozenset({1}))
+    one, other = row(1, {0: 250}), row(2, {2: 50})
+    assert share_out(report(one, other), half, machine(2, 2)) == {other.key: 20.0}
+    by_time = share_out(report(one, names=("run",)), half, machine(2, 2))
+    assert by_time == {one.key: 10.0 * 250 / 2e9}
+    later = half.plus(Energy({0: 1.0, 1: 1.0}, dict.fromkeys(range(4), 100.0)))
+    assert one.key not in share_out(report(one, other), later, machine(2, 2))
+    sums = Energy({0: 10.0}, {0: 500.0, 1: 500.0})
+    assert joules_together(report(one, other), share_out(report(one, other), sums, machine(2, 2))) is None
+    assert joules_together(report(one), share_out(report(one), sums, machine(2, 2))) == 2.5
+
+
+@pytest.mark.parametrize("names", [("run",), ("run", "cycles")])
+@pytest.mark.parametrize("everything", [False, True])
+def test_measured_cpus_do_not_get_what_others_used(names: tuple[str, ...], *, everything: bool) -> None:
+    machine_of_two, frames = frames_of_machine("laptop-old", 1, columns=("PkgWatt", "Bzy_MHz"), cpus=frozenset({0, 1}))
+    task = report(row(1, {0: 10**9}), names=names, everything=everything, apart={"idle": {1: 10**9}})
+    spent = energy_of(frames[-1])
+    why = why_not(task, spent)
+    assert spent.joules[0] > 0
+    assert why is not None
+    assert "of which only 0-1 are measured" in why.detail
+    assert share_out(task, spent, machine_of_two.topology) == {}
+
+
+def test_a_cpu_without_cycles_is_named_and_one_read_late_has_those_of_the_interval() -> None:
+    _machine, frames = frames_of_machine("laptop-old", 2, columns=("PkgWatt", "Bzy_MHz"))
+    _first, before, last = frames
+    aperf = last.newer.values["aperf"]
+    torn = Frame(last.older, replace(last.newer, values={**last.newer.values, "aperf": [None, *aperf[1:]]}),
+                 last.capabilities)
+    cpu = last.topology.cpus[0]
+    assert energy_of(last).unread == frozenset()
+    assert energy_of(torn).unread == {cpu}
+    assert energy_of(torn).plus(energy_of(last)).unread == {cpu}
+    both = Frame(before.older, last.newer, last.capabilities)  # what a CPU's reading after a late one spans
+    rate = both.rates("aperf")[0]
+    assert rate is not None
+    assert energy_of(both).cycles[cpu] == pytest.approx(rate * (both.seconds or 0.0))
 
 
 def test_without_cycles_time_decides() -> None:

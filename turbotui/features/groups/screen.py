@@ -235,7 +235,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
             return resctrl_table(groups.resctrl, resctrl_columns(events_in(groups.resctrl)))
         topology = self.watch_state.session.machine.topology
         counted = event_columns(self._additions.counted if self._played is None else groups.counted)
-        return group_table(groups.rows, groups.energy, len(topology.instances(Scope.PACKAGE)), len(topology.cpus),
+        return group_table(groups.rows, groups.energy, topology.online(Scope.PACKAGE), topology.online(Scope.CPU),
                            (*COLUMNS, *counted))
 
     def _show(self, shown: GroupInterval | None) -> None:
@@ -256,7 +256,7 @@ class GroupsScreen(RowTableScreen[GroupRow]):
             if interval.info is not None:
                 notes.append(interval.info.in_words(sum(not row.group.domain for row in rows)))
         else:
-            packages = len(self.watch_state.session.machine.topology.instances(Scope.PACKAGE))
+            packages = self.watch_state.session.machine.topology.online(Scope.PACKAGE)
             self.show_content(group_content(whole, interval.seq, tree=self._rows is RowsShown.TREE))
             if not interval.complete:
                 notes.append(f"there are more groups than the {len(interval.rows):,} listed")

@@ -49,14 +49,16 @@ def group_table(rows: Iterable[GroupRow], energy: Energy, packages: int, cpus: i
 
     Args:
         rows: all groups, the outermost one included.
-        cpus: the number of its CPUs, whose time is what energy is shared by, as among tasks.
+        packages: the number of the machine's packages.
+        cpus: the number of its CPUs, measured or not, whose time is what energy is shared by, as among tasks.
     """
     rows = tuple(rows)
     joules, whole = energy.total(packages), next((row for row in rows if row.group.path == WHOLE), None)
     why = energy.reason(joules)
     shared = None
     if joules is not None and cpus and energy.span > 0:
-        shared = SharedEnergy(joules, cpus * 1e6, energy.span, energy.over(energy.span).joules, whole)
+        shared = SharedEnergy(joules, cpus * 1e6, energy.span, energy.over(energy.span).joules,
+                              None if energy.part is not None else whole)
     largest = cache(partial(_largest_parts, rows))
 
     def judge(column: GroupColumn, row: GroupRow, value: Value) -> Cell:

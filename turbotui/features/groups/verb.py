@@ -117,11 +117,11 @@ def _replay(arguments: argparse.Namespace, seconds: float = 1.0, intervals: int 
 
 def _print(arguments: argparse.Namespace, machine: Machine, intervals: Iterable[GroupInterval],
            many: int | None) -> None:
-    packages = len(machine.topology.instances(Scope.PACKAGE))
+    packages, cpus = (machine.topology.online(scope) for scope in (Scope.PACKAGE, Scope.CPU))
     with open_output(arguments, many).until_interrupted() as output:
         for interval in intervals:
             choice = _choice(arguments, interval.counted)
-            whole = group_table(interval.rows, interval.energy, packages, len(machine.topology.cpus), choice.columns)
+            whole = group_table(interval.rows, interval.energy, packages, cpus, choice.columns)
             envelope, table = _envelope(machine, interval, whole), choice.of(whole)
             monitored = resctrl_table(interval.resctrl, resctrl_columns(events_in(interval.resctrl)))
             text = [] if arguments.table == RESCTRL else [_text(choice, envelope, table)]

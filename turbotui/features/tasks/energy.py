@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from turbotui.features.tasks.report import Report
@@ -32,8 +33,8 @@ def method(report: Report) -> str:
 
 def why_not(report: Report, energy: Energy) -> Unavailable | None:
     """The reason why `share_out` gives no result; None if it gives one."""
-    if energy.why is not None:
-        return energy.why
+    if energy.why is not None or energy.part is not None:
+        return energy.why or energy.part
     if report.application.everything or energy.cycles or not _by_cycles(report):
         return None
     return Unavailable(Reason.NOT_READ, "the CPUs' unhalted cycles (aperf) cannot be read, so a task's share of them "
@@ -57,7 +58,9 @@ def share_out(report: Report, energy: Energy, topology: Topology) -> dict[str, f
     total: Mapping[int, float] = {}
     if not any(part.loads for part in report.apart.values()):  # rows are not all that the CPUs did
         every = energy.cycles if _by_cycles(report) else dict.fromkeys(topology.cpus, 1e9 * report.seconds)
-        total = sums_by_key((package[cpu], counted) for cpu, counted in every.items())
+        torn = {package[cpu] for cpu in energy.unread if cpu in package} if _by_cycles(report) else set()
+        total = sums_by_key((package[cpu], counted) for cpu, counted in every.items() if package[cpu] not in torn)
+        energy = replace(energy, joules={at: used for at, used in energy.joules.items() if at not in torn})
     # Two readers never stop at the same instant: the parts must not exceed the whole.
     price = {number: joules / most for number, joules in energy.joules.items()
              if (most := max(total.get(number, 0), shares.get(number, 0))) > 0}

@@ -154,6 +154,13 @@ class Total:
     joules: float | None = None  # its share of the energy; None where it has none
 
 
+def joules_together(report: Report, joules: Mapping[str, float]) -> float | None:
+    """Return the joules of all rows; None without those of a package on which one of them ran."""
+    if not joules or any(row.key not in joules and any(row.loads.values()) for row in report.rows):
+        return None
+    return math.fsum(joules.get(row.key, 0.0) for row in report.rows)
+
+
 def total_table(report: Report, aggregate: ApplicationTotals, joules: Mapping[str, float]) -> RowTable[Total]:
     """The table of sums over the rows, and of counts in no row.
 
@@ -165,7 +172,7 @@ def total_table(report: Report, aggregate: ApplicationTotals, joules: Mapping[st
     joined = frozenset(aggregate.names) - aggregate.always
     sums = {name: value for name, value in report.sums.items() if name in aggregate.always}
     rows = [Total(SUM, totals.brought_to(sums), joined,
-                  math.fsum(joules.get(row.key, 0.0) for row in report.rows) if joules else None)]
+                  joules_together(report, joules))]
     rows += [Total(what, part.counts, joules=joules.get(what)) for what, part in report.apart.items()]
     if aggregate.read is not None:
         rows += [Total(AFTER, {name: max(0, value) for name, value in of_all_sets(aggregate, aggregate.tail).items()}),
