@@ -208,6 +208,7 @@ def test_leaving_idle_states_takes_no_longer_than_they_last() -> None:
     entered = {"cpuidle.0.usage": 1000.0, "cpuidle.1.usage": 20_000.0, "cpuidle.0.time": 0.5}
     assert leaving.compute(Row({**entered, "cpuidle.1.time": 0.3}, values=latencies)) == pytest.approx(0.1 + 30.0)
     assert leaving.compute(Row({**entered, "cpuidle.1.time": None}, values=latencies)) == 100.0  # 200 % by the latency
+    assert leaving.compute(Row({**entered, "cpuidle.1.usage": None}, values=latencies)) is None  # not read
 
 
 def test_idle_states_of_one_name_are_distinguished() -> None:

@@ -182,6 +182,8 @@ def _leaving(states: Sequence[int]) -> CounterColumn:
         values = []
         for usage, latency_of, time in signals:
             rate, latency, spent = cpu.rate(usage), cpu.value(latency_of), cpu.rate(time)
+            if rate is None and cpu.offers(usage):
+                return None  # a state that was not read may be the one that it left most often
             if rate is not None and latency is not None:
                 # a latency is the longest that leaving takes: a CPU that is woken while it enters a state leaves it
                 # sooner. The time in a state includes entering and leaving it, so no more than that went into leaving.
