@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from knownmachines import known_machine
 from scripted import capabilities_of, counter, place
 
 from turbotui.errors import UsageError
 from turbotui.machine.topology import topology_of
 from turbotui.quantities.catalog import Catalog, catalog_for
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.selection import available_columns, choose_columns, default_columns, why_absent
+from turbotui.simulated import simulated_host
+from turbotui.sources import SOURCES
 
 CAPABILITIES = capabilities_of(counter("tsc"), counter("irq.total"), counter("irq.nmi"),
                                missing={"smi": Unavailable(Reason.VIRTUALISED, "hidden")})
@@ -79,3 +83,14 @@ def test_scripts_of_turbostat_see_only_what_they_know_by_default() -> None:
     assert {"Core", "CPU", "TSC_MHz", "IRQ", "NMI"} <= plain
     assert not any(CATALOG.by_id[name].extra for name in plain)
     assert plain <= {column.id for column in default_columns(CATALOG, CAPABILITIES, ONE, extras=True)}
+
+
+@pytest.mark.parametrize("cpus", [None, frozenset({0, 1, 2, 4})])
+def test_the_energy_of_packages_is_divided_by_what_all_of_their_cpus_did(cpus: frozenset[int] | None) -> None:
+    machine = known_machine(simulated_host("laptop-old"), cpus)
+    capabilities = probe_sources(machine, SOURCES)
+    catalog = catalog_for(capabilities.signals)
+    reasons = {name: why_absent(catalog.by_id[name], capabilities, machine.topology)
+               for name in ("nJ/ins", "GFLOPS/W", "PkgWatt", "CorWatt", "IPC", "GFLOP/s") if name in catalog.by_id}
+    refused = {name for name, why in reasons.items() if why is not None and "only 0-2,4 are measured" in why.detail}
+    assert refused == (set() if cpus is None else {"nJ/ins", "GFLOPS/W"})

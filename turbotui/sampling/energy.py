@@ -9,12 +9,11 @@ from dataclasses import field, replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.cpulist import format_cpulist
-from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.selection import part_of_packages
 
 _ENERGY: Final = "energy.pkg"
 _CYCLES: Final = "aperf"
@@ -100,7 +99,7 @@ class EnergyMeter:
         rates = dict(zip(topology.cpus, frame.rates(_CYCLES), strict=True)) if _CYCLES in known else {}
         cycles = {cpu: rate * seconds for cpu, rate in rates.items() if rate is not None}
         more = Energy(joules, cycles, seconds, None if joules else doubted or _TOO_SOON, spans,
-                      frozenset(rates.keys() - cycles.keys()) if cycles else frozenset(), _part_of(topology))
+                      frozenset(rates.keys() - cycles.keys()) if cycles else frozenset(), part_of_packages(topology))
         with self._lock:
             self._energy = self._energy.plus(more)
 
@@ -126,14 +125,6 @@ def energy_signals(capabilities: Capabilities) -> frozenset[SignalId]:
     if _ENERGY not in capabilities.signals:
         return frozenset()
     return frozenset(name for name in (_ENERGY, _CYCLES) if name in capabilities.signals)
-
-
-def _part_of(topology: Topology) -> Unavailable | None:
-    """Return why the measured CPUs are not all that use the packages' energy; None if they are."""
-    if (measured := topology.restricted) is None:
-        return None
-    return Unavailable(Reason.NOT_READ, "the packages' energy is that of all their CPUs, of which only "
-                       f"{format_cpulist(sorted(measured))} are measured", "leave out --cpu")
 
 
 def _known(pairs: Iterable[tuple[int, float | None]]) -> dict[int, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.topology import Topology
 from turbotui.machine.topology_kinds import KindsAnswer
 from turbotui.quantities.catalog import Catalog
@@ -11,6 +12,7 @@ from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.quantities.units import Unit
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.limits import COMPARED_SECONDS
 
@@ -25,11 +27,28 @@ def why_absent(column: CounterColumn, capabilities: Capabilities, topology: Topo
     for name in column.needs:
         if name not in capabilities.signals:
             return capabilities.why_missing(name)
+    if _divides_energy(column, capabilities) and (part := part_of_packages(topology)) is not None:
+        return part
     if (level := _LEVELS.get(column.id)) is not None and not topology.has_several(level):
         return Unavailable(Reason.NO_HARDWARE, f"there is only one {level.value} (or the machine does not say)")
     if column.id == "Type" and len(topology.core_types) < 2:
         return _one_type(topology)
     return None
+
+
+def _divides_energy(column: CounterColumn, capabilities: Capabilities) -> bool:
+    """Whether a column divides the energy of packages by what CPUs counted, or the other way round."""
+    needs = [signal for name in column.needs if (signal := capabilities.signals[name]).behavior is Behavior.COUNTER]
+    return (any(signal.unit is Unit.JOULE and signal.scope.rank >= Scope.PACKAGE.rank for signal in needs)
+            and any(signal.scope is Scope.CPU for signal in needs))
+
+
+def part_of_packages(topology: Topology) -> Unavailable | None:
+    """Return why the measured CPUs are not all that use the packages' energy; None if they are."""
+    if (measured := topology.restricted) is None:
+        return None
+    return Unavailable(Reason.NOT_READ, "the packages' energy is that of all their CPUs, of which only "
+                       f"{format_cpulist(sorted(measured))} are measured", "leave out --cpu")
 
 
 def _one_type(topology: Topology) -> Unavailable:

@@ -244,7 +244,7 @@ def _placed(machine: Machine, frames: Iterable[Frame], capabilities: Capabilitie
     joules = energy.total(len(machine.topology.instances(Scope.PACKAGE)))
     return Result(machine.host.name, machine.host.kind, machine_title(machine), tuple(points), choices,
         _counted(definitions, sizing, points), (*notes, *_notes(definitions, points, list(choices.values()))), joules,
-        energy.reason(joules), energy.seconds or passed, 0, energy.span)
+        energy.reason(joules), energy.seconds or passed, 0, energy.span, part=energy.part)
 
 
 def _rows(machine: Machine, scope: Scope | None) -> list[tuple[RowId, str]]:

@@ -93,6 +93,7 @@ class Result:
     region_roofs: LevelRoofs | None = None  # the roofs of a command's regions
     levels: bool = False  # whether bytes of memory levels were requested
     functions: Functions = Functions()  # the sampled functions of a command
+    part: Unavailable | None = None  # why the points are not all that the joules were spent on; None if they are
 
     @property
     def rows(self) -> dict[str, list[RooflinePoint]]:
@@ -115,7 +116,7 @@ class Result:
     def efficiency(self) -> float | None:
         """GFLOP/s per W of the main row, as a ratio of rates, because energy and operations have other intervals."""
         length = math.fsum(point.length for point in self.main)
-        if not self.watts or not length:
+        if not self.watts or not length or self.part is not None:
             return None
         return math.fsum(point.gflops * point.length for point in self.main) / length / self.watts
 

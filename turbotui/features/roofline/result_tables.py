@@ -243,7 +243,7 @@ def _judge_verdict(column: Column[J], verdict: RoofVerdict | None, why: Unavaila
 
 def _judge_energy(column: Column[Result], row: Result, value: Value) -> Cell:
     if value is None:
-        return Cell(None, row.why_no_energy or _NO_TIME)
+        return Cell(None, row.why_no_energy or row.part or _NO_TIME)
     return _without(Cell(value), lacking_in(row.main) if column.id == "efficiency" else None)
 
 
