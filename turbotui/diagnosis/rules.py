@@ -327,8 +327,7 @@ class JudgedFrame:
     @property
     def online(self) -> int:
         """The CPUs on which tasks can run, measured or not, because run queue and pressure cover all of them."""
-        topology = self.frame.topology
-        return max(len(topology.cpus), len(topology.ids.get(Scope.CPU, ())))
+        return self.frame.topology.online(Scope.CPU)
 
     @cached_property
     def load(self) -> float | None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from jsontables import tables
+from knownmachines import known_machine
 from model_truth import CpuTruth, truth_of
 from roofline_bed import Bed
 
@@ -14,7 +15,7 @@ from turbotui.features.roofline.level_points import level_notes, level_verdict
 from turbotui.features.roofline.live import RooflinePoint, total_of
 from turbotui.features.roofline.result_tables import level_table
 from turbotui.features.roofline.roofs import Bandwidth, Origin, Peak, RoofSet
-from turbotui.features.roofline.sharing import WorkingShare
+from turbotui.features.roofline.sharing import WorkingCores, WorkingShare, mean_working
 from turbotui.features.roofline.text import report_lines
 from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.features.roofline.verdicts import LevelRoofs
@@ -22,7 +23,8 @@ from turbotui.machine.code.shapes import Mix, Operation
 from turbotui.quantities import metric_table
 from turbotui.quantities.precision import Precision
 from turbotui.quantities.roofline import Sizing, counted, levels_together
-from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
+from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
+from turbotui.simulated import simulated_host
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.json_lines import JsonLines
 
@@ -103,6 +105,18 @@ def test_a_core_does_not_have_the_traffic_of_its_package() -> None:
     assert (dram.gbytes, dram.share) == (None, None)
     assert dram.why is not None
     assert "all cores of a package" in dram.why.detail
+
+
+@pytest.mark.parametrize("cpus", [None, frozenset({0, 4})])
+def test_measured_cpus_do_not_have_the_traffic_of_the_others(cpus: frozenset[int] | None) -> None:
+    topology = known_machine(simulated_host("laptop-old"), cpus).topology
+    package = topology.rows(Scope.PACKAGE)[0]
+    working = WorkingCores(topology, {}, traffic={package: 80e9}).of(SYSTEM_ROW)
+    assert working is not None
+    assert mean_working([(working, 1.0), (working, 2.0)]) == working
+    dram = level_verdict(replace(_point(5.0, 100.0, 10.0, 90.0, 80.0), working=working), _roofs()).points[-1]
+    assert dram.gbytes == (80.0 if cpus is None else None)
+    assert cpus is None or (dram.why is not None and "all cores of a package" in dram.why.detail)
 
 
 def test_intervals_together_have_the_mean_rate_of_a_level() -> None:

@@ -110,7 +110,7 @@ def level_notes(points: Sequence[RooflinePoint], *, wanted: bool) -> list[str]:
 
 def _points(point: RooflinePoint, rates: dict[str, float], used: float | None) -> Iterator[LevelPoint]:
     counted = {"L1": point.gbytes, **dict(point.levels)}
-    if point.row.scope.rank >= Scope.PACKAGE.rank and point.working is not None and point.working.traffic is not None:
+    if not _shares_memory(point) and point.working is not None and point.working.traffic is not None:
         counted["DRAM"] = point.working.traffic / 1e9
     for level in _LEVELS:
         gbytes, roof = counted.get(level), rates.get(level)
@@ -127,5 +127,10 @@ def _reason(level: str, point: RooflinePoint) -> Unavailable:
     if level == "L1":
         return NO_BYTES
     if level == "DRAM":
-        return _SHARED if point.row.scope.rank < Scope.PACKAGE.rank else NO_TRAFFIC
+        return _SHARED if _shares_memory(point) else NO_TRAFFIC
     return _NO_EVENTS
+
+
+def _shares_memory(point: RooflinePoint) -> bool:
+    """Whether other CPUs, measured or not, move a part of the bytes that the memory's controllers count."""
+    return point.row.scope.rank < Scope.PACKAGE.rank or (point.working is not None and point.working.others)

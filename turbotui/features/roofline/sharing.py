@@ -35,6 +35,7 @@ class WorkingShare:
     memory: float = 1.0  # the row's share of the memory's bandwidth, in the same way
     beside: float = 1.0  # working cores that share the memory, including the row's own
     traffic: float | None = None  # bytes per second of the memory's controllers; None if nothing counts them
+    others: bool = False  # whether CPUs that are not measured move a part of these bytes
 
 
 def working_of(topology: Topology, busy: float, traffic: float | None) -> WorkingShare:
@@ -58,7 +59,8 @@ def mean_working(parts: Iterable[tuple[WorkingShare | None, float]]) -> WorkingS
     traffic = [share.traffic for share, _length in known if share.traffic is not None]
     return WorkingShare(mean([share.cores for share, _ in known]), mean([share.capacity for share, _ in known]),
         mean([share.third for share, _ in known]), mean([share.memory for share, _ in known]),
-        mean([share.beside for share, _ in known]), mean(traffic) if len(traffic) == len(known) else None)
+        mean([share.beside for share, _ in known]), mean(traffic) if len(traffic) == len(known) else None,
+        any(share.others for share, _ in known))
 
 
 class WorkingCores:
@@ -107,7 +109,8 @@ class WorkingCores:
         traffic = [self._traffic[outer] for outer in rows if outer in self._traffic]
         return WorkingShare(float(len(cores)), math.fsum(weight[core] for core in cores) / math.fsum(weight.values()),
             self._share(row, Scope.L3, cores), self._share(row, Scope.PACKAGE, cores) if packages else 1.0,
-            float(len(cores)), math.fsum(traffic) if len(traffic) == len(rows) else None)
+            float(len(cores)), math.fsum(traffic) if len(traffic) == len(rows) else None,
+            topology.restricted is not None)
 
     def _inside(self, outer: RowId) -> frozenset[RowId]:
         inner = self._known.get(outer)
