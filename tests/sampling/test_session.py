@@ -16,7 +16,9 @@ from turbotui.sampling.collector import loop_here
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.limits import SHORTEST_INTERVAL
 from turbotui.sampling.session import Session
+from turbotui.sampling.workers import Worker
 from turbotui.sources.source import Source
+from turbotui.threads import NamedThread
 
 
 def session_of(*sources: Source, interval: float = 3600.0) -> Session:
@@ -82,6 +84,43 @@ def test_stop_is_prompt_and_may_be_called_again() -> None:
     session.end_interval()
     assert session.failure is None
     assert session.latest is heard.frames[-1]
+
+
+def test_it_samples_on_the_thread_that_runs_it() -> None:
+    session, heard = session_of(), Listener()
+
+    def take(frame: Frame) -> None:
+        assert threading.current_thread() is threading.main_thread()
+        heard.frame(frame)
+        session.end_interval()
+
+    session.run(take, 2)
+    assert [frame.seq for frame in heard.frames] == [0, 1, 2]
+    assert session.latest is heard.frames[-1]
+    assert not [thread for thread in threading.enumerate() if thread.name == "sampler"]
+
+
+def test_what_a_listener_raises_on_the_running_thread_ends_the_session_there() -> None:
+    session = session_of(FakeSource((counter("tsc"),), lambda _cpu, _name: 1))
+    session.want(["TSC_MHz"])
+
+    def broken(_frame: Frame) -> None:
+        raise BrokenPipeError("nobody reads")
+
+    with pytest.raises(BrokenPipeError, match="nobody reads"):
+        session.run(broken)
+    assert not [thread for thread in threading.enumerate() if isinstance(thread, Worker)]
+
+
+def test_a_session_stops_that_runs_on_the_first_thread() -> None:
+    session, heard = session_of(), Listener()
+
+    def take(frame: Frame) -> None:
+        heard.frame(frame)
+        NamedThread(target=session.stop, args=(0.0,), name="stop").start()
+
+    session.run(take)
+    assert [frame.seq for frame in heard.frames] == [*range(len(heard.frames))]
 
 
 def test_stop_before_the_start_means_that_nothing_is_sampled() -> None:

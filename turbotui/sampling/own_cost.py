@@ -48,7 +48,7 @@ def missed_words(frame: Frame | None, interval: float) -> str:
     sentences = []
     if skipped:
         were, them = ("was", "it") if skipped == 1 else ("were", "them")
-        sentences.append(f"{skipped:,} of {frame.seq + skipped:,} deadlines {were} missed: the reading before took "
+        sentences.append(f"{skipped:,} of {frame.seq + skipped:,} deadlines {were} missed: reading and printing took "
                          f"longer than the interval of {interval:g} s; the intervals that hold {them} are longer")
     if late:
         sentences.append("1 answer of a CPU came too late for its interval, and counts in the next" if late == 1 else

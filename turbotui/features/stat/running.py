@@ -17,12 +17,10 @@ from turbotui.machine.signal_guard import ending_signals
 from turbotui.machine.view import CONTAINER_NOTE
 from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.scope import SYSTEM_ROW
-from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason
-from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.own_cost import missed_words
-from turbotui.sampling.sampled import frames_of, one_interval, raise_failure
+from turbotui.sampling.sampled import frames_of, one_interval
 from turbotui.sampling.session import Session
 from turbotui.tables.frame_formats import make_frame_format
 from turbotui.threads import NamedThread
@@ -109,29 +107,24 @@ def _watch(opened: OpenedSession, options: StatOptions, streams: Streams) -> int
     """Print until the intervals are over, `q`, or a signal."""
     session = opened.session
     printer = FramePrinter(options, streams, opened.layout, options.intervals)
-    frames: EveryItem[Frame] = EveryItem()
+
+    def take(frame: Frame) -> None:
+        if frame.older is not None:
+            printer.take(frame)
+            return
+        _watch_stdin(session)
+        dropped = lists_by_key((why.sentence(), column.id) for column in opened.layout.columns
+                               if (why := frame.why(column, SYSTEM_ROW)) is not None
+                               and why.reason is Reason.NO_DESCRIPTORS)
+        for sentence, names in dropped.items():
+            warn(f"{', '.join(names)} cannot be read: {sentence}")
+
     # SIGINT is how one leaves turbostat, with status 0 (turbostat.md 1.11)
     with ending_signals(lambda: session.stop(0.0), {signal.SIGUSR1: lambda _number: session.end_interval()}) as ended:
-        session.start(frames.put, intervals=options.intervals, on_end=frames.close)
-        _watch_stdin(session)
-        try:
-            for frame in frames:
-                if frame.older is None:
-                    dropped = lists_by_key((why.sentence(), column.id) for column in opened.layout.columns
-                                           if (why := frame.why(column, SYSTEM_ROW)) is not None
-                                           and why.reason is Reason.NO_DESCRIPTORS)
-                    for sentence, names in dropped.items():
-                        warn(f"{', '.join(names)} cannot be read: {sentence}")
-                else:
-                    printer.take(frame)
-        finally:
-            session.stop()
+        session.run(take, options.intervals)
     printer.end()
-    raise_failure(session)
     if missed := missed_words(session.latest, session.interval):
         warn(missed)
-    if frames.lost:
-        warn(f"{several(frames.lost, 'interval')} lost: the output is too slow")
     return ended.status
 
 
