@@ -72,7 +72,6 @@ class Differences(ABC):
     def deltas(self, name: SignalId) -> Numbers:
         """Increase of a counter per instance of its scope; None if unknown or not believed."""
 
-    @once
     def measured(self, name: SignalId) -> Numbers:
         """`deltas` before plausibility rules: everything that was read, believed or not."""
         signal, rose = self.capabilities.signals[name], self.rose(name)
@@ -88,25 +87,23 @@ class Differences(ABC):
 
     def spans(self, name: SignalId) -> Numbers:
         """Seconds between the two readings per instance of the signal's scope."""
-        spans = self._spans.get(name)
-        if spans is None:
-            name = self.capabilities.signals[name].read_as
-            spans = self._spans.get(name)
-        if spans is None:
-            older, newer = self.stamps(name)
-            if newer is None or older is None:
-                spans = [None] * len(self.topology.instances(self.capabilities.signals[name].scope))
-            else:
-                # signals that are read together share their stamps and therefore these spans; stamps that were
-                # assembled here live too short to be recognised by identity
-                key = (id(older), id(newer))
-                lasting = self.older is not None and older is self.older.stamps.get(name)
-                shared = self._shared_spans.get(key) if lasting else None
-                spans = seconds(older, newer) if shared is None else shared
-                if lasting:
-                    self._shared_spans[key] = spans
-            self._spans[name] = spans
+        if (spans := self._spans.get(name)) is None:
+            read_as = self.capabilities.signals[name].read_as
+            spans = self._spans[name] = self._spans_of(name) if read_as == name else self.spans(read_as)
         return spans
+
+    def _spans_of(self, name: SignalId) -> Numbers:
+        read, newer = None if self.older is None else self.older.stamps.get(name), self.newer.stamps.get(name)
+        if read is None or newer is None:
+            return [None] * len(self.topology.instances(self.capabilities.signals[name].scope))
+        older = cast("Sequence[int | None]", self.before(read, name))
+        if older is not read:
+            return seconds(older, newer)  # stamps that were assembled here live too short to be recognised by identity
+        # signals that are read together share their stamps and therefore these spans
+        key = id(older), id(newer)
+        if (shared := self._shared_spans.get(key)) is None:
+            shared = self._shared_spans[key] = seconds(older, newer)
+        return shared
 
     def shortest(self, name: SignalId) -> float:
         """The shortest known of the `spans`; 0 if none is known."""
@@ -151,16 +148,16 @@ class Differences(ABC):
         """Items of the older snapshot in the newer one's order; None without an older value."""
         if items is None or self.older is None:
             return None
-        fresh = self.newer.fresh.get(name, ())
-        size = len(self.topology.instances(self.capabilities.signals[name].scope))
+        fresh, same = self.newer.fresh.get(name, ()), self.older.topology is self.topology
+        if same and not fresh:
+            return items
+        scope = self.capabilities.signals[name].scope
+        size = len(self.topology.instances(scope))
         if len(fresh) == size:  # its scope may have changed too
             return [None] * size
-        if self.older.topology is self.topology:
-            if not fresh:
-                return items
+        if same:
             befores: list[T | None] = list(items)
         else:
-            scope = self.capabilities.signals[name].scope
             rows = (instance.row for instance in self.older.topology.instances(scope))
             place = dict(zip(rows, items, strict=True))
             befores = [place.get(instance.row) for instance in self.topology.instances(scope)]

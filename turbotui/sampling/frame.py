@@ -113,11 +113,11 @@ class Frame(Interval):
         if row in cells:
             return cells[row]
         value: Value = None
-        if (home := self.home(column, row)) is not None:
-            if home != row:
-                value = self.cell(column, home)
-            elif not (column.whole_only and row.scope is not Scope.SYSTEM) and self.can(column):
+        if row.scope.rank >= column.scope.rank:
+            if not (column.whole_only and row.scope is not Scope.SYSTEM) and self.can(column):
                 value = column.compute(self.inputs_of(column, row))
+        elif (home := self.home(column, row)) is not None:
+            value = self.cell(column, home)
         cells[row] = value
         return value
 
@@ -134,7 +134,7 @@ class Frame(Interval):
     def bare_cells(self, column: CounterColumn, rows: Sequence[RowId]) -> Sequence[Value]:
         """`cells`, with what must not be read without its mark as unknown."""
         values = self.cells(column, rows)
-        if self.is_bare(column):
+        if not self.newer.late and not self.gaps_behind(column):
             return values
         owners = [None if value is None else self.home(column, row) for row, value in zip(rows, values, strict=True)]
         marked = {home for home in dict.fromkeys(owners)
@@ -155,17 +155,19 @@ class Frame(Interval):
         return self._select(rows).at_owners(self, column) if rows else ((), ())
 
     def _select(self, rows: Sequence[RowId]) -> Selection:
+        if self._latest is not None and self._latest.rows is rows:
+            return self._latest
         scope = rows[0].scope
         if rows is self.topology.rows(scope):
             if (level := self._levels_of.get(scope)) is None:
                 level = self._levels_of[scope] = Selection(self.topology.rows(scope), whole=True)
+            self._latest = level
             return level
-        if self._latest is None or self._latest.rows is not rows:
-            key = tuple(rows)
-            self._latest = self._selections.get(key)
-            if self._latest is None:
-                self._latest = self._selections[key] = Selection(key)
-        return self._latest
+        key = tuple(rows)
+        if (selection := self._selections.get(key)) is None:
+            selection = self._selections[key] = Selection(key)
+        self._latest = selection
+        return selection
 
     def known_level(self, column: CounterColumn) -> Sequence[Value] | None:
         """The values of a column in all rows of its own level, if they have been computed before."""
@@ -194,11 +196,9 @@ class Frame(Interval):
 
     def inputs_of(self, column: CounterColumn, row: RowId) -> RowInputs:
         """The inputs of a column's formula for a row."""
-        left_out = self._left_out_in(column, row)
-        return RowInputs(self, row, left_out) if left_out else self.inputs(row)
-
-    def _left_out_in(self, column: CounterColumn, row: RowId) -> frozenset[int]:
-        return self.left_out(column) if row.scope.rank > column.scope.rank else frozenset()
+        if row.scope.rank > column.scope.rank and (left_out := self.left_out(column)):
+            return RowInputs(self, row, left_out)
+        return self.inputs(row)
 
     def left_out(self, column: CounterColumn) -> frozenset[int]:
         """The CPUs that are left out of a column's coarser rows because one of its signals is unknown there.
@@ -274,7 +274,8 @@ class Frame(Interval):
 
     def _why_no_value(self, column: CounterColumn, row: RowId) -> Unavailable:
         """Why a formula has no value although all its needs are known in part."""
-        inputs = WatchedTotals(self, row, self._left_out_in(column, row))
+        left_out = self.left_out(column) if row.scope.rank > column.scope.rank else frozenset[int]()
+        inputs = WatchedTotals(self, row, left_out)
         doubt = "" if column.doubt is None else column.doubt(inputs)
         if not doubt:
             column.compute(inputs)
@@ -344,7 +345,7 @@ class Frame(Interval):
 
     def lacking(self, column: CounterColumn, row: RowId) -> Unavailable | None:
         """Why a part of a cell is unknown; None if the cell is not `partial`."""
-        if not self.partial(column, row):
+        if not self.gaps_behind(column) or not self.partial(column, row):
             return None
         home = self.home(column, row) or row
         parts = (self.lacking_part(name, home) for name in self.gaps_behind(column))

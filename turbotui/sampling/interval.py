@@ -17,7 +17,7 @@ from turbotui.quantities.signals import Behavior, Reduce, SignalId
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.arithmetic import Numbers, common, quotients, reduced, risen_rate
 from turbotui.sampling.conservation import DERIVED
-from turbotui.sampling.differences import Differences, Rises, factor_of, once
+from turbotui.sampling.differences import Differences, Rises, factor_of, once, scaled
 from turbotui.sampling.plan import reading_cpus
 from turbotui.sampling.plausibility import Rule, Unbelieved, unbelieved
 
@@ -76,6 +76,8 @@ class Interval(Differences):
     @once
     def deltas(self, name: SignalId) -> Numbers:
         """Increase of a counter per instance of its scope; None if unknown or not believed."""
+        if (rose := self.risen(name)) is not None:
+            return scaled(rose, factor_of(self.capabilities.signals[name]))
         return _without(self.unbelieved(name), self.measured(name))
 
     @once
@@ -153,7 +155,7 @@ class Interval(Differences):
     @once
     def whole_delta(self, name: SignalId) -> float | None:
         """`deltas` of all instances, reduced by the signal's rule."""
-        signal, rose = self.capabilities.signals[name], self._risen(name)
+        signal, rose = self.capabilities.signals[name], self.risen(name)
         if not rose or signal.reduce not in {Reduce.SUM, Reduce.MEAN}:
             return reduced(self.deltas(name), signal.reduce)
         factor, total = factor_of(signal), sum(rose)
@@ -163,7 +165,7 @@ class Interval(Differences):
     @once
     def whole_rate(self, name: SignalId) -> float | None:
         """`rates` of all instances, reduced by the signal's rule."""
-        signal, rose = self.capabilities.signals[name], self._risen(name)
+        signal, rose = self.capabilities.signals[name], self.risen(name)
         total = None
         if rose is not None and signal.reduce in {Reduce.SUM, Reduce.MEAN}:
             total = risen_rate(rose, self.spans(name), factor_of(signal))
@@ -194,7 +196,9 @@ class Interval(Differences):
         """Whether a signal has no number on some instance of the machine, or on one that left in this interval."""
         if self.capabilities.signals[name].behavior is not Behavior.COUNTER:
             return None in self.levels(name)
-        return bool(self.departed(name)) or (self._risen(name) is None and None in self.deltas(name))
+        if self.risen(name) is None and None in self.deltas(name):
+            return True
+        return self.older is not None and self.older.topology is not self.topology and bool(self.departed(name))
 
     @once
     def departed(self, name: SignalId) -> Sequence[Instance]:
@@ -205,8 +209,9 @@ class Interval(Differences):
         return [instance for instance in older.topology.instances(signal.scope)
                 if self.topology.instance(instance.row) is None and instance.cpus[0] not in signal.absent]
 
-    def _risen(self, name: SignalId) -> Rises | None:
-        """Of a counter that is known and believed everywhere, never went back and was never multiplexed.
+    @once
+    def risen(self, name: SignalId) -> Rises | None:
+        """`rose` of a counter that is known and believed everywhere, never went back and was never multiplexed.
 
         None means that instances have to be checked one by one.
         """

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from turbotui.machine.topology import Instance
 from turbotui.quantities.columns import INTERVAL, Inputs
-from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
+from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.signals import Behavior, Reduce, Signal, SignalId
 from turbotui.quantities.units import Unit
 from turbotui.sampling.arithmetic import Numbers, common, reduced
@@ -162,7 +162,7 @@ class RowInputs:
 
     def positions(self, signal: Signal) -> Sequence[int] | None:
         """Positions of the signal's instances inside this row; None for all of them."""
-        if self._row is SYSTEM_ROW or self._row.scope is Scope.SYSTEM:
+        if self._row.scope is Scope.SYSTEM:
             return None
         topology = self._frame.topology
         if signal.scope.rank >= self._row.scope.rank:
@@ -222,7 +222,7 @@ class RowInputs:
 
     def _reduced(self, name: SignalId, whole: Callable[[SignalId], float | None],
                  at: Callable[[SignalId, Sequence[int]], Numbers]) -> float | None:
-        if (signal := self._known(name)) is None:
+        if (signal := self._frame.capabilities.signals.get(name)) is None or self._cpu is None:
             return None
         positions = self.positions(signal)
         if self._left_out:

@@ -91,7 +91,7 @@ class Selection:
     def _compute(self, frame: Interval, column: CounterColumn) -> Sequence[Value]:
         if column.whole_only or not frame.can(column):
             return [frame.cell(column, row) for row in self.rows]
-        owners = self._owners_in(frame.topology, column.scope)
+        owners = self._owners.get(column.scope) or self._owners_in(frame.topology, column.scope)
         values = self._at_owners(frame, column, owners)
         if owners.places is None:
             return values
@@ -102,17 +102,17 @@ class Selection:
     def _at_owners(frame: Interval, column: CounterColumn, owners: _Owners) -> Sequence[Value]:
         if owners.positions is not None and (level := frame.known_level(column)) is not None:
             return [level[position] for position in owners.positions]
-        sweep, compute = Sweep(frame, owners), column.compute
-        if len(owners.instances) >= _MANY:
+        sweep, compute, count = Sweep(frame, owners), column.compute, len(owners.instances)
+        if count >= _MANY:
             try:
                 computed: object = compute(BulkInputs(sweep))
             except (RowsDifferError, TypeError, ZeroDivisionError):
                 pass  # row by row: mistakes in the formula itself show up there
             else:
-                every = computed.items if isinstance(computed, BulkNumbers) else [computed] * len(owners.instances)
+                every = computed.items if isinstance(computed, BulkNumbers) else [computed] * count
                 return cast("Sequence[Value]", every)
         values: list[Value] = []
-        for at in range(len(owners.instances)):
+        for at in range(count):
             sweep.at = at
             values.append(compute(sweep))
         return values

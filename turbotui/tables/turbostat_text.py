@@ -34,6 +34,9 @@ class TurbostatText:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
+        self._counts = tuple(column for column in layout.columns
+                             if column.id in _COUNTS or "cpuidle" in column.groups)
+        self._header = ""
         self._printed = 0
         self._wide = False
         self._printed_rows: tuple[Topology | None, Sequence[RowId], list[tuple[int, ...] | None]] = (None, (), [])
@@ -46,11 +49,13 @@ class TurbostatText:
             return
         if layout.label:
             yield f"# {layout.label}: no number below was {layout.kind.measured}"
-        self._wide = self._wide or any(self._is_large(frame, column) for column in layout.columns)
+        if not self._wide and any(self._is_large(frame, column) for column in self._counts):
+            self._wide, self._header = True, ""
         # every interval has a header; with only a summary the first, and every n-th line if asked for
         every = layout.header_every if layout.summary_only else 1
         if not self._printed or (every is not None and self._printed % every == 0):
-            yield "\t".join(self._title(column) for column in layout.columns)
+            self._header = self._header or "\t".join(map(self._title, layout.columns))
+            yield self._header
         self._printed += 1
         yield self._line([self._summary(frame, column) for column in layout.columns])
         rows = layout.row_ids(frame)
@@ -77,8 +82,9 @@ class TurbostatText:
             self._printed_rows = frame.topology, rows, places
         return places
 
-    def _is_large(self, frame: Frame, column: CounterColumn) -> bool:
-        value = frame.cell(column, SYSTEM_ROW) if column.id in _COUNTS or "cpuidle" in column.groups else None
+    @staticmethod
+    def _is_large(frame: Frame, column: CounterColumn) -> bool:
+        value = frame.cell(column, SYSTEM_ROW)
         return not isinstance(value, str) and value is not None and value > _WIDE_FROM
 
     def _title(self, column: CounterColumn) -> str:
@@ -95,7 +101,7 @@ class TurbostatText:
         [value] = frame.bare_cells(column, rows)
         if value is None and column.unit == "%" and any(frame.out_of_range(column, rows)):
             return OUT_OF_RANGE
-        return self._text(column, value, hexadecimal=False)
+        return self._printed_values(column, (value,), hexadecimal=False)[0]
 
     def _texts(self, frame: Frame, column: CounterColumn, rows: Sequence[RowId], at: Sequence[int] | None) -> list[str]:
         """The cells of a column in these rows: empty but at the places that have a value."""
@@ -104,12 +110,8 @@ class TurbostatText:
         values = frame.bare_cells(column, rows)
         places = range(len(rows)) if at is None else at
         shown = values if at is None else [values[place] for place in at]
-        if column.id in _CLOCKS or (self._wide and column.id in _COUNTS):
-            printed = [self._text(column, value) for value in shown]
-        else:
-            printed = format_cells(column, shown, hexadecimal=True)
         texts = [""] * len(rows)
-        for place, text in zip(places, printed, strict=True):
+        for place, text in zip(places, self._printed_values(column, shown, hexadecimal=True), strict=True):
             texts[place] = text
         if column.unit == "%" and None in shown:
             impossible = frame.out_of_range(column, rows)
@@ -118,11 +120,12 @@ class TurbostatText:
                     texts[place] = OUT_OF_RANGE
         return texts
 
-    def _text(self, column: CounterColumn, value: Value, *, hexadecimal: bool = True) -> str:
-        if (clock := _CLOCKS.get(column.id)) is not None and isinstance(value, int | float):
-            return f"{value:{clock}}"
-        text = format_cell(column, value, hexadecimal=hexadecimal)
-        return flush_right(text, _WIDE) if self._wide and column.id in _COUNTS else text
+    def _printed_values(self, column: CounterColumn, values: Sequence[Value], *, hexadecimal: bool) -> Sequence[str]:
+        if (clock := _CLOCKS.get(column.id)) is not None:
+            return [f"{value:{clock}}" if isinstance(value, int | float) else format_cell(column, value)
+                    for value in values]
+        texts = format_cells(column, values, hexadecimal=hexadecimal)
+        return [flush_right(text, _WIDE) for text in texts] if self._wide and column.id in _COUNTS else texts
 
     def _line(self, cells: Iterable[str]) -> str:
         """Join cells with TABs; a line ends where its data ends, except after a clock."""
