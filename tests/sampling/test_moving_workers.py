@@ -13,6 +13,7 @@ from scripted import FakeHost, FakeSource, column, counter, machine_of, place
 
 from turbotui.quantities.scope import SYSTEM_ROW, cpu_row
 from turbotui.quantities.signals import SignalId
+from turbotui.sampling.answers import SHARED
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
@@ -36,6 +37,8 @@ class Machine(FakeHost):
         self.limit = 1 << 20
         self.source = FakeSource((counter("x"),), self._value, counts_from_open=True)
         self.other = FakeSource((counter("y"),), lambda _cpu, _name: self.now, id="other")
+        self.files = FakeSource((counter("z"),), self._file, id="files", shared=True, counts_from_open=True)
+        self.file_readers: set[threading.Thread] = set()
         self.readers: list[tuple[threading.Thread, int, int]] = []
         self.slow: dict[int, int] = {}
         self._bound: dict[threading.Thread, int] = {}
@@ -50,10 +53,14 @@ class Machine(FakeHost):
         self.readers.append((thread, self._bound.get(thread, -1), cpu))
         return (cpu + 1) * self.now
 
+    def _file(self, cpu: int, _name: SignalId) -> int:
+        self.file_readers.add(threading.current_thread())
+        return (cpu + 1) * self.now
+
     def frames(self, intervals: int, act: Callable[[Frame], None] | None = None, *, moves: bool = True,
-               waits: bool = True) -> list[Frame]:
+               waits: bool = True, wanted: frozenset[SignalId] = frozenset({"x", "y"})) -> list[Frame]:
         machine = machine_of(self)
-        sampler = Sampler(machine, probe_sources(machine, (self.source, self.other)), frozenset({"x", "y"}), 1.0,
+        sampler = Sampler(machine, probe_sources(machine, (self.source, self.other, self.files)), wanted, 1.0,
                           clock=self.clock)
         sampler.moves, sampler.waits = moves, waits
 
@@ -88,6 +95,33 @@ def test_few_threads_read_every_cpu_and_each_where_it_reads(cpus: int, threads: 
     assert machine.pinned == [*range(cpus)] * 2, "once for all readers of a CPU"
     assert frame.deltas("x") == [(cpu + 1) * SECOND for cpu in range(cpus)]
     assert sorted(machine.source.closed) == list(range(cpus))
+
+
+@pytest.mark.parametrize(("cpus", "wanted", "readers"), [(2, {"x", "z"}, 1), (2, {"z"}, 1), (40, {"x", "z"}, 3)])
+def test_whoever_reads_all_cpus_reads_the_shared_files(cpus: int, wanted: set[SignalId], readers: int) -> None:
+    machine = Machine(cpus)
+    frame = machine.frames(1, wanted=frozenset(wanted))[-1]
+    threads = {thread for thread, _bound, _cpu in machine.readers}
+    assert (len(machine.file_readers), len(threads | machine.file_readers)) == (1, readers)
+    assert frame.deltas("z") == [(cpu + 1) * SECOND for cpu in range(cpus)]
+    assert machine.files.closed == [-1]
+
+
+def test_shared_files_are_late_with_the_cpus_before_them_and_come_back_without_a_stuck_cpu() -> None:
+    machine = Machine(4)
+    gate = machine.clock.gate()
+
+    def act(frame: Frame) -> None:
+        if frame.seq == 0:
+            machine.source.gates[2] = gate
+        if frame.seq == 6:
+            release(gate, machine)
+
+    frames = machine.frames(10, act, wanted=frozenset({"x", "z"}))
+    assert frames[1].newer.late == {SHARED, 0, 1, 2, 3}
+    assert [frame.deltas("z") for frame in frames if frame.newer.late == {2}][-1] == [
+        (cpu + 1) * SECOND for cpu in range(4)]
+    assert frames[-1].deltas("z") == [(cpu + 1) * SECOND for cpu in range(4)]
 
 
 def test_values_are_those_of_workers_that_do_not_move() -> None:

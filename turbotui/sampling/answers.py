@@ -146,5 +146,5 @@ class ReadRequest:
 
     @property
     def cpus(self) -> set[int]:
-        """The CPUs of the tasks."""
-        return {task.cpu for task in self.tasks}
+        """The CPUs of the tasks, and SHARED for files of all CPUs."""
+        return {task.cpu for task in self.tasks}.union((SHARED,) if self.shared else ())

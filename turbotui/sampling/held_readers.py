@@ -9,9 +9,10 @@ from typing import Any
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import HostError
 from turbotui.machine.timed_reads import is_interrupted, undisturbed
+from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw, SignalId
 from turbotui.sampling.plan import Task
-from turbotui.sources.source import CpuGone, Incomplete, Momentary, Reader, Rotating
+from turbotui.sources.source import CpuGone, Incomplete, Momentary, Reader, Rotating, SharedReader, Summing
 
 _FIRST_GAP, _LONGEST_GAP = 0.5, 60.0  # seconds before a reader tries again to open what it lacks: at first, at most
 _APART = 8  # parts of a gap by which the attempts of CPUs differ
@@ -54,6 +55,17 @@ class HeldReader:
         interrupted = not self.momentary and is_interrupted(ended - started, self.quickest)
         self.quickest = 0 if self.momentary else min(self.quickest or ended - started, ended - started)
         return self, started, result, ended, interrupted
+
+
+@dataclass(slots=True)
+class HeldSharedReader:
+    """An open reader of a file that covers all CPUs."""
+
+    wanted: frozenset[SignalId]  # the signals that it returns
+    topology: Topology  # whose CPUs it returns
+    reader: SharedReader
+    summing: Summing | None  # the same reader, if it adds up counts itself
+    quickest: int = 0  # ns of its quickest read so far; 0 before the first
 
 
 Taken = tuple[HeldReader, int, object, int, bool]

@@ -84,10 +84,10 @@ _BLOCKS = 16  # moving workers at most
 class WorkerPool:
     """One worker for each CPU and one for the shared files, each started at its first reading.
 
-    Where workers move, one reads a block of CPUs, block after block: to wake a worker and hand it the interpreter's
-    lock takes more than to read a CPU. Blocks whose CPUs are busy, so that each is waited for, are read four at a
-    time. A CPU on which a worker is stuck gets a worker of its own. A simulated machine has no CPUs to pin threads to:
-    one worker reads them all.
+    Where workers move, one reads a block of CPUs, block after block, and if there is one block, the shared files as
+    well: to wake a worker and hand it the interpreter's lock takes more than to read a CPU. Blocks whose CPUs are busy,
+    so that each is waited for, are read four at a time. A CPU on which a worker is stuck gets a worker of its own. A
+    simulated machine has no CPUs to pin threads to: one worker reads them all.
 
     Args:
         cut: whether pending ticks are to end now.
@@ -96,7 +96,7 @@ class WorkerPool:
 
     Attributes:
         wake_up: requested when all have answered, and when `cut` or `grace` may have changed.
-        by_cpu: the workers by CPU, with SHARED for the shared files; those of blocks have numbers below it.
+        by_cpu: the workers by CPU, with SHARED for one of the shared files; those of blocks have numbers below it.
     """
 
     def __init__(self, cut: Callable[[], bool], grace: Callable[[], float], clock: Clock = CLOCK) -> None:
@@ -134,6 +134,7 @@ class WorkerPool:
     def _divide(self) -> None:
         """Divide the tasks among the workers of CPUs and blocks."""
         tasks, pins = self._plan.tasks, self._machine.host.pins
+        self._shared_by = SHARED
         if not pins:
             self._tasks: Mapping[int, tuple[Task, ...]] = {0: tuple(itertools.chain.from_iterable(tasks.values()))}
         elif self._moving:
@@ -143,6 +144,8 @@ class WorkerPool:
             for cpu, items in tasks.items():
                 blocks.setdefault(cpu if cpu in self._alone else SHARED - 1 - cpu // size, []).extend(items)
             self._tasks = {number: tuple(items) for number, items in blocks.items()}
+            first, *others = [number for number, items in blocks.items() if items and number < SHARED] or [SHARED]
+            self._shared_by = SHARED if others else first
         else:
             self._tasks = tasks
         self._semaphore.together = together(len(tasks) if pins and not self._moving else 0)
@@ -276,9 +279,11 @@ class WorkerPool:
         requests: list[tuple[int, Worker, ReadRequest]] = []
         for number, tasks in self._tasks.items():
             if tasks or number in self._holding:  # a worker without tasks is asked once more, to close its files
-                requests.append((number, self._worker(number), ReadRequest(tasks, (), machine, reply, ticks=ticks)))
-        if self._plan.shared or SHARED in self.by_cpu:
-            work = ReadRequest((), self._plan.shared, machine, reply, ticks=ticks)
+                shared = self._plan.shared if number == self._shared_by else ()
+                requests.append((number, self._worker(number), ReadRequest(tasks, shared, machine, reply, ticks=ticks)))
+        if (self._plan.shared and self._shared_by == SHARED) or SHARED in self.by_cpu:
+            shared = self._plan.shared if self._shared_by == SHARED else ()
+            work = ReadRequest((), shared, machine, reply, ticks=ticks)
             requests.append((SHARED, self._worker(SHARED), work))
         if not ticks or not requests:  # a worker that counts nothing any more need not be asked
             return requests

@@ -23,16 +23,15 @@ from turbotui.machine.host import HostError
 from turbotui.machine.machine import Machine
 from turbotui.machine.timed_reads import is_interrupted, undisturbed
 from turbotui.machine.topology import Topology
-from turbotui.quantities.signals import Raw, SignalId
+from turbotui.quantities.signals import Raw
 from turbotui.sampling.answers import SHARED, Answer, Readings, ReadRequest, SharedReading
 from turbotui.sampling.collector import CLOCK, Clock
-from turbotui.sampling.held_readers import HeldReader, Taken, hold
+from turbotui.sampling.held_readers import HeldReader, HeldSharedReader, Taken, hold
 from turbotui.sampling.semaphore import WorkerSemaphore
 from turbotui.sources.source import (
     Adjustable,
     CpuGone,
     Momentary,
-    SharedReader,
     Summing,
     TopologyFollower,
 )
@@ -68,8 +67,7 @@ class Worker(threading.Thread):
         self._slow_ns = 0  # when this reading takes too long
         self._inbox: queue.SimpleQueue[ReadRequest | None] = queue.SimpleQueue()
         self._readers: dict[tuple[str, int], HeldReader] = {}
-        self._shared: dict[str, tuple[frozenset[SignalId], object, SharedReader]] = {}
-        self._quickest: dict[str, int] = {}  # ns of the quickest read so far of each shared source
+        self._shared: dict[str, HeldSharedReader] = {}
         self._open_for: tuple[object, object, Machine | None] = _NOTHING_OPEN
         self._in_order: Sequence[HeldReader] = ()  # the readers of `_open_for`
         self._momentary: list[tuple[Momentary, int]] = []  # open readers that may look between two requests, by CPU
@@ -179,7 +177,7 @@ class Worker(threading.Thread):
         while self._readers:
             contained(self._readers.popitem()[1].reader.close)
         while self._shared:
-            contained(self._shared.popitem()[1][2].close)
+            contained(self._shared.popitem()[1].reader.close)
 
     def _serve(self, work: ReadRequest) -> Answer:
         gone: set[int] = set()
@@ -284,23 +282,21 @@ class Worker(threading.Thread):
         now = work.machine.host.now_ns
         shared: list[SharedReading] = []
         for source, _wanted in work.shared:
-            if (held_shared := self._shared.get(source.id)) is None:
+            if (held := self._shared.get(source.id)) is None:
                 continue
-            quickest = self._quickest.get(source.id, 0)
             rows: Sequence[Sequence[Raw]] | None = None
             lost = False
             try:
-                started, rows, ended = undisturbed(held_shared[2].read, quickest, now)
+                started, rows, ended = undisturbed(held.reader.read, held.quickest, now)
             except Exception as error:  # noqa: BLE001 - as above
                 failures[source.id, SHARED] = why_failed(error)
                 started = ended = now()
             else:
                 took = ended - started
-                lost = quickest > 0 and is_interrupted(took, quickest)
-                self._quickest[source.id] = min(quickest or took, took)
-            reader = held_shared[2]
-            unsure = reader.unsure if isinstance(reader, Summing) else {}
-            shared.append(SharedReading(source.id, reader.signals, started, ended, rows, lost=lost, unsure=unsure))
+                lost = held.quickest > 0 and is_interrupted(took, held.quickest)
+                held.quickest = min(held.quickest or took, took)
+            unsure = {} if held.summing is None else held.summing.unsure
+            shared.append(SharedReading(source.id, held.reader.signals, started, ended, rows, lost=lost, unsure=unsure))
         return shared
 
     def _open(self, work: ReadRequest, gone: set[int], failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
@@ -337,18 +333,18 @@ class Worker(threading.Thread):
         began: set[tuple[str, int]] = set()
         wanted = {source.id: (source, names) for source, names in work.shared}
         for name in [name for name in self._shared if name not in wanted]:
-            contained(self._shared.pop(name)[2].close)
+            contained(self._shared.pop(name).reader.close)
         for name, (source, names) in wanted.items():
             held = self._shared.get(name)
             topology = work.machine.topology
-            if held is not None and held[1] is not topology and isinstance(held[2], TopologyFollower):
-                held[2].follow(topology.cpus)
-                held = self._shared[name] = (held[0], topology, held[2])
-            if held is not None and held[1] is topology:
-                if held[0] == names:
+            if held is not None and held.topology is not topology and isinstance(held.reader, TopologyFollower):
+                held.reader.follow(topology.cpus)
+                held.topology = topology
+            if held is not None and held.topology is topology:
+                if held.wanted == names:
                     continue
-                if isinstance(held[2], Adjustable) and held[2].choose(names):
-                    self._shared[name] = (names, topology, held[2])
+                if isinstance(held.reader, Adjustable) and held.reader.choose(names):
+                    held.wanted = names
                     continue
             try:
                 reader = source.open_shared(work.machine, names)
@@ -356,8 +352,9 @@ class Worker(threading.Thread):
                 failures[name, SHARED] = why_failed(error)
                 continue
             if held is not None:
-                contained(held[2].close)
-            self._shared[name] = (names, topology, reader)
+                contained(held.reader.close)
+            summing = reader if isinstance(reader, Summing) else None
+            self._shared[name] = HeldSharedReader(names, topology, reader, summing)
             if source.counts_from_open:
                 began.add((name, SHARED))
         return began
