@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
+from fakehost import FakeHost
+
 from turbotui.machine.linux import LinuxHost
-from turbotui.machine.small_files import cpus_in, line_of, memory_of, names_in, text_of
+from turbotui.machine.small_files import KeptFile, cpus_in, line_of, memory_of, names_in, text_of
 
 
 def test_what_is_there_and_what_is_not(tmp_path: Path) -> None:
@@ -19,6 +22,23 @@ def test_what_is_there_and_what_is_not(tmp_path: Path) -> None:
     assert (text_of(host, "/sys/c"), line_of(host, "/sys/c"), names_in(host, "/sys/c")) == ("", "", ())
     assert text_of(host, "/sys") == ""
     assert names_in(host, "/sys/a") == ()
+
+
+def test_a_file_that_stays_open_is_read_anew_and_opened_again_after_a_failure() -> None:
+    host = FakeHost()
+    kept = KeptFile(host, "/sys/online")
+    assert kept.text() == ""
+    host.files["/sys/online"] = "0-1\n"
+    assert kept.text() == "0-1\n"
+    host.files["/sys/online"] = "0\n"
+    assert (kept.text(), len(host.open)) == ("0\n", 1)
+    host.files["/sys/online"] = errno.EIO
+    assert (kept.text(), len(host.open)) == ("", 0)
+    host.files["/sys/online"] = "0-3\n"
+    assert kept.text() == "0-3\n"
+    kept.close()
+    kept.close()
+    assert not host.open
 
 
 def test_the_amounts_of_memory_that_are_numbers(tmp_path: Path) -> None:

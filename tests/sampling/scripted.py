@@ -28,6 +28,8 @@ from turbotui.sources.source import CpuGone, Probe, Reader, SharedReader
 CPUS = "/sys/devices/system/cpu"
 _TOPOLOGY = re.compile(rf"{CPUS}/cpu(\d+)/topology/(physical_package_id|die_id|core_id)")
 MODEL = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0x8F)
+_ONLINE = 3
+"""The descriptor of the list of online CPUs."""
 
 
 def place(cpu: int, package: int = 0, core: int | None = None, die: int = 0, l3: int = 0) -> CpuPlace:
@@ -81,10 +83,14 @@ class FakeHost:
         return False
 
     def open_file(self, path: str) -> int:
-        raise HostError(errno.ENOENT, path)
+        if path != f"{CPUS}/online":
+            raise HostError(errno.ENOENT, path)
+        return _ONLINE
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
-        raise HostError(errno.EBADF, str(descriptor))
+        if descriptor != _ONLINE:
+            raise HostError(errno.EBADF, str(descriptor))
+        return self.read_text(f"{CPUS}/online").encode()[offset : offset + size]
 
     def open_msr(self, cpu: int) -> int:
         raise HostError(errno.ENOENT, str(cpu))
@@ -96,7 +102,8 @@ class FakeHost:
         raise HostError(errno.EBADF, str(descriptor))
 
     def close(self, descriptor: int) -> None:
-        raise HostError(errno.EBADF, str(descriptor))
+        if descriptor != _ONLINE:
+            raise HostError(errno.EBADF, str(descriptor))
 
     def pin_this_thread(self, cpus: Sequence[int]) -> None:
         if not set(cpus) & self.online:

@@ -9,7 +9,9 @@ from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import read_bytes
 from turbotui.quantities.plain_numbers import integer, numbers_by_name
-from turbotui.untrusted import one_line
+from turbotui.untrusted import decoded, one_line
+
+_PAGE = 4096  # bytes, at least
 
 
 def text_of(host: Host, path: str) -> str:
@@ -18,6 +20,34 @@ def text_of(host: Host, path: str) -> str:
         return host.read_text(path)
     except HostError:
         return ""
+
+
+class KeptFile:
+    """A file of sysfs that stays open, because a read from its beginning makes its text anew.
+
+    That is at most a page (kernel Documentation/filesystems/sysfs.rst, "Reading/Writing Attribute Data").
+    """
+
+    def __init__(self, host: Host, path: str) -> None:
+        self._host = host
+        self._path = path
+        self._descriptor: int | None = None
+
+    def text(self) -> str:
+        """Read its text, made visible; "" if it cannot be opened now or read."""
+        try:
+            if self._descriptor is None:
+                self._descriptor = self._host.open_file(self._path)
+            return decoded(self._host.read_at(self._descriptor, _PAGE))
+        except HostError:
+            self.close()
+            return ""
+
+    def close(self) -> None:
+        """Close it until it is read again."""
+        if self._descriptor is not None:
+            self._host.close(self._descriptor)
+            self._descriptor = None
 
 
 def bytes_of(host: Host, path: str, size: int) -> bytes:

@@ -17,7 +17,7 @@ from turbotui.errors import TurbotuiError
 from turbotui.machine.cpulist import parse_cpulist
 from turbotui.machine.host import HostKind
 from turbotui.machine.machine import Machine
-from turbotui.machine.small_files import text_of
+from turbotui.machine.small_files import KeptFile
 from turbotui.machine.timed_reads import clock_offset
 from turbotui.machine.topology import Topology, read_topology
 from turbotui.quantities.row_kinds import KindId
@@ -116,7 +116,9 @@ class Sampler:
         self._incomplete = 0
         self._recheck = False
         self._newest_topology: Topology | None = None
+        self._online = KeptFile(machine.host, _ONLINE)
         self._cpus_seen = self._cpus_now()
+        self._online.close()  # whoever does not run a sampler does not end it
         self._wraps_checked = 0.0
         self._checked = -_CHECK_NS
         self._handover = threading.RLock()
@@ -212,6 +214,7 @@ class Sampler:
                 deadline = self._next_deadline(now(), deadline)
         finally:
             self._pool.end()
+            self._online.close()
 
     async def _without_privileges(self, give_up: Callable[[], None], now: Callable[[], float]) -> None:
         """Wait for workers that still open counters, drop the privileges, and probe what remains."""
@@ -419,7 +422,6 @@ class Sampler:
 
     def _cpus_now(self) -> tuple[str, frozenset[int] | None]:
         """Read the online CPUs and the cpuset; cheap enough for every tick."""
-        host = self._machine.host
-        online = text_of(host, _ONLINE)  # if a recorded tree lacks the file, the cpuset alone decides
-        return online, host.usable_cpus(online)
+        online = self._online.text()  # if a recorded tree lacks the file, the cpuset alone decides
+        return online, self._machine.host.usable_cpus(online)
 

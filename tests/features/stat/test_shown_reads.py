@@ -88,7 +88,7 @@ def watched(words: Sequence[str]) -> tuple[set[str], set[str]]:
     assert ended.wait(120.0)
     session.stop()
     assert session.failure is None
-    return opened, host.read - {ONLINE}
+    return opened - {ONLINE}, host.read - {ONLINE}
 
 
 @pytest.mark.parametrize(("shown", "opened", "read"), [
