@@ -6,7 +6,7 @@ import statistics
 from typing import Any
 
 import pytest
-from dashboard_driver import dashboard
+from dashboard_driver import dashboard, text_of
 from scripted_machine import FakeSession, Script, build_topology
 from simulated_session import SimulatedSession
 
@@ -31,6 +31,8 @@ async def test_every_screen_says_that_it_compares_and_esc_ends_it_on_any_of_them
         line = app.screen.query_one("#compared", SegmentLines)
         shown_before = bool(line.display)
         await pilot.press("b")
+        await pilot.pause()
+        assert "Differences of the machine stand above" in text_of(app, "status"), "here cells stay values"
         for _ in range(5):
             session.tick()
             await pilot.pause()

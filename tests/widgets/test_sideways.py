@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +35,13 @@ def test_a_column_beyond_the_edge_follows_those_of_the_first_view() -> None:
     assert shown.more_left
     assert shown.more_right
     assert offset_showing(SLOTS, EDGE, WIDTH, offset, 0) == 0, "back to the first view"
+
+
+def test_the_column_by_which_rows_are_sorted_is_the_last_to_be_left_out() -> None:
+    of_order = replace(SLOTS[1], is_sort=True)
+    slots = (SLOTS[0], of_order, *SLOTS[2:])
+    assert names(arrange(slots, EDGE, WIDTH).slots) == "abcdf"
+    assert names(arrange(slots, EDGE, EDGE + 8).slots) == "b"
 
 
 widths = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 30)), min_size=1, max_size=20)

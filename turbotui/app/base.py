@@ -256,7 +256,8 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             return
         self.compare(begin=begin)
         self.show_mark()
-        self.notice("Cells are differences from this moment on; Esc ends it" if begin else "Values again")
+        which = "Cells are differences" if self.shows_differences else "Differences of the machine stand above"
+        self.notice(f"{which} from this moment on; Esc ends it" if begin else "Values again")
 
     def action_compared_window(self, reference: str) -> None:
         """Open the window that a feature's function makes of the compared moment, or say why there is none."""

@@ -15,7 +15,7 @@ from turbotui.quantities.tables import AnyTable
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import NAMES, TEXT, Writer, two_formats
 from turbotui.tables.saving import writing_new
-from turbotui.tables.table import TableText
+from turbotui.tables.table import PIPED, TableText
 
 
 class OneFormat(argparse.Action):
@@ -134,7 +134,8 @@ def terminal_room() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def text_lines(envelope: Envelope, table: AnyTable, *, indent: str = "", room: int | None = None) -> Iterator[str]:
-    """A table for people, without the line of its time; `room` is that of `TableText`."""
-    for line in TableText(headed=False, room=room).lines(envelope, table):
+def text_lines(envelope: Envelope, table: AnyTable, *, indent: str = "", room: int | None = None,
+               way: str = PIPED) -> Iterator[str]:
+    """A table for people, without the line of its time; `room` and `way` are those of `TableText`."""
+    for line in TableText(headed=False, room=room, way=way).lines(envelope, table):
         yield f"{indent}{line}".rstrip()

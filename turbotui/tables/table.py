@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from turbotui.cell_widths import cell_count, flush_left, flush_right
 from turbotui.quantities.columns import Column
@@ -16,6 +16,8 @@ from turbotui.tables.formats import Format
 from turbotui.tables.text import format_cells
 
 _GAP = "  "
+PIPED: Final = "a pipe gets them all (| less -S)"
+"""The way to columns for which a terminal has no room."""
 
 
 class TableText(Format):
@@ -24,11 +26,13 @@ class TableText(Format):
     Args:
         room: characters of a line; columns of the least priority that do not fit are left out and named in a last line.
             None: lines are as long as the table is wide.
+        way: how a user gets those, as that line tells.
     """
 
-    def __init__(self, *, headed: bool = True, room: int | None = None) -> None:
+    def __init__(self, *, headed: bool = True, room: int | None = None, way: str = PIPED) -> None:
         self._headed = headed
         self._room = room
+        self._way = way
         self._widths: dict[str, int] = {}
 
     def lines(self, envelope: Envelope, table: AnyTable) -> Iterator[str]:
@@ -51,7 +55,7 @@ class TableText(Format):
             yield self._line(columns, titles)
         yield from (self._line(columns, [every[column][at] for column in fitting]) for at in range(len(rows)))
         if left_out:
-            yield f"# too wide for {self._room} columns: {', '.join(left_out)}; a pipe gets them all (| less -S)"
+            yield f"# too wide for {self._room} columns: {', '.join(left_out)}; {self._way}"
 
     def _fitting(self, columns: Sequence[Column[Any]]) -> list[int]:
         """The columns that fit, those of the lowest priority number first; at least one."""

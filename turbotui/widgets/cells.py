@@ -89,6 +89,7 @@ class Slot:
     width: int  # characters of the value, mark not included
     title: str  # the text above it
     spark: bool = False  # whether this is the sparkline of the column's history, beside the column
+    is_sort: bool = False  # whether rows are sorted by it: it is the last to be left out where the line is narrow
 
     @property
     def group(self) -> object:

@@ -69,11 +69,11 @@ def sideways_order(slots: Sequence[Slot], room: int) -> list[int]:
 
 
 def _first_view(slots: Sequence[Slot], room: int) -> list[int]:
-    """The slots with the highest priority that fit, in their own order."""
+    """The slots with the highest priority that fit, in their own order; before all, that of the order of rows."""
     if _fits(slots, room):
         return list(range(len(slots)))
-    ranking = sorted(range(len(slots)), key=lambda index: (slots[index].column.priority + slots[index].spark * 1.5,
-                                                           index))
+    ranking = sorted(range(len(slots)), key=lambda index: (
+        not slots[index].is_sort, slots[index].column.priority + slots[index].spark * 1.5, index))
     kept: list[int] = []
     for index in ranking:
         trial = sorted([*kept, index])

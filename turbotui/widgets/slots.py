@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from turbotui.cell_widths import cut
@@ -25,23 +26,20 @@ _FINENESS = ("CPU", "Type", "Core", "Package", "Node", "L3", "Die", "Module")
 def _slot(view: TableView[C, K], column: C, *, stacked: bool = False) -> Slot:
     """The slot of a column; the sorted one has room for its mark, which would otherwise touch the next title."""
     slot = slot_for(column, stacked=stacked)
+    is_sort = view.sort is not None and view.sort.id == column.id
+    mark = (SORTED_DOWN if view.reverse else SORTED_UP) if is_sort else ""
     if (own := view.arrangement.widths.get(column.id)) is not None:
-        is_sorted = view.sort is not None and view.sort.id == column.id
-        mark = (SORTED_DOWN if view.reverse else SORTED_UP) if is_sorted else ""
-        return Slot(column, own, cut(slot.title, own - len(mark)) + mark)
-    if view.mark is not None and not column.identity:  # a difference has a sign before it
-        slot = Slot(column, max(slot.width, column.width + 1), slot.title)
-    if view.sort is None or view.sort.id != column.id:
-        return slot
-    title = slot.title + (SORTED_DOWN if view.reverse else SORTED_UP)
-    return Slot(column, max(slot.width, len(title)), title)
+        return Slot(column, own, cut(slot.title, own - len(mark)) + mark, is_sort=is_sort)
+    sign = view.mark is not None and not column.identity  # before a difference
+    title = slot.title + mark
+    return Slot(column, max(slot.width, column.width + sign, len(title)), title, is_sort=is_sort)
 
 
 def _identity_slots(view: TableView[C, K], room: int, rank: Callable[[Column[Any]], int]) -> tuple[Slot, ...]:
     """The ids that fit, at least one."""
     slots = [_slot(view, column) for column in _arranged(view, view.columns) if column.identity]
     kept: list[Slot] = []
-    for slot in sorted(slots, key=lambda slot: rank(slot.column)):
+    for slot in sorted(slots, key=lambda slot: (not slot.is_sort, rank(slot.column))):
         if not kept or sum(other.outer for other in kept) + slot.outer <= room:
             kept.append(slot)
     return tuple(slot for slot in slots if slot in kept)
@@ -78,7 +76,7 @@ def with_room(view: TableView[C, K], slots: tuple[tuple[Slot, ...], tuple[Slot, 
     if not geometry.slots or geometry.slots[-1] is not last:
         return slots
     free = width - 1 - geometry.starts[-1] - last.outer
-    return fixed, (*moving[:-1], Slot(last.column, max(last.width, min(most, last.width + free)), last.title))
+    return fixed, (*moving[:-1], replace(last, width=max(last.width, min(most, last.width + free))))
 
 
 def slots_of(view: TableView[C, K], seconds: float, width: int) -> tuple[tuple[Slot, ...], tuple[Slot, ...]]:

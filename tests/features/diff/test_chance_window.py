@@ -40,6 +40,9 @@ async def test_a_difference_is_more_than_chance_where_all_values_moved_and_not_w
         rows = {words[0]: words for words in lines if "large" in words}
         assert "+1.00" in rows["Busy%"], "every value is greater"
         assert "TSC_MHz" not in rows
+        assert "too wide" not in window.copied()
+        narrow = window.tell(60)[1]
+        assert any("too wide" in line and line.endswith("y copies them, too") for line in narrow)
         await pilot.press("escape")
         await pilot.pause()
         assert not isinstance(app.screen, ChanceWindow)

@@ -63,6 +63,15 @@ def _drawn(width: int, arguments: str) -> list[str]:
     return ["".join(span.text for span in line) for line in task_lines([task], width, 1)]
 
 
+@pytest.mark.parametrize("width", [50, 80])
+@pytest.mark.parametrize("which", ["absent", "unseen"])
+def test_why_there_are_no_tasks_is_not_cut(width: int, which: str) -> None:
+    sentence = "not kept of the past: 7 has tasks of times when it was shown or recorded, of all of them or some"
+    _title, *lines = task_lines([], width, 4, **{which: sentence})
+    assert " ".join("".join(span.text for span in line).strip() for line in lines) == sentence
+    assert len(task_lines([], width, 1, **{which: sentence})) == 2
+
+
 def test_arguments_stand_where_there_is_room_and_end_with_the_line() -> None:
     title, row = _drawn(120, "-m pytest tests/a/very/long/path/that/does/not/fit/into/the/line.py")
     assert title.rstrip().endswith("CPU time  arguments")

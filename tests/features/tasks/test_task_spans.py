@@ -140,6 +140,20 @@ async def test_amounts_are_in_the_order_of_energy_before_it_was_read_twice() -> 
         assert sort.id == "~J"
 
 
+@pytest.mark.parametrize(("keys", "order"), [(("K",), "~J"), (("K", "<", "<"), "Time_s")])
+async def test_amounts_stand_in_order_beside_names_at_80_characters(keys: tuple[str, ...], order: str) -> None:
+    async with tasks(laptop(), size=(80, 24)) as found:
+        for _ in range(3):
+            await found.next()
+        await found.press(*keys)
+        assert re_sorted(found.titles) == order
+        assert {"Command", "Args"} <= set(found.titles.split())
+        end = found.titles.index(f"{order}▼") + len(order) + 1
+        amounts = [float(row[:end].split()[-1]) for row in found.rows[:8] if row.strip()]
+        assert len(amounts) > 3
+        assert amounts == sorted(amounts, reverse=True)
+
+
 async def test_amounts_since_the_mark_begin_with_it() -> None:
     async with tasks(laptop()) as found:
         await found.next()

@@ -11,9 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from dashboard_driver import dashboard, until
 from page_fault_tree import StandIn, this_machine
 from page_faults import TOUCH
 from patience import PATIENCE, least_disturbed
+from scripted_machine import FakeSession
 from watched_machines import frames_of_machine
 
 from turbotui import recording
@@ -25,6 +27,7 @@ from turbotui.features.topdown.recorded_regions import RegionSlotsRecord, region
 from turbotui.features.topdown.recorders import RegionSlotsRecorder
 from turbotui.features.topdown.region_interval_rows import interval_rows, region_interval_notes
 from turbotui.features.topdown.region_slots import RegionCount, RegionInterval, RegionSlots, RegionSpan
+from turbotui.features.topdown.shown_regions import ShownRegions
 from turbotui.features.topdown.tables import region_table
 from turbotui.machine.observing import Observation, observe
 from turbotui.machine.region_pipes import RegionPipe
@@ -284,6 +287,19 @@ def test_a_recording_has_the_same_rows_again(bed: Bed) -> None:
     said = unpacked(packed(record.facts()), "regions")
     assert region_slots(said) == bed.found()
     assert record.plus(RegionSlotsRecord(8, 6, bed.found())).wall_ns == 8
+
+
+async def test_b_compares_with_all_the_time_for_which_regions_were_counted(bed: Bed) -> None:
+    session = FakeSession()
+    async with dashboard(session) as (app, pilot):
+        session.tick(2)
+        await until(pilot, lambda: app.watched.frame is not None and app.watched.frame.older is not None)
+        watch = app.watched
+        regions = ShownRegions(watch, bed.slots.counters, lambda _message: None)
+        assert watch.frame is not None
+        assert regions.joined([watch.frame]) is None
+        regions.past.keep(watch.frame.newer.wall_ns, 2, bed.found())
+        assert regions.joined([watch.frame]) == (bed.found(), pytest.approx(3.0), 1.0)
 
 
 def test_regions_are_read_of_a_file_of_version_1_for_ever() -> None:

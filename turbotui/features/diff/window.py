@@ -104,7 +104,8 @@ class ChanceWindow(TextWindow):
         if differing or drifting:
             yield ""
             yield from text_lines(envelope_now(self._watch.session.machine.host),
-                                  text_table([*differing, *drifting], verdicts=False), room=width)
+                                  text_table([*differing, *drifting], verdicts=False), room=width,
+                                  way="y copies them, too")
             yield from textwrap.wrap("A, B: medians; IQR: width of the middle half; effect: -1 all lower, +1 higher",
                                      width)
         if drifting:

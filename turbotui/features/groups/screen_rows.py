@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from turbotui.features.groups.columns import GROUP
@@ -45,4 +46,4 @@ class GroupPainter(RowPainter[GroupRow]):
 def name_slots(fixed: Sequence[Slot], width: int) -> tuple[Slot, ...]:
     """Return slots with room for indented names."""
     wide = max(_NAMES[0], min(_NAMES[1], width // 4))
-    return tuple(Slot(slot.column, wide, slot.title) if slot.column.id == GROUP.id else slot for slot in fixed)
+    return tuple(replace(slot, width=wide) if slot.column.id == GROUP.id else slot for slot in fixed)

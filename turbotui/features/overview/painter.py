@@ -103,7 +103,7 @@ _ROWS: Final = 10
 _FIGURES: Final = {"Load": 5, "Clock": 7, "Power": 7, "Heat": 5}
 """Charts whose value stands beside each package's cores, and its characters."""
 _BETWEEN: Final = 1
-_NO_PAST: Final = "not kept of the past: 7 has tasks of the time in which it was shown, or recorded"
+_NO_PAST: Final = "not kept of the past: 7 has tasks of times when it was shown or recorded"
 """The text in place of tasks at a past moment."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Final
 
@@ -31,7 +32,7 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
         count: the most lines of tasks.
         before: the text between these lines and what stands at their left.
         absent: why there are no tasks, if they are never polled.
-        unseen: what tasks cannot be seen, which takes a line of theirs; "" if all can.
+        unseen: what tasks cannot be seen, which takes lines of theirs; "" if all can.
     """
     inner = width - len(before)
     fixed = list(_FIXED)
@@ -50,23 +51,22 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
     title += " " + "".join(flush_right(word, size) for word, size in fixed)
     title += "  arguments" if words else ""
     lines: list[Line] = [(*edge, Span(fitted(title, inner), StyleRole.TITLE))]
-    if absent and count and not tasks:
-        lines.append((*edge, Span(fitted(f" {absent}", inner), StyleRole.DIM)))
-    elif unseen and count:
-        lines.append((*edge, Span(fitted(f" {unseen}", inner), StyleRole.AMBER)))
-        count -= 1
+    sentence, role = (absent, StyleRole.DIM) if absent and not tasks else (unseen, StyleRole.AMBER)
+    sentence_lines = textwrap.wrap(sentence, max(1, inner - 1))[:count]
+    lines += [(*edge, Span(fitted(f" {line}", inner), role)) for line in sentence_lines]
+    count -= len(sentence_lines)
     top = max((task.percent for task in tasks[:count]), default=100.0)
     for task in tasks[:count]:
-        role = role_of(min(1.0, task.percent / 100))
+        level = role_of(min(1.0, task.percent / 100))
         cpu = "—" if task.cpu < 0 else str(task.cpu)
         texts = (str(task.pid), task.state, f"{task.threads:,}", cpu, _bytes(task.bytes), _time(task.running))
         by_title = {title: text for text, (title, _) in zip(texts, _FIXED, strict=True)}
         rest = "".join(flush_right(by_title[title], size) for title, size in fixed)
         if words:
             rest += f"  {cut(task.arguments, words - 3)}"
-        drawn = flat_bar(task.percent / max(100.0, top), bar, role)
+        drawn = flat_bar(task.percent / max(100.0, top), bar, level)
         spans = (Span(f" {fitted(task.name, _NAME - 2)} "), *(Span(*part) for part in drawn),
-                 Span(flush_right(number(task.percent, 1, _CPU_PERCENT), _CPU_PERCENT) + " ", role),
+                 Span(flush_right(number(task.percent, 1, _CPU_PERCENT), _CPU_PERCENT) + " ", level),
                  Span(rest, StyleRole.DIM))
         left = inner - sum(span.cells for span in spans)
         lines.append((*edge, *spans, Span(" " * max(0, left))))

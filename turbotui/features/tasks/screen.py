@@ -76,6 +76,7 @@ _WINDOWS = (2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 """Seconds of a timeline."""
 _SUM_EVERY_NS: Final = 5_000_000_000
 """Time from one sum over a span to the next: it takes up to 0.1 s, for up to 20,000 rows."""
+_NONE_RAN: Final = "No task ran in this interval, of those that were recorded: , and . go to others"
 _KINDS: Final = ((Grouping.THREAD, False), (Grouping.PROCESS, False), (Grouping.PROCESS, True),
                  (Grouping.COMMAND, False), (Grouping.UNIT, False))
 """What `t` goes through: what a row stands for, and whether rows stand in a tree."""
@@ -184,7 +185,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
             return self.waiting_for("the first samples") if started else "w: choose what to watch · s: start"
         inputs, cell = self._inputs(self._table.current), self._table.selected
         if inputs is None:
-            return self.all_filtered or "w: choose what to watch · t: threads, processes, commands · v: timeline"
+            return self.all_filtered or (_NONE_RAN if self.played is not None else
+                                         "w: choose what to watch · t: threads, processes, commands · v: timeline")
         chosen = "" if cell is None or not self._table.is_column_chosen else self._in_short(*cell)
         row = inputs.row
         few = 0 < len(row.cpus) < 9

@@ -132,12 +132,14 @@ class TaskContent(RowContent[TaskInputs]):
 AMOUNTS: Final = "task-amounts"
 """Name of the table of a span: its columns and their order are chosen apart from those of intervals."""
 _AMOUNTS: Final = frozenset({"CPU%", "Time_s", "Bytes", "~J", ARGUMENTS})
+_ARGUMENTS_LEAST: Final = 12
+"""Characters of arguments beside amounts at 80 characters, at least; they are widened to the room that is left."""
 
 
 def amount_columns(columns: Iterable[TaskColumn]) -> tuple[TaskColumn, ...]:
     """The columns of a table of amounts: with amounts instead of rates, unless somebody chooses others."""
-    return tuple(replace(column, default=column.id in _AMOUNTS or (column.identity and column.default))
-                 for column in columns)
+    return tuple(replace(column, default=column.id in _AMOUNTS or (column.identity and column.default),
+                         width=_ARGUMENTS_LEAST if column.id == ARGUMENTS else column.width) for column in columns)
 
 
 def known_columns(snapshot: TaskSnapshot) -> tuple[TaskColumn, ...]:
@@ -224,7 +226,7 @@ def tree_slots(view: RowView[TaskInputs], width: int) -> tuple[tuple[Slot, ...],
     fixed, moving = row_slots(view, width)
     wide = max(_NAMES[0], min(_NAMES[1], width // 4))
     own = NAME in view.arrangement.widths
-    return tuple(Slot(slot.column, wide, slot.title) if slot.column.id == NAME and not own else slot
+    return tuple(replace(slot, width=wide) if slot.column.id == NAME and not own else slot
                  for slot in fixed), moving
 
 

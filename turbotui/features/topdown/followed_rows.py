@@ -86,16 +86,17 @@ class FollowedRows(ABC, Generic[I]):
             self.past.keep(message.clocks[0], len(self._rows(interval)), interval)
         return True
 
-    def joined(self, _frames: Iterable[Frame]) -> tuple[I, float, float] | None:
-        """Join the kept intervals of some frames, oldest first; None where counts are of all time.
+    @abstractmethod
+    def joined(self, frames: Iterable[Frame]) -> tuple[I, float, float] | None:
+        """Join the kept intervals of some frames, oldest first; None if none is kept.
 
         Returns:
-            The counts, the seconds for which they were counted, and what share of those the last interval is.
+            The counts, the seconds for which they were counted, and the share of their amounts to compare with: that
+            of the last interval, or all where the counts of an interval are of all time.
 
         Raises:
             DamagedError: recorded rows are invalid.
         """
-        return None
 
     def has_ended(self, _opened: CpuSet) -> bool:
         """Tell whether the opened thread is known to have ended."""

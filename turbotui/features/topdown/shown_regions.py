@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -100,6 +100,11 @@ class ShownRegions(FollowedRows[RegionInterval]):
 
         if marks.ask(choose):
             marks.count_also(slots)
+
+    def joined(self, frames: Iterable[Frame]) -> tuple[RegionInterval, float, float] | None:
+        # the newest has the counts of all time: it is the span, and its amounts are not those of one interval
+        newest = next((interval for interval in map(self.past.of, reversed([*frames])) if interval is not None), None)
+        return None if newest is None else (newest, newest.first.seconds, 1.0)
 
     def rows(self, interval: RegionInterval, opened: CpuSet | None) -> Sequence[TopdownRow]:
         rows = interval_rows(self.counters.branches, interval)
