@@ -85,7 +85,7 @@ class Window(ModalScreen[Result]):
     Window { align: center middle; background: $background 35%; }
     Window:ansi { background: transparent; }
     Window > .window {
-        width: 90%; max-width: 100; height: auto; max-height: 90%; background: $background;
+        width: 90%; max-width: 100; height: auto; max-height: 90%; background: $background; color: $foreground;
         border: round $tui-accent; border-title-color: $tui-accent; border-subtitle-color: $tui-dim; padding: 0 1;
     }
     Window Input, Window Input:focus {
