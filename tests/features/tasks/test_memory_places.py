@@ -99,9 +99,9 @@ def test_where_a_row_ran_leaves_out_nodes_that_it_passed_through(loads: dict[int
 
 
 def test_the_explanation_names_the_node_to_move_to_and_commands_to_run_by_hand() -> None:
-    memory = NodeMemory({0: 1_000_000_000, 1: 3_000_000_000}, 4_000_000_000)
+    memory = NodeMemory({0: 2**30, 1: 3 * 2**30}, 4_000_000_000)
     assert place_sentence(memory, frozenset({0}), NODES, 7, None) == (
-        "memory of process 7, 4 s before, by /proc/7/numa_maps: node 0 1.000 GB, node 1 3.000 GB; it ran on node 0. "
+        "memory of process 7, 4 s before, by /proc/7/numa_maps: node 0 1.000 GiB, node 1 3.000 GiB; it ran on node 0. "
         "75 % of it is elsewhere: it should move to node 1, or the memory to where it runs. By hand, to run it there: "
         "taskset -acp 2-3 7; to move the memory: migratepages 7 1 0")
     assert "taskset -cp 2-3 9; " in place_sentence(memory, frozenset({0}), NODES, 7, 9)

@@ -88,7 +88,7 @@ MAP_BY_ID: Final = {fact.id: fact for fact in MAP_FACTS}
 def place_sentence(memory: NodeMemory, nodes: frozenset[int], node_of: Mapping[int, int], pid: int,
                    tid: int | None) -> str:
     """Say where a task's memory is and where it ran; where these differ, what brings them together."""
-    parts = ", ".join(f"node {node} {size / 1e9:.3f} GB" for node, size in sorted(memory.nodes.items()) if size)
+    parts = ", ".join(f"node {node} {size / 2**30:.3f} GiB" for node, size in sorted(memory.nodes.items()) if size)
     ran = ", ".join(f"node {node}" for node in sorted(nodes)) or "nowhere in this interval"
     text = (f"memory of process {pid}, {memory.age_ns / 1e9:.0f} s before, by /proc/{pid}/numa_maps: {parts}; it ran "
             f"on {ran}")
