@@ -48,7 +48,8 @@ class Flag:
 class Verb:
     """A verb, or a verb of a verb ("events list"); "" is the program without one.
 
-    `behind` is what the words after -- are, `notes` what --help says after the options.
+    `words` are those of which its first operand is one, `behind` is what the words after -- are, `notes` what --help
+    says after the options.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Verb:
     flags: tuple[Flag, ...]
     operands: tuple[tuple[str, str], ...]
     under: tuple[Verb, ...] = ()
+    words: tuple[tuple[str, str], ...] = ()
     behind: str = ""
     notes: str = ""
 
@@ -74,7 +76,7 @@ def _of(command: Command) -> Verb:
 
 
 def _of_parser(name: str, summary: str, parser: argparse.ArgumentParser) -> Verb:
-    flags, operands, under = [], [], []
+    flags, operands, under, words = [], [], [], []
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to list them
         text = "" if action.help in (None, argparse.SUPPRESS) else " ".join((action.help or "").split())
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
@@ -83,13 +85,15 @@ def _of_parser(name: str, summary: str, parser: argparse.ArgumentParser) -> Verb
                       for word, subparser in action.choices.items()]
         elif action.option_strings:
             takes = action.nargs != 0
-            word = (action.metavar or action.dest.upper()) if takes else ""
+            argument = (action.metavar or action.dest.upper()) if takes else ""
             choices = NAMES.get(action.option_strings[-1]) or tuple(map(str, action.choices or ()))
-            flags.append(Flag(tuple(action.option_strings), str(word), choices,
+            flags.append(Flag(tuple(action.option_strings), str(argument), choices,
                               text.replace("%%", "%")))
         else:
             operands.append((str(action.metavar or action.dest), text))
-    return Verb(name, summary, tuple(flags), tuple(operands), tuple(under))
+            words += [(str(word), text) for word in action.choices or ()]
+    words += [(verb.name.split()[-1], verb.summary) for verb in under]
+    return Verb(name, summary, tuple(flags), tuple(operands), tuple(under), tuple(words))
 
 
 def _operand(name: str) -> str:
@@ -167,7 +171,7 @@ def bash(all_verbs: Sequence[Verb]) -> str:
              '    case "$verb" in']
     for verb in _flat(all_verbs):
         words = " ".join(name for flag in verb.flags for name in flag.names)
-        first = " ".join(one.name.split()[-1] for one in (all_verbs if not verb.name else verb.under) if one.name)
+        first = " ".join([word for word, _ in verb.words] or [one.name for one in all_verbs if one.name and not verb.name])
         lines += [f'    "{verb.name}")', f'        options="{" ".join(filter(None, (words, first)))}"',
                   '        case "$before" in']
         for flag in verb.flags:
@@ -243,8 +247,8 @@ def zsh(all_verbs: Sequence[Verb]) -> str:
                     words = f"{{compadd -- {MACHINES}; _files}}"
                 argument = f":{flag.argument}:{words}" if flag.argument else ""
                 lines += [f"            {_quoted(f'*{name}[{_plain(flag.help)}]{argument}')} \\"]
-        if verb.under:
-            lines += [f"            {_quoted('2:what:(' + ' '.join(one.name.split()[-1] for one in verb.under) + ')')} \\"]
+        if verb.words:
+            lines += [f"            {_quoted('2:what:(' + ' '.join(word for word, _ in verb.words) + ')')} \\"]
         lines += ["            '*:file:_files';;"]
     lines += ["    esac", "}", '_turbotui "$@"']
     return "\n".join(lines) + "\n"
@@ -263,9 +267,8 @@ def fish(all_verbs: Sequence[Verb]) -> str:
         if verb.name:
             lines += [f"complete -c turbotui -f -n 'not __fish_seen_subcommand_from {names}' -a {verb.name} "
                       f"-d {_quoted(verb.summary)}"]
-        for subverb in verb.under:
-            lines += [f"complete -c turbotui -f -n {_quoted(seen)} -a {subverb.name.split()[-1]} "
-                      f"-d {_quoted(subverb.summary)}"]
+        for word, summary in verb.words:
+            lines += [f"complete -c turbotui -f -n {_quoted(seen)} -a {word} -d {_quoted(summary)}"]
         for flag in (flag for subverb in (verb, *verb.under) for flag in subverb.flags):
             words = [f"-{'s' if len(name) == 2 else 'l'} {name.lstrip('-')}" for name in flag.names]
             takes = "" if not flag.argument else f" -x -a {_quoted(' '.join(flag.choices))}" if flag.choices else " -r"

@@ -17,6 +17,7 @@ FISH = SHARE / "fish" / "vendor_completions.d" / "turbotui.fish"
     (["turbotui", ""], {"stat", "tasks", "events", "--machine"}),
     (["turbotui", "tasks", "--by", ""], {"thread", "process", "command"}),
     (["turbotui", "events", ""], {"encode", "list", "sets"}),
+    (["turbotui", "fleet", "c"], {"check"}),
     (["turbotui", "events", "encode", "--eng"], {"--engine"}),
     (["turbotui", "stat", "--format", "j"], {"json"}),
     (["turbotui", "score", "run", "--sl"], {"--slower"}),
@@ -59,6 +60,7 @@ def test_bash_leaves_files_to_the_shell_which_keeps_their_blanks(line: list[str]
 
 @pytest.mark.parametrize(("line", "offered"), [
     ("turbotui tas", {"tasks"}),
+    ("turbotui fleet ch", {"check"}),
     ("turbotui tasks --format j", {"json"}),
     ("turbotui --machine lap", {"laptop", "laptop-old"}),
     ("turbotui tasks --machine lap", {"laptop", "laptop-old"}),

@@ -452,6 +452,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from export' -l every -r -d 'int
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l from-time -r -d 'the start: 14:03, 2026-11-22 14:03, +5m after the beginning, -5m before the end'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l to-time -r -d 'the end; +5m counts from --from-time'
 complete -c turbotui -f -n 'not __fish_seen_subcommand_from stat why record doctor info power uncore roofline roofs topdown tasks groups interrupts memory batteries cooling spy score machines diff export fleet columns events replay runs gather collect view serve mcp' -a fleet -d 'which of many nodes are slow, hot or unlike the others, from Prometheus (or VictoriaMetrics, Mimir, Thanos)'
+complete -c turbotui -f -n '__fish_seen_subcommand_from fleet' -a check -d 'look once, print the findings, and set the exit status accordingly'
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -s h -l help -d 'show this help message and exit'
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l prometheus -r -d 'the server, http://HOST:9090 (default: $TURBOTUI_PROMETHEUS)'
 complete -c turbotui -n '__fish_seen_subcommand_from fleet' -l user -r -d 'user for basic authentication, with --password-file'
