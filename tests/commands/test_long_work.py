@@ -74,6 +74,14 @@ def test_short_work_says_nothing() -> None:
     assert output.getvalue() == ""
 
 
+def test_nothing_is_left_of_work_that_is_done() -> None:
+    output, clock = io.StringIO(), Clock()
+    work = LongWork("reading the machine", output, is_terminal=False, clock=clock)
+    clock.now += 11.0
+    work.show(10, 10)
+    assert output.getvalue() == "turbotui: reading the machine: 100%\n"
+
+
 def test_what_is_left_of_a_second_look_is_told_by_that_look() -> None:
     """A first look at 500 of a recording's frames is quicker than their export."""
     output, clock = io.StringIO(), Clock()

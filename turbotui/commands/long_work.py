@@ -80,7 +80,7 @@ class LongWork:
         self._last = now
         share = min(1.0, done / total) if total > 0 else 0.0
         spent = now - self._began
-        left = f", about {age(spent * (1 - share) / share)} left" if share > _SOON and spent >= 1.0 else ""
+        left = f", about {age(spent * (1 - share) / share)} left" if _SOON < share < 1.0 and spent >= 1.0 else ""
         self._say(f"turbotui: {self._verb}: {share:.0%}{left}{f' · {what}' if what else ''}")
 
     def frames(self, frames: Iterable[Frame], begin_ns: int, end_ns: int, what: str = "") -> Iterator[Frame]:
