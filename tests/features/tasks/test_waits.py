@@ -233,14 +233,18 @@ def of_row(watch: WaitWatch, threads: Sequence[Thread], *, whole: bool = False, 
 
 
 def test_schedstat_of_rows_interval_by_interval(waiting: WaitSet) -> None:
-    host = Tasks(dict(schedstat(1_000, 10)))
+    host = Tasks(dict(schedstat(400, 7)))
     watch = WaitWatch(host, (0,), waiting, beginning=True)
     thread = [Thread(1, 1)]
+    host.files |= schedstat(1_000, 10)
+    watch.forget(0)  # the waits while the counters were opened
+    host.clock_ns += 5_000
     host.files |= schedstat(4_000, 12)
     watch.end_interval("one", 0)
     first = of_row(watch, thread)
     assert first is not None
     assert (first.delay, first.slices) == (3_000, 2)
+    assert WAIT_BY_ID["Wait%"].of(first, 2e-6).value == 60.0, "of its own time, not of 2 us"
     assert first.why_no_records is not None
     assert "CAP_PERFMON" in first.why_no_records.remedy
     host.files |= schedstat(9_000, 13)

@@ -40,6 +40,12 @@ class Delay(NamedTuple):
 
     waited: int
     slices: int
+    read_ns: int  # when they were read; of a difference: between the two readings
+
+    def since(self, before: Delay) -> Delay:
+        """Return the difference from an earlier reading."""
+        return Delay(max(0, self.waited - before.waited), max(0, self.slices - before.slices),
+                     self.read_ns - before.read_ns)
 
 
 class WaitWatch:
@@ -48,7 +54,7 @@ class WaitWatch:
     Args:
         host: this machine.
         waiting: ends its wait when a ring is half full.
-        beginning: whether what is watched begins now: then the first interval is whole.
+        beginning: whether what is watched begins now, with `forget`: then the first interval is whole.
     """
 
     def __init__(self, host: Host, cpus: Sequence[int], waiting: WaitSet, *, beginning: bool) -> None:
@@ -68,8 +74,9 @@ class WaitWatch:
         self._names: dict[int, str] = {}
         self._interval: Mapping[int, WaitSums] = {}
         self._everything: dict[int, WaitSums] = {}
-        self._delays: dict[Thread, Delay] = {} if self._complete else self._all_delays()
+        self._delays: dict[Thread, Delay] = {} if self._complete or beginning else self._all_delays()
         self._first: dict[Thread, Delay] = dict(self._delays)
+        self._first_ns = self._read_ns = host.now_ns()
         self._grown: dict[Thread, Delay] = {}
 
     @property
@@ -87,9 +94,16 @@ class WaitWatch:
             self._times.drain(until_ns)
 
     def forget(self, until_ns: int) -> None:
-        """Ignore everything before a time, because the watched threads' counters were opened then."""
+        """Ignore everything before a time, because the watched threads' counters were opened just then.
+
+        Opening them took 0.9 s beside a load of 20, in which threads waited, too: schedstat is read from now on.
+        """
         if self._times is not None:
             self._times.take(until_ns)
+        if not self._complete:
+            self._delays = self._all_delays()
+            self._first = dict(self._delays)
+            self._first_ns = self._read_ns = self._host.now_ns()
 
     def close(self) -> None:
         """Close every descriptor."""
@@ -156,6 +170,8 @@ class WaitWatch:
             None if self._times is None else self._times.why_no_wakeups,
             behind=() if known is None else _behind(known, name),
             lost=self._lost[1] - (0 if whole else self._lost[0]),
+            delayed=sum(delay.waited / delay.read_ns for delay in delays)
+            if delays and all(delay.read_ns > 0 for delay in delays) else None,
         )
 
     def cpu_waits(self, *, whole: bool) -> dict[int, Waits]:
@@ -182,20 +198,21 @@ class WaitWatch:
     def _delay(self, thread: Thread, *, whole: bool) -> Delay | None:
         if not whole or thread not in self._delays:
             return None if whole else self._grown.get(thread)
-        now, first = self._delays[thread], self._first.get(thread, Delay(0, 0))
-        return Delay(now.waited - first.waited, now.slices - first.slices)
+        return self._delays[thread].since(self._first.get(thread, Delay(0, 0, self._first_ns)))
 
     def _read_delays(self, threads: Sequence[Thread]) -> None:
         """Read schedstat of the first threads; the whole delay of a new thread counts."""
+        before_ns, self._read_ns = self._read_ns, self._host.now_ns()
         for thread in threads[:_MOST_READ]:
             if (read := run_delay(self._host, thread.pid, thread.tid)) is not None:
-                now, before = Delay(*read), self._delays.get(thread, Delay(0, 0))
-                self._grown[thread] = Delay(max(0, now.waited - before.waited), max(0, now.slices - before.slices))
+                now = Delay(*read, self._host.now_ns())
+                self._grown[thread] = now.since(self._delays.get(thread, Delay(0, 0, before_ns)))
                 self._delays[thread] = now
 
     def _all_delays(self) -> dict[Thread, Delay]:
         """Read schedstat of every thread that this user may inspect."""
-        return {Thread(pid, tid): Delay(*read) for pid in processes(self._host) for tid in threads_of(self._host, pid)
+        return {Thread(pid, tid): Delay(*read, self._host.now_ns())
+                for pid in processes(self._host) for tid in threads_of(self._host, pid)
                 if (read := run_delay(self._host, pid, tid)) is not None}
 
 

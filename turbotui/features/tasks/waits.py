@@ -42,6 +42,9 @@ class Waits:
     behind: tuple[tuple[str, int], ...] = ()  # who ran while they waited 0.1 ms or longer, in ns; the longest first
     lost: int = 0  # records of switches that were lost meanwhile
     why_no_lengths: Unavailable | None = None  # why the lengths of single waits are unknown; None where they are known
+    # ns of `delay` for each ns between its two readings, which are later than the begin and end of the interval; None
+    # where that time was not kept
+    delayed: float | None = None
 
     @property
     def complete(self) -> WaitSums | None:
@@ -78,6 +81,7 @@ def waits_of_all(parts: Sequence[Waits | None]) -> Waits | None:
         waited=total_of(WaitSums(), waited) if waited else None,
         delay=sum(delays) if delays else None,
         slices=sum(part.slices or 0 for part in known) if delays else None,
+        delayed=sum(part.delayed or 0.0 for part in known) if any(part.delayed is not None for part in known) else None,
         pusher=most.pusher,
         behind=behind_of_all(part.behind for part in known),
         lost=max(part.lost for part in known),
@@ -93,6 +97,8 @@ def _share(waits: Waits, spent: int | None, seconds: float) -> MeasuredCell:
 
 
 def _wait(waits: Waits, seconds: float) -> MeasuredCell:
+    if waits.complete is None and waits.delayed is not None:
+        return MeasuredCell(100.0 * waits.delayed)
     return MeasuredCell(None, waits.why_no_delay) if waits.queued is None else _share(waits, waits.queued, seconds)
 
 
