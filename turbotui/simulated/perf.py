@@ -14,6 +14,8 @@ from turbotui.simulated.cgroup_counts import is_beside, part_of, time_of
 from turbotui.simulated.model import Model
 from turbotui.simulated.perf_rules import (
     CORE_TYPES,
+    Demand,
+    demand_of,
     fits,
     refused_below,
     refused_bits,
@@ -298,10 +300,13 @@ class PerfEvents:
     def _share_out(self, pmu: SimulatedPmu, together: list[OpenGroup], now: float) -> None:
         """Set the groups' shares of time, as the kernel rotates groups that do not fit together."""
         alive = [group for group in together if not (group.stopped or group.dead)]
+        demands: dict[str, Demand] = {}
         for group in alive:
-            wanting = [event.counter for other in alive if not is_beside(other.cgroup, group.cgroup)
-                       for event in other.members]
-            share = share_of(pmu, [event.counter for event in group.members], wanting)
+            if group.cgroup not in demands:
+                demands[group.cgroup] = demand_of([event.counter for other in alive
+                                                   if not is_beside(other.cgroup, group.cgroup)
+                                                   for event in other.members])
+            share = share_of(pmu, [event.counter for event in group.members], demands[group.cgroup])
             if share != group.share:
                 group.accumulate(now)
                 group.share = share

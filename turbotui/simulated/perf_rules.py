@@ -7,9 +7,11 @@ and the event, the rights to a whole CPU. So a plan that opens on a simulated ma
 from __future__ import annotations
 
 import errno
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from turbotui.dataclass import dataclass
 from turbotui.events.leaders import SLOTS, is_metric
 from turbotui.machine.host import CAP_PERFMON, CAP_SYS_ADMIN, PerfAttr, Privileges
 from turbotui.simulated.pmu import Context, SimulatedCounter, SimulatedPmu
@@ -177,19 +179,40 @@ def fits(pmu: SimulatedPmu, members: Sequence[tuple[PerfAttr, SimulatedCounter]]
     return pmu.fits is None or pmu.fits([attr for attr, _counter in members])
 
 
-def share_of(pmu: SimulatedPmu, own: Sequence[SimulatedCounter], wanting: Sequence[SimulatedCounter]) -> float:
+@dataclass(slots=True)
+class Demand:
+    """What counters need together that want a PMU at the same time.
+
+    Attributes:
+        general: general counters.
+        local: how many events each local part of the PMU has to count; "" for those of no part.
+        filters: different settings of the PMU's filter.
+    """
+
+    general: int
+    local: Counter[str]
+    filters: int
+
+
+def demand_of(wanting: Sequence[SimulatedCounter]) -> Demand:
+    """Return what counters need together."""
+    return Demand(_demand(wanting), Counter(counter.local for counter in wanting),
+                  len({counter.filter for counter in wanting} - {""}))
+
+
+def share_of(pmu: SimulatedPmu, own: Sequence[SimulatedCounter], wanting: Demand) -> float:
     """Return the part of the time in which a group runs while the kernel rotates groups.
 
     Args:
-        wanting: the counters of all groups that want the PMU at the same time, this one included.
+        wanting: what the groups need that want the PMU at the same time, this one included.
     """
-    wanted = _demand(wanting)
-    share = 1.0 if wanted <= pmu.counters else pmu.counters / wanted
+    share = 1.0 if wanting.general <= pmu.counters else pmu.counters / wanting.general
     for part in {counter.local for counter in own} - {""}:
-        share = min(share, pmu.local_counters / max(1, sum(counter.local == part for counter in wanting)))
+        share = min(share, pmu.local_counters / wanting.local[part])
     if any(counter.filter for counter in own):
-        share = min(share, 1 / len({counter.filter for counter in wanting} - {""}))
-    return 1.0 if _demand(own) == 0 else share  # a group that uses only fixed counters never has to wait
+        share = min(share, 1 / wanting.filters)
+    # a group that uses only fixed counters never has to wait
+    return 1.0 if share < 1.0 and _demand(own) == 0 else share
 
 
 def _demand(counters: Iterable[SimulatedCounter]) -> int:
