@@ -38,7 +38,8 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     sys.dont_write_bytecode = False
 
 # How long an example takes, or is drawn, says something of what else the machine does, and nothing of the code.
-settings.register_profile("turbotui", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("turbotui", max_examples=40, deadline=None, database=None,
+                          suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("turbotui"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "turbotui"))
 
@@ -209,6 +210,22 @@ def _what_no_terminal_takes_is_not_put_together() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Compositor, "render_update", draw)
         yield
+
+
+@pytest.fixture
+def few_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each simulated machine few cores, also those that a command line names: for files not about size."""
+    from smallmachines import small_shapes  # noqa: PLC0415 - loads the simulation
+
+    monkeypatch.setattr("turbotui.simulated.named.SHAPES", small_shapes())
+
+
+@pytest.fixture
+def all_cores(few_cores: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give them all cores, for the tests of such a file that need them."""
+    from turbotui.simulated import SHAPES  # noqa: PLC0415 - as above
+
+    monkeypatch.setattr("turbotui.simulated.named.SHAPES", SHAPES)
 
 
 @pytest.fixture

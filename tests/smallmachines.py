@@ -6,9 +6,11 @@ that looks at every row costs does.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from dataclasses import replace
 
-from turbotui.simulated import ManualClock, SimulatedHost
+from turbotui.simulated import SHAPES, ManualClock, SimulatedHost
 from turbotui.simulated.named import named_shape
 from turbotui.simulated.shapes import Block, MachineShape
 
@@ -30,6 +32,12 @@ def _fewer(block: Block) -> Block:
         return replace(block, cores=min(block.cores, _SLICES * block.l3))
     cores = min(block.cores, max(_CORES, _SLICES * block.module))
     return replace(block, cores=cores, l3=cores)
+
+
+@functools.cache
+def small_shapes() -> Mapping[str, MachineShape]:
+    """All machines, with few cores."""
+    return {name: small_shape(shape) for name, shape in SHAPES.items()}
 
 
 def small_host(name: str, clock: ManualClock, seed: int = 1) -> SimulatedHost:

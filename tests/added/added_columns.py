@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from knownmachines import known_machine
 from model_truth import CpuTruth, PackageTruth, truth_of
 from patience import PATIENCE
+from smallmachines import small_host
 
 from turbotui.machine.host import Host
 from turbotui.quantities.columns import CounterColumn
@@ -18,7 +19,7 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
-from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.simulated import ManualClock, SimulatedHost
 from turbotui.sources import SOURCES
 
 SECOND = 1_000_000_000
@@ -33,13 +34,13 @@ class Moment:
 
 
 class Adding:
-    """A machine, its session, and the columns under test."""
+    """A machine of few cores, or the one that `make` returns, its session, and the columns under test."""
 
     def __init__(self, name: str, cpus: frozenset[int] | None = None,
                  around: Callable[[SimulatedHost], Host] = lambda host: host,
                  make: Callable[[ManualClock], SimulatedHost] | None = None) -> None:
         self.clock = ManualClock(SECOND)
-        self.host: SimulatedHost = make(self.clock) if make else simulated_host(name, self.clock, seed=3)
+        self.host: SimulatedHost = make(self.clock) if make else small_host(name, self.clock, seed=3)
         self.clock.advance(3.0)
         seen = around(self.host)
         machine = replace(known_machine(self.host, cpus), host=seen)

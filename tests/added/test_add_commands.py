@@ -9,6 +9,8 @@ from jsontables import by, table
 
 from turbotui.cli import main
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 MINE = """
 [mine]
 title = "my own"

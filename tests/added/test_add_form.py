@@ -17,6 +17,8 @@ from turbotui.simulated import ManualClock, simulated_host
 from turbotui.sources import SOURCES
 from turbotui.widgets.listing import Listing
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 
 def session_of(name: str) -> Session:
     host = simulated_host(name, ManualClock(1_000_000_000))

@@ -24,7 +24,7 @@ from turbotui.recording.definition_facts import definition_facts, definition_fro
 from turbotui.recording.json_values import JsonValue
 from turbotui.sampling.evidence import cell_arithmetic
 from turbotui.sampling.history import History
-from turbotui.simulated import SimulatedHost
+from turbotui.simulated import SimulatedHost, simulated_host
 from turbotui.tables.frame_evidence import frame_evidence
 from turbotui.widgets.cells import MARK_AMBER, Slot, StyleRole
 from turbotui.widgets.frame_painter import FramePainter
@@ -189,7 +189,8 @@ def test_what_is_no_metric_is_reported(name: str, says: str) -> None:
 
 
 def test_a_metric_of_facts_alone_is_worked_out_with_its_rule_and_counts_nothing() -> None:
-    with sapphire() as here:
+    with adding("", make=lambda clock: simulated_host("sapphire-2s", clock)) as here:
+        here.session.find_tables = lambda: SAPPHIRE
         (column,) = here.add("metric:all_cpus")
         assert (column.needs, column.unit) == ((), "CPUs")
         here.start()

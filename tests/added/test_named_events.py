@@ -15,6 +15,8 @@ from turbotui.events.set_files import shipped_sets
 from turbotui.sampling.event_completion import complete_events
 from turbotui.simulated import ManualClock, simulated_host
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 
 @pytest.fixture
 def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EventSearch:

@@ -84,7 +84,7 @@ async def test_numbers_that_have_no_room_are_left_out_and_the_way_back_stays(wid
 
 @pytest.mark.parametrize(("number", "name"), [("5", "uncore"), ("d", "topdown"), ("6", "roofline")])
 async def test_rows_computed_from_signals_are_compared_with_their_mean_interval(number: str, name: str) -> None:
-    session: Any = SimulatedSession("sapphire-2s", few=True)
+    session: Any = SimulatedSession("sapphire-2s", few=True, small=True)
     async with dashboard(session, ticks=2, size=(160, 48)) as (app, pilot):
         await pilot.press(number)
         for _ in range(9):

@@ -93,7 +93,7 @@ def state_of(screen: WatchScreen) -> dict[str, object]:
 
 @pytest.mark.parametrize("spec", [spec for spec in SCREENS if [*own_actions(spec)]], ids=lambda spec: spec.id)
 async def test_escape_undoes_what_each_key_changes(spec: ScreenSpec) -> None:
-    session: Any = SimulatedSession("sapphire-2s", few=True)
+    session: Any = SimulatedSession("sapphire-2s", few=True, small=True)
     async with dashboard(session, size=(160, 48), screen=spec.id) as (app, pilot):
         screen = app.base
         assert screen is not None

@@ -195,7 +195,7 @@ async def test_a_column_is_searched_from_a_screen_without_columns_and_escape_lea
 
 
 async def test_what_another_screen_shows_is_found_there() -> None:
-    session = SimulatedSession("vera-2s", few=True)
+    session = SimulatedSession("vera-2s", few=True, small=True)
     async with dashboard(session, size=(80, 24), screen="overview") as (app, pilot):  # type: ignore[arg-type]
         await pilot.press("slash", *"c2c")
         await pilot.pause()
@@ -215,7 +215,7 @@ def names_found(session: WatchedSession, text: str) -> list[tuple[str, str]]:
 
 
 def test_names_of_other_screens_are_found_by_their_words() -> None:
-    session = SimulatedSession("vera-2s", few=True)
+    session = SimulatedSession("vera-2s", few=True, small=True)
     assert names_found(session, "c2c")[0] == ("NVLink-C2C", "5")
     assert names_found(session, "roofline")[0] == ("roofline", "6")
     assert names_found(session, "migrations") == [("Migrations", "7")]

@@ -12,6 +12,8 @@ from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.sampling.frame import Frame
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 NAMES = (*COLUMNS, *STAND_INS.values())
 
 

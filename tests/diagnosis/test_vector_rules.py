@@ -12,6 +12,8 @@ from turbotui.diagnosis.rules import Certainty
 from turbotui.diagnosis.vector_rules import VECTORS
 from turbotui.quantities.catalog import catalog_for
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 COLUMNS = tuple(dict.fromkeys(name for rule in RULES for name in rule.columns))
 
 

@@ -9,6 +9,8 @@ from jsontables import tables
 
 from turbotui.cli import main
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 
 def test_a_recording_gives_every_interval_and_their_sum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recording = str(tmp_path / "a.ttj")

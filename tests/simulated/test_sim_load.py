@@ -10,6 +10,8 @@ from turbotui.simulated import SHAPES, ManualClock, SimulatedHost
 from turbotui.simulated.threads import process_of
 from turbotui.simulated.workloads import WORKLOADS
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 IDLE = (3, 4)  # columns of /proc/stat: idle, iowait
 PROCESSES = [process_of(kind) for kind in range(len(WORKLOADS))]
 ROUNDED = len(PROCESSES) + 8

@@ -17,6 +17,8 @@ from turbotui.simulated import SHAPES, SimulatedHost
 from turbotui.sources import SOURCES
 from turbotui.sources.source import Reader, SharedReader, Source
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 SECONDS = 3.5
 
 

@@ -24,6 +24,8 @@ from turbotui.tables.csv_lines import HEADER
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import FORMATS, NAMES
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 MACHINE = ("--machine", "laptop")
 TABLES = str(Path(__file__).with_name("event_tables"))
 VERBS: dict[str, tuple[str, ...]] = {

@@ -157,12 +157,12 @@ def test_added_counters_are_explained_by_the_same_rule() -> None:
 
 
 def test_a_summary_tells_how_many_instances_it_is_made_of() -> None:
-    watched = Watched("sapphire-2s", whole=True)
+    watched = Watched("sapphire-2s")
     frame = watched.frames(0.7, 2)[-1]
     watts, heat, busy = (watched.catalog.by_id[name] for name in ("PkgWatt", "CoreTmp", "Busy%"))
     assert "the sum of 2 x package" in "\n".join(explanation(FrameContent(frame), watts, SYSTEM_ROW))
-    assert "the greatest of 112 x core" in "\n".join(explanation(FrameContent(frame), heat, SYSTEM_ROW))
-    assert "the mean of 224 x cpu" in "\n".join(explanation(FrameContent(frame), busy, SYSTEM_ROW))
+    assert "the greatest of 8 x core" in "\n".join(explanation(FrameContent(frame), heat, SYSTEM_ROW))
+    assert "the mean of 16 x cpu" in "\n".join(explanation(FrameContent(frame), busy, SYSTEM_ROW))
     sums = substituted(cell_arithmetic(frame, watts, SYSTEM_ROW), evidence(frame, watts, SYSTEM_ROW))
     assert sums.count("/") == 2, "each package's energy stands over its own time"
 

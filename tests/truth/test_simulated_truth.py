@@ -62,7 +62,7 @@ class Seen:
 
 @pytest.fixture(scope="module", params=sorted(SHAPES))
 def seen(request: pytest.FixtureRequest, comparisons: Comparisons) -> Seen:
-    watched = Watched(request.param, whole=request.param == "big-8s")  # a thousand CPUs once
+    watched = Watched(request.param)
     found = [marks(watched)]
     frame = watched.frames(SECONDS, 1, lambda _number: found.append(marks(watched)))[0]
     return Seen(watched, frame, found[0], found[1], comparisons)
@@ -234,7 +234,6 @@ def test_nothing_that_is_available_is_left_unknown_without_a_reason(seen: Seen) 
 
 
 def test_every_descriptor_is_closed_at_the_end(seen: Seen) -> None:
-    """On a busy machine a sampler does not wait until those of a thousand CPUs are."""
     end = time.monotonic() + PATIENCE
     while seen.watched.host.open_descriptors:
         assert time.monotonic() < end

@@ -21,7 +21,7 @@ WANTED = ("Busy%", "Load%", "Bzy_MHz", "CoreTmp", "PkgTmp", "PkgWatt", "PL1", "T
 @contextmanager
 def watched(shape: str) -> Iterator[tuple[SimulatedSession, Frame]]:
     """A machine after some ticks."""
-    session, frames = SimulatedSession(shape), list[Frame]()
+    session, frames = SimulatedSession(shape, small=True), list[Frame]()
     session.want(WANTED)
     session.start(frames.append)
     try:

@@ -11,6 +11,8 @@ from jsontables import table
 from turbotui.cli import main
 from turbotui.events.libpfm.library import PfmPmu, PmuKind, knows_cpu
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 ROWS = [
     {"EventName": "MEM_INST_RETIRED.ALL_LOADS", "EventCode": "0xd0", "UMask": "0x81",
      "BriefDescription": "Retired loads"},

@@ -35,6 +35,8 @@ from turbotui.sampling.session import Session
 from turbotui.simulated import RealClock, simulated_host
 from turbotui.sources import SOURCES
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 MEASURED = " of one CPU took "  # how long a reading took differs from reading to reading
 EXECUTED = ("rdtsc", "core-clock")  # instructions are executed here or nowhere
 

@@ -28,6 +28,8 @@ from turbotui.sampling.energy import Energy
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.simulated.strain_files import GROUPS
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 SECONDS = 2.0
 
 

@@ -211,7 +211,7 @@ class TestMemoryTraffic:
                                                 ("turin-2s", r"[\d.]+ of 1,152 GB/s \(\d+ %\) · up"),
                                                 ("sapphire-2s", r"[\d.]+ of 614 GB/s \(\d+ %\), \d+ % local · up")])
     async def test_who_counts_it(self, name: str, said: str) -> None:
-        session = SimulatedSession(name, few=True)
+        session = SimulatedSession(name, few=True, small=True)
         async with (asyncio.timeout(PATIENCE), dashboard(session, (200, 60), screen="overview") as (app, pilot)):  # type: ignore[arg-type]  # has what is asked for
             while not re.search(said, drawn(app)[-1]):
                 session.tick()

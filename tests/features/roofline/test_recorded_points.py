@@ -23,7 +23,7 @@ from turbotui.recording.recorder import Recorder
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     found = str(tmp_path_factory.mktemp("roofline") / "r.ttj")
-    machine, live = frames_of_machine("sapphire-2s+calculix", 4, cpus=frozenset({0, 1, 60}))
+    machine, live = frames_of_machine("sapphire-2s+calculix", 4, cpus=frozenset({0, 1, 5}), small=True)
     recorder = Recorder(found, machine, sync_seconds=0.0)
     for frame in live:
         recorder.take(frame)
@@ -33,7 +33,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_points_are_those_of_the_frames(path: str) -> None:
     sizing = Sizing(WidthModel.MIX)
-    machine, live = frames_of_machine("sapphire-2s+calculix", 4, cpus=frozenset({0, 1, 60}))
+    machine, live = frames_of_machine("sapphire-2s+calculix", 4, cpus=frozenset({0, 1, 5}), small=True)
     definitions = measured_definitions(live[0].capabilities.signals)
     with recording.read(path) as journal:
         found = place_recorded(journal.machine, journal.frames(), journal.capabilities, journal.catalog, sizing=sizing)
@@ -43,7 +43,7 @@ def test_points_are_those_of_the_frames(path: str) -> None:
         (then,) = read_points(frame, [(SYSTEM_ROW, "machine")], definitions, sizing, seconds=0.0).points
         assert (point.gflops, point.gbytes, point.intensity) == (then.gflops, then.gbytes, then.intensity)
     assert found.points[0].gflops > 0
-    assert machine.topology.cpus == (0, 1, 60)
+    assert machine.topology.cpus == (0, 1, 5)
 
 
 def test_the_verb_prints_them_in_every_format_for_a_time(path: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,6 +31,8 @@ from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
 from turbotui.simulated import ManualClock, simulated_host
 from turbotui.widgets.segment_lines import SegmentLines
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 
 @functools.cache
 def threads(name: str) -> tuple[tuple[CpuTruth, ...], Report]:
@@ -59,7 +61,7 @@ def test_threads_stand_where_their_work_puts_them(name: str, intensity: float) -
     rows = [row for row in report.rows if row.run_seconds > 0]
     assert len(found.points) == len(rows)
     working = [point for point in found.points if point.gflops > 0.1]
-    assert len(working) >= 100
+    assert len(working) >= 4
     for point in working:
         assert point.has_place
         assert point.intensity == pytest.approx(intensity, rel=0.02)

@@ -44,6 +44,8 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
 from turbotui.simulated import simulated_host
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 LOADED = "laptop-old+calculix"  # every CPU busy for 96 %
 LINPACK = Baseline("linpack", "GFLOPS", 113.2, 1.0, {"model": "A", "turbo": "off"})
 
@@ -235,6 +237,7 @@ def test_a_fleet_check_answers_by_exit_status_and_json(home: Path, capsys: pytes
     assert found == [(0, "ok"), (SLOWER, "slower")]
 
 
+@pytest.mark.usefixtures("all_cores")
 def test_a_fleet_check_of_doubtful_measurements_is_not_an_all_clear(home: Path,
                                                                     capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*STORE, "--ratio", "0.01"]) == 0

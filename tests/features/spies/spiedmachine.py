@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 from knownmachines import known_machine
 from patience import PATIENCE
+from smallmachines import small_host
 
 from turbotui.quantities.spies import SpyPlan
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session
-from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.simulated import ManualClock, SimulatedHost
 from turbotui.sources import SOURCES
 
 
@@ -20,7 +21,7 @@ class SpiedMachine:
 
     def __init__(self, shape: str, plan: SpyPlan, cpus: frozenset[int] | None = None) -> None:
         self.clock = ManualClock(0)
-        self.host: SimulatedHost = simulated_host(shape, self.clock, seed=7)
+        self.host: SimulatedHost = small_host(shape, self.clock, seed=7)
         self.clock.advance(20.0)
         self.machine = known_machine(self.host, cpus)
         self.session = Session(self.machine, SOURCES, 60.0, self.host, cpus)

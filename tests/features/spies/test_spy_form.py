@@ -114,7 +114,7 @@ async def test_estimates_are_marked_in_the_table_and_the_cost_is_reported() -> N
 
 @pytest.mark.parametrize(("shape", "typed", "offered"), [
     ("laptop-old", "c", ["core 0: ", "core 1: ", "core 2: ", "core 3: "]),
-    ("sapphire-2s", "package 1 core 1", [f"package 1 core {core}: " for core in (1, *range(10, 20))]),
+    ("sapphire-2s", "package 1 core", [f"package 1 core {core}: " for core in range(4)]),
     ("laptop-old", "p", ["package 0: "]),
 ])
 async def test_what_can_be_named_is_offered(shape: str, typed: str, offered: list[str]) -> None:

@@ -24,6 +24,8 @@ from turbotui.recording.json_values import JsonValue, packed, unpacked
 from turbotui.simulated.threads import process_of
 from turbotui.simulated.workloads import MEMORY
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 NODES = {0: 0, 1: 0, 2: 1, 3: 1}
 
 
@@ -46,6 +48,7 @@ def looked(facts: ProcFacts, report: Report) -> TaskLooks:
     return looks
 
 
+@pytest.mark.usefixtures("all_cores")
 def test_threads_whose_memory_is_on_the_other_package_are_told_from_those_beside_it() -> None:
     table = table_of("sapphire-2s", Grouping.THREAD)
     rows = [row for row in table.rows if row.row.pid == process_of(MEMORY)]
@@ -59,6 +62,7 @@ def test_threads_whose_memory_is_on_the_other_package_are_told_from_those_beside
     assert seen >= {frozenset({0}), frozenset({1})}
 
 
+@pytest.mark.usefixtures("all_cores")
 def test_a_process_that_runs_on_both_nodes_has_nothing_elsewhere() -> None:
     table = table_of("sapphire-2s", Grouping.PROCESS)
     row = next(row for row in table.rows if row.row.pid == process_of(MEMORY))
@@ -112,6 +116,7 @@ def test_the_explanation_names_the_node_to_move_to_and_commands_to_run_by_hand()
 
 
 class TestMovedPages:
+    @pytest.mark.usefixtures("all_cores")
     def test_they_are_of_the_threads_whose_memory_is_on_another_node(self) -> None:
         with watching("sapphire-2s", whole=True) as (host, found, one):
             facts = ProcFacts(host, known_machine(host).topology)

@@ -36,6 +36,8 @@ from turbotui.simulated.clock import ManualClock
 from turbotui.simulated.threads import process_of
 from turbotui.simulated.workloads import COMPUTE
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 FLOPS = Application("all", everything=True, events="flops")
 
 
@@ -146,6 +148,7 @@ def test_a_watcher_is_not_woken_for_slices_of_a_clock_that_stands_still() -> Non
         assert found.pause < one.readers[0].pause
 
 
+@pytest.mark.usefixtures("all_cores")
 def test_threads_that_move_are_seen_to_move_once() -> None:
     with watching("sapphire-2s", FLOPS, whole=True) as (host, found, one):
         cpus = range(len(found._cpus))

@@ -24,6 +24,8 @@ from turbotui.simulated.host import SimulatedHost
 from turbotui.simulated.threads import process_of
 from turbotui.simulated.workloads import COMPUTE, MEMORY
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 EVERYTHING = Application("all", everything=True)
 
 
@@ -76,6 +78,7 @@ def test_the_threads_together_are_the_machine(name: str) -> None:
         report.rows)
 
 
+@pytest.mark.usefixtures("all_cores")
 def test_threads_migrate_as_often_as_the_machine_counts_and_are_in_one_place_at_a_time() -> None:
     with watching("sapphire-2s", whole=True) as (host, found, one):
         cpus = range(len(found._cpus))
@@ -174,6 +177,7 @@ def test_an_interval_counts_from_the_one_before() -> None:
     assert found_lane == total(whole, "run")
 
 
+@pytest.mark.usefixtures("all_cores")
 def test_one_process_and_two_applications() -> None:
     host = simulated_host("sapphire-2s", ManualClock())
     found = WatchedApplications(known_machine(host))

@@ -29,6 +29,8 @@ from turbotui.simulated.loads import LATENCY, served
 from turbotui.simulated.threads import process_of
 from turbotui.simulated.workloads import COMPUTE, INTEGER, MEMORY
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 EXCLUDE_KERNEL, EXCLUDE_GUEST = 1 << 5, 1 << 20
 LEVELS = {"L1": Served.L1, "L2": Served.L2, "L3": Served.L3, "memory": Served.MEMORY, "far": Served.FAR}
 

@@ -18,6 +18,8 @@ from turbotui.features.tasks.watched_application import WatchedApplication
 from turbotui.features.tasks.watched_applications import WatchedApplications
 from turbotui.sampling.energy import Energy
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 EVERYTHING = Application("all", everything=True)
 FLOPS = Application("all", everything=True, events="flops")
 NO_ENERGY = Energy({}, {})

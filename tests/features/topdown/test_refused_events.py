@@ -32,6 +32,8 @@ from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue
 from turbotui.simulated.threads import process_of
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 SAID = {errno.ENOENT: "this PMU has no such event on this CPU", errno.EINVAL: "the kernel does not offer it here",
         errno.EACCES: "refused although this process has the capability",
         errno.EOPNOTSUPP: "the PMU cannot count it this way"}

@@ -26,6 +26,8 @@ from turbotui.features.topdown.thread_search import ProcessThreads
 from turbotui.machine.regions import RegionMark, RegionTimes
 from turbotui.simulated.threads import process_of
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 KIND = 1
 PASSES = (("solve", 0.05), ("write", 0.02), ("solve", 0.03), ("", 0.04))
 """What is open for how many seconds, one after the other; "" between regions."""

@@ -23,6 +23,8 @@ from turbotui.machine.machine import read_machine
 from turbotui.sampling.session import Session
 from turbotui.simulated import ManualClock, simulated_host
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 
 def test_every_formula_names_what_there_is() -> None:
     for tree in (tree for tree in trees().values() if tree.pmus):  # others are parts of these
@@ -127,6 +129,7 @@ def test_text_says_what_is_hottest(capsys: pytest.CaptureFixture[str]) -> None:
     ("neoverse-2s", ["by stalled cycles: has level 1 only", "does not tell which of both"]),
     ("turin-2s", ["Zen 5: has levels 1 to 2 only"]),
 ])
+@pytest.mark.usefixtures("all_cores")
 def test_text_says_where_levels_end_and_promises_none_below(name: str, said: list[str],
                                                             capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["topdown", "--machine", name, "-c", "0-13", "-i", "0.1", "-n", "1", "--level", "4"]) == 0
@@ -160,6 +163,7 @@ def test_threads_in_text_have_bars_and_those_asleep_are_mentioned(capsys: pytest
 
 
 @pytest.mark.parametrize("form", ["csv", "openmetrics"])
+@pytest.mark.usefixtures("all_cores")
 def test_threads_in_every_format(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["topdown", "--machine", "turin-2s", "--threads", "-i", "0.1", "-n", "1", "--format", form]) == 0
     written = capsys.readouterr().out

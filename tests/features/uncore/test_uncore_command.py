@@ -12,6 +12,8 @@ from turbotui.cli import main
 from turbotui.features.uncore.ports import ports_table, reasons_of
 from turbotui.simulated import ManualClock, simulated_host
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     status = main(["uncore", *words])

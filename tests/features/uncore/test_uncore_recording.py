@@ -23,6 +23,8 @@ from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
 from turbotui.simulated import SHAPES, MachineShape
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 EXPECTED = {"rd bandwidth GB/s": 10.239345, "wr bandwidth GB/s": 4.607705, "clockticks GHz": 2.4}
 Readings = list[tuple[str, str, str, Reading]]
 GOLDEN = Path(__file__).parents[2] / "recording" / "golden" / "version1.uncore.ttj"
