@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 from dashboard_driver import dashboard, terminal_text, until_read
@@ -17,6 +17,8 @@ from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, cpu_row
 
 COUNT = 24
+MISSED = 3
+"""Intervals in which a screen draws nothing."""
 SIZE = (200, 60)
 
 
@@ -47,13 +49,13 @@ class Steps:
 
 async def look_back(steps: Steps) -> None:
     await steps.press("comma", "comma", "comma")
-    await steps.tick(6)
+    await steps.tick(MISSED)
     await steps.press("backspace")
 
 
 async def a_small_window(steps: Steps) -> None:
     await steps.size(60, 10)
-    await steps.tick(6)
+    await steps.tick(MISSED)
     await steps.size(*SIZE)
 
 
@@ -61,35 +63,38 @@ async def another_screen(steps: Steps) -> None:
     here = steps.app.current_mode
     await steps.press("1" if here == "power" else "4")
     steps.app._recent._clock = lambda: 1e9 + KEEP_READING  # nothing is kept for a screen that was left so long ago
-    await steps.tick(6)
+    await steps.tick(MISSED)
     steps.app.action_show_screen(here)
     await steps.pilot.pause()
 
 
 async def a_pause(steps: Steps) -> None:
     await steps.press("p")
-    await steps.tick(6)
+    await steps.tick(MISSED)
     await steps.press("p")
 
 
 async def nothing(steps: Steps) -> None:
-    await steps.tick(6)
+    await steps.tick(MISSED)
 
 
 MEANWHILE: list[Callable[[Steps], Awaitable[None]]] = [look_back, a_small_window, another_screen, a_pause]
 
 
-async def picture(recorded: Recording, screen: str, meanwhile: Callable[[Steps], Awaitable[None]]) -> list[str]:
-    """What a screen shows after something."""
-    session = ReplayedSession(recorded)
+async def pictures(recorded: Recording, screen: str,
+                   meanwhile: Sequence[Callable[[Steps], Awaitable[None]]]) -> list[list[str]]:
+    """What a screen shows after each of some disturbances."""
+    session, shown = ReplayedSession(recorded), []
     async with dashboard(session, SIZE, ticks=2) as (app, pilot):
         steps = Steps(app, pilot, session, recorded)
         await steps.press(*screen)
         await steps.tick(2)
-        await meanwhile(steps)
-        await steps.tick(2)
-        await until_read(app, pilot)
-        return terminal_text(app).split("\n")
+        for disturbance in meanwhile:
+            await disturbance(steps)
+            await steps.tick(2)
+            await until_read(app, pilot)
+            shown.append(terminal_text(app).split("\n"))
+    return shown
 
 
 def wanted(recorded: Recording, column: CounterColumn, row: RowId, until: int, count: int) -> list[float]:
@@ -144,9 +149,10 @@ async def test_a_later_screen_of_the_past_is_read_too(recorded: Recording) -> No
 
 @pytest.mark.parametrize("screen", ["0", "1", "2", "3", "4", "5", "6", "1g", "1e"])
 async def test_charts_and_sparklines_have_no_holes(recorded: Recording, screen: str) -> None:
-    undisturbed = await picture(recorded, screen, nothing)
-    for meanwhile in MEANWHILE:
-        assert await picture(recorded, screen, meanwhile) == undisturbed, meanwhile.__name__
+    undisturbed = await pictures(recorded, screen, [nothing] * len(MEANWHILE))
+    for disturbance, seen, whole in zip(MEANWHILE, await pictures(recorded, screen, MEANWHILE), undisturbed,
+                                        strict=True):
+        assert seen == whole, disturbance.__name__
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36), SIZE])

@@ -26,17 +26,15 @@ from turbotui.widgets.panel import Target
 
 MACHINE: Final = "laptop+heat"
 """Its sensors read what is told in sentences, on bars, in charts and by alerts."""
-UNITS: Final = (("C", "°C", "°F"), ("F", "°F", "°C"))
-"""Letter of the settings, the sign that is to be seen, and the one that is not."""
-LIMITS: Final = {"C": 50, "F": 122}
-"""One temperature, of which alerts are made, in °C and in °F."""
+LIMIT: Final = 122
+"""°F, of which an alert is made."""
 
 
 @asynccontextmanager
-async def hot_machine(letter: str) -> AsyncIterator[tuple[TurbotuiApp, Pilot[int], SimulatedSession]]:
-    """A dashboard on a hot machine, with an alert about its temperature."""
+async def hot_machine() -> AsyncIterator[tuple[TurbotuiApp, Pilot[int], SimulatedSession]]:
+    """A dashboard in °F on a hot machine, with an alert about its temperature; all other tests' are in °C."""
     session = SimulatedSession(MACHINE)
-    settings = parse_settings(f'[units]\ntemperature = "{letter}"\n[[alert]]\nwhen = "PkgTmp>{LIMITS[letter]}"\n', "s")
+    settings = parse_settings(f'[units]\ntemperature = "F"\n[[alert]]\nwhen = "PkgTmp>{LIMIT}"\n', "s")
     async with dashboard(session, size=(120, 40), settings=settings) as (app, pilot):  # type: ignore[arg-type]  # has what is asked for
         yield app, pilot, session
 
@@ -62,36 +60,32 @@ async def opened_by(app: TurbotuiApp, pilot: Pilot[int], key: str) -> str:
     return text
 
 
-@pytest.mark.parametrize(("letter", "other"), [(letter, other) for letter, _wanted, other in UNITS])
-async def test_no_screen_and_no_help_of_it_has_the_other_unit(letter: str, other: str) -> None:
-    async with hot_machine(letter) as (app, pilot, session):
+async def test_no_screen_and_no_help_of_it_has_the_other_unit() -> None:
+    async with hot_machine() as (app, pilot, session):
         for screen in SCREENS:
-            assert other not in await shown_after(app, pilot, session, screen.number), screen.id
+            assert "°C" not in await shown_after(app, pilot, session, screen.number), screen.id
             assert type(app.screen).__name__ == screen.name
-            assert other not in await opened_by(app, pilot, "question_mark"), f"help of {screen.id}"
+            assert "°C" not in await opened_by(app, pilot, "question_mark"), f"help of {screen.id}"
 
 
-@pytest.mark.parametrize(("letter", "wanted", "other"), UNITS)
 @pytest.mark.parametrize("number", ["0", "1"])
-async def test_no_window_has_the_other_unit(number: str, letter: str, wanted: str, other: str) -> None:
-    async with hot_machine(letter) as (app, pilot, session):
+async def test_no_window_has_the_other_unit(number: str) -> None:
+    async with hot_machine() as (app, pilot, session):
         await pilot.press(number)
         seen = []
         for key in ("W", "exclamation_mark", "D"):
             seen.append(await shown_after(app, pilot, session, key))
             await pilot.press("escape")
-        assert all(other not in text for text in seen)
+        assert all("°C" not in text for text in seen)
         told, listed, asked = seen
-        assert re.search(rf"held at .* by heat \([\d,]+ {wanted}, tj_max [\d,]+ {wanted}\)", told)
-        assert re.search(rf"greatest PkgTmp [\d,]+ {wanted}", listed)
-        assert f"{wanted} at which the processor slows down" in asked
+        assert re.search(r"held at .* by heat \([\d,]+ °F, tj_max [\d,]+ °F\)", told)
+        assert re.search(r"greatest PkgTmp [\d,]+ °F", listed)
+        assert "°F at which the processor slows down" in asked
 
 
-@pytest.mark.parametrize(("letter", "wanted", "other"), UNITS)
 @pytest.mark.parametrize("number", ["0", "4"])
-async def test_every_number_of_charts_and_panels_is_explained_in_it(
-        number: str, letter: str, wanted: str, other: str) -> None:
-    async with hot_machine(letter) as (app, pilot, session):
+async def test_every_number_of_charts_and_panels_is_explained_in_it(number: str) -> None:
+    async with hot_machine() as (app, pilot, session):
         found = [await shown_after(app, pilot, session, number, "home")]
         screen, cells = app.screen, list[Target]()
         assert isinstance(screen, CellCursorScreen)
@@ -102,11 +96,11 @@ async def test_every_number_of_charts_and_panels_is_explained_in_it(
                 found += [await opened_by(app, pilot, key) for key in "eg"]
             cells.append(screen.pointed)
             await pilot.press("right")
-        assert all(other not in text for text in found)
-        assert any(re.search(rf"─ \w+Tmp\S* · .* · [\d,]+ {wanted} ─", text) for text in found)
+        assert all("°C" not in text for text in found)
+        assert any(re.search(r"─ \w+Tmp\S* · .* · [\d,]+ °F ─", text) for text in found)
 
 
-@pytest.mark.parametrize(("letter", "wanted", "other"), UNITS)
+@pytest.mark.parametrize(("letter", "wanted", "other"), [("C", "°C", "°F"), ("F", "°F", "°C")])
 def test_every_explanation_of_a_temperature_is_in_it(letter: str, wanted: str, other: str) -> None:
     session = SimulatedSession(MACHINE)
     session.start(lambda _: None)
@@ -128,7 +122,7 @@ def test_every_explanation_of_a_temperature_is_in_it(letter: str, wanted: str, o
 
 
 async def test_the_conversion_of_a_reading_is_written_down() -> None:
-    async with hot_machine("F") as (_app, pilot, session):
+    async with hot_machine() as (_app, pilot, session):
         cell = next(column for column in session.catalog.columns if column.id == "CoreTmp")
         frame = session.latest
         assert frame is not None
@@ -141,7 +135,7 @@ async def test_the_conversion_of_a_reading_is_written_down() -> None:
 
 
 async def test_the_target_of_the_sensors_is_typed_in_it() -> None:
-    async with hot_machine("F") as (app, pilot, session):
+    async with hot_machine() as (app, pilot, session):
         await pilot.press("1", "D", *"203", "enter")
         assert session.machine.tcc == 95
         session.tick()

@@ -91,7 +91,7 @@ async def test_the_map_says_that_its_cpu_is_offline_while_the_picture_is_paused(
         assert text_of(app, "status")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 async def test_random_keys_while_cpus_come_and_go(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # P writes there
     chance = random.Random(seed)
@@ -101,7 +101,7 @@ async def test_random_keys_while_cpus_come_and_go(seed: int, tmp_path: Path, mon
     keys = [key for action in ACTIONS if action.id not in _LEAVE for key in action.keys if "ctrl" not in key]
     keys = [key for key in keys if key not in {"q", "s", "S", "X", "w", "f10"}]
     async with dashboard(session, size=chance.choice([(80, 24), (120, 36), (40, 10), (200, 60)])) as (app, pilot):
-        for step in range(60):
+        for step in range(45):
             there = sorted(topology.cpus)
             gone = chance.sample(there, chance.randrange(len(there))) if step % 3 == 0 else []
             plug(session, without(topology, *gone))

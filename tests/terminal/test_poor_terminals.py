@@ -25,6 +25,8 @@ TERMINALS = {
 }
 SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()].|[=>78])")
 STYLE = re.compile(rb"\x1b\[([0-9;]*)m")
+EVERY_SCREEN = ("vt100", "console")
+"""Terminals on which all screens are drawn, one of each set of characters; the first screen tells it of others."""
 COLOURS = {*range(30, 39), *range(40, 49), *range(90, 98), *range(100, 108)}
 """SGR numbers that set a colour (ECMA-48 8.3.117, XTerm Control Sequences); 39 and 49 are the terminal's own."""
 REVERSE = 7
@@ -43,7 +45,7 @@ def test_every_byte_can_be_shown(kind: str) -> None:
     try:
         terminal.until(rb"over \d")
         written = shown(terminal)
-        for spec in (*SCREENS[1:], SCREENS[0]):  # it begins on the first
+        for spec in (*SCREENS[1:], SCREENS[0]) if kind in EVERY_SCREEN else ():  # it begins on the first
             terminal.press(spec.number.encode())
             # the footer is drawn anew, with the screen's own tab in another style
             terminal.until(rb"m ?" + spec.number.encode() + rb" " + spec.word.encode())

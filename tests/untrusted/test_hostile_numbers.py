@@ -29,6 +29,8 @@ FILES = {
     "times": "proc/(stat|uptime|loadavg|meminfo|schedstat|interrupts|softirqs|pressure/.*)$",
     "events": "event_source/devices/.*(scale|type|format/.*|events/.*)$",
 }
+ALL = "all files"
+"""One reader parses the numbers of all of them (`quantities.plain_numbers`)."""
 _BLOCK = 512
 WORDS = (["info"], ["doctor"], ["stat", "-q", "-n", "1", "-i", "0.1"], ["power", "-n", "1", "-i", "0.1"])
 
@@ -82,12 +84,13 @@ def test_what_cannot_be_negative_is_unknown_with_the_file_that_says_so(
         assert "holds no number that it can have" in row["why"][name]
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize(("kind", "number"), [*((kind, "beyond 64 bits") for kind in FILES),
+                                              *((ALL, number) for number in NUMBERS)])
 def test_an_edited_machine_is_read_to_its_end(
     files: dict[str, bytes], kind: str, number: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = dict(edited(files, FILES[kind], NUMBERS[number]))
+    pattern = "|".join(FILES.values()) if kind == ALL else FILES[kind]
+    made = dict(edited(files, pattern, NUMBERS[number]))
     assert made != files
     path = tmp_path / "edited.tar.gz"
     path.write_bytes(packed(made))

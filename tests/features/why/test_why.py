@@ -14,6 +14,8 @@ from turbotui.recording.recorder import Recorder
 from turbotui.simulated import SHAPES
 from turbotui.simulated.causes import CAUSES
 
+pytestmark = pytest.mark.usefixtures("few_cores")
+
 QUICK = ("-i", "0.1", "-n", "2")
 COLUMNS = ("Load%", "Busy%", "Bzy_MHz", "steal%", "iowait%", "irq%", "IRQ/s")
 
@@ -93,7 +95,8 @@ BESIDE = [one.name for one in CAUSES.values()
           if one is not BANDWIDTH and not one.at_odds(BANDWIDTH) and one.where(SHAPES["forest-1s"])]
 
 
-@pytest.mark.parametrize("name", ["", *BESIDE])
+@pytest.mark.parametrize("name", ["", *BESIDE[::3]])
+@pytest.mark.usefixtures("all_cores")
 def test_memory_controllers_are_counted_beside_the_columns(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["why", "--machine", f"forest-1s+bandwidth{f'+{name}' if name else ''}", "--json", *QUICK]) == 7
     rows = json.loads(capsys.readouterr().out)["rows"]
