@@ -37,7 +37,9 @@ class Energy:
     why: Unavailable | None = None  # the reason, if there is no energy
     # seconds between the readings of a package's own counter, if they differ from `seconds`
     spans: Mapping[int, float] = field(default_factory=dict)
-    # CPUs whose cycles are unknown for a part of that time, so that those of their package are no whole
+    # seconds in which a CPU's cycles were known, if they differ from `seconds`
+    read: Mapping[int, float] = field(default_factory=dict)
+    # CPUs whose cycles were never known in that time, so that those of their package are no whole
     unread: frozenset[int] = frozenset()
     part: Unavailable | None = None  # why the cycles are not those of all CPUs of the packages; None if they are
 
@@ -45,11 +47,11 @@ class Energy:
         """Scale the energy to another length of time, because two readers never stop at the same instant."""
         if self.seconds <= _CLOSE:
             return self
-        factor = seconds / self.seconds
         joules = {package: used * seconds / span if span > _CLOSE else used
                   for (package, used), span in zip(self.joules.items(), self._spans().values(), strict=True)}
-        return Energy(joules, {cpu: used * factor for cpu, used in self.cycles.items()}, seconds, self.why,
-                      unread=self.unread, part=self.part)
+        cycles = {cpu: used * seconds / known if known > _CLOSE else used
+                  for (cpu, used), known in zip(self.cycles.items(), self._read().values(), strict=True)}
+        return Energy(joules, cycles, seconds, self.why, unread=self.unread, part=self.part)
 
     def total(self, packages: int) -> float | None:
         """Joules of a machine with this many packages over `span`; None unless every package is known."""
@@ -66,10 +68,14 @@ class Energy:
 
     def plus(self, other: Energy) -> Energy:
         """The sum of this energy and another; a missing energy adds nothing."""
-        joules = _plus(self.joules, other.joules)
-        return Energy(joules, _plus(self.cycles, other.cycles), self.seconds + other.seconds,
+        joules, cycles = _plus(self.joules, other.joules), _plus(self.cycles, other.cycles)
+        return Energy(joules, cycles, self.seconds + other.seconds,
                       None if joules else other.why, _plus(self._spans(), other._spans()),
-                      self.unread | other.unread, self.part or other.part)
+                      _plus(self._read(), other._read()), (self.unread | other.unread) - cycles.keys(),
+                      self.part or other.part)
+
+    def _read(self) -> dict[int, float]:
+        return {cpu: self.read.get(cpu, self.seconds) for cpu in self.cycles}
 
     def _spans(self) -> dict[int, float]:
         return {package: self.spans.get(package, self.seconds) for package in self.joules}
@@ -98,7 +104,7 @@ class EnergyMeter:
         # by the time between a CPU's own readings: after a late one that is more than the interval
         rates = dict(zip(topology.cpus, frame.rates(_CYCLES), strict=True)) if _CYCLES in known else {}
         cycles = {cpu: rate * seconds for cpu, rate in rates.items() if rate is not None}
-        more = Energy(joules, cycles, seconds, None if joules else doubted or _TOO_SOON, spans,
+        more = Energy(joules, cycles, seconds, None if joules else doubted or _TOO_SOON, spans, {},
                       frozenset(rates.keys() - cycles.keys()) if cycles else frozenset(), part_of_packages(topology))
         with self._lock:
             self._energy = self._energy.plus(more)

@@ -84,8 +84,10 @@ def test_a_package_of_which_a_cpu_was_not_read_shares_nothing_by_its_other_cpus(
     assert share_out(report(one, other), half, machine(2, 2)) == {other.key: 20.0}
     by_time = share_out(report(one, names=("run",)), half, machine(2, 2))
     assert by_time == {one.key: 10.0 * 250 / 2e9}
-    later = half.plus(Energy({0: 1.0, 1: 1.0}, dict.fromkeys(range(4), 100.0)))
-    assert one.key not in share_out(report(one, other), later, machine(2, 2))
+    # known in a second half, it has that rate over the whole
+    later = replace(half, seconds=1.0).plus(Energy({0: 10.0}, {0: 400.0, 1: 500.0}, 1.0))
+    assert later.unread == frozenset()
+    assert share_out(report(one, seconds=2.0), later, machine(2, 2)) == {one.key: 20.0 * 250 / (1000 + 2 * 500)}
     sums = Energy({0: 10.0}, {0: 500.0, 1: 500.0})
     assert joules_together(report(one, other), share_out(report(one, other), sums, machine(2, 2))) is None
     assert joules_together(report(one), share_out(report(one), sums, machine(2, 2))) == 2.5
@@ -113,7 +115,9 @@ def test_a_cpu_without_cycles_is_named_and_one_read_late_has_those_of_the_interv
     cpu = last.topology.cpus[0]
     assert energy_of(last).unread == frozenset()
     assert energy_of(torn).unread == {cpu}
-    assert energy_of(torn).plus(energy_of(last)).unread == {cpu}
+    both_times = energy_of(torn).plus(energy_of(last))
+    assert both_times.unread == frozenset()
+    assert both_times.over(2.0).cycles[cpu] == pytest.approx(2.0 * energy_of(last).cycles[cpu])
     both = Frame(before.older, last.newer, last.capabilities)  # what a CPU's reading after a late one spans
     rate = both.rates("aperf")[0]
     assert rate is not None
