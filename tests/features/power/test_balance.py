@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from turbotui.features.power.balance import balanced, sentence
+import pytest
+from watched_machines import frames_of_machine
+
+from turbotui.features.power.balance import balance_of, balanced, sentence
 from turbotui.features.power.consumers import BalanceRole, Consumer
+from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 PLATFORM, COUNTED, INSIDE = BalanceRole.PLATFORM, BalanceRole.COUNTED, BalanceRole.INSIDE
@@ -118,3 +122,20 @@ def test_where_nothing_tells_of_power_nothing_is_reported_of_it() -> None:
     found = balanced([], 1.0)
     assert (found.counted, found.elsewhere, found.total) == (None, None, None)
     assert sentence(found) == "Nothing here tells of power"
+
+
+@pytest.mark.parametrize("cpus", [None, frozenset({0, 1})])
+def test_a_package_of_which_no_cpu_is_measured_is_not_elsewhere(cpus: frozenset[int] | None) -> None:
+    machine, frames = frames_of_machine("sapphire-2s", 1, columns=("PkgWatt", "RAMWatt", "SysWatt"), cpus=cpus,
+                                        small=True)
+    catalog = catalog_for(frames[-1].capabilities.signals)
+    balance = balance_of(frames[-1], catalog, (machine.model.family, machine.model.model))
+    packages = {consumer.name: consumer for consumer in balance.parts if consumer.kind == "package"}
+    assert list(packages) == ["package 0", "package 1"]
+    assert (balance.elsewhere is None) is (cpus is not None)
+    if cpus is not None:
+        assert packages["package 1"].watts is None
+        assert balance.why is not None
+        assert balance.why.detail == "a part is unknown, package 1: none of its CPUs is measured"
+        assert "elsewhere" not in sentence(balance)
+        assert sentence(balance).endswith("package 1 not read")

@@ -29,6 +29,7 @@ from turbotui.sampling.frame import Frame
 _BY_A_PERSON: Final = frozenset({Reason.NOT_PERMITTED, Reason.NO_DESCRIPTORS})
 """Reasons for which a missing figure is listed, because other users can read it; with its remedy."""
 
+_UNMEASURED: Final = Unavailable(Reason.NOT_READ, "none of its CPUs is measured", "leave out --cpu")
 _MEMORY_ON_PACKAGE: Final = frozenset({(6, 0xBD)})
 """Family and model of processors whose DRAM is on the package and within its limits: Core Ultra 200V (Intel's datasheet
 of the series: the base power of 17 W includes the memory on the package)."""
@@ -112,9 +113,9 @@ def _figure(frame: Frame, column: CounterColumn, row: RowId) -> _Figure:
 
 
 def _packages(frame: Frame, catalog: Catalog, model: tuple[int | None, int | None]) -> Iterator[Consumer]:
-    rows = frame.rows(Scope.PACKAGE)
+    rows, topology = frame.rows(Scope.PACKAGE), frame.topology
     for row in rows:
-        number = f" {row.key[0]}" if len(rows) > 1 else ""
+        number = f" {row.key[0]}" if topology.has_several(Scope.PACKAGE) else ""
         whole = f"package{number}"
         for name, word, kind, words in (
             ("PkgWatt", whole, PACKAGE, "cores, caches, fabric"), ("CorWatt", f"cores{number}", "cores", "all cores"),
@@ -127,6 +128,10 @@ def _packages(frame: Frame, catalog: Catalog, model: tuple[int | None, int | Non
             held = kind in {"cores", "graphics"} or (kind == "memory" and model in _MEMORY_ON_PACKAGE)
             role = BalanceRole.INSIDE if held else BalanceRole.COUNTED
             yield Consumer(word, kind, words, role, figure.watts, figure.why, whole if held else "", figure.target)
+    if _rapl(frame, catalog, "PkgWatt", SYSTEM_ROW) is not None:
+        measured = {topology.places[cpu].package for cpu in topology.cpus}
+        for label in sorted(topology.ids.get(Scope.PACKAGE, frozenset()) - measured):
+            yield Consumer(f"package {label}", PACKAGE, "none measured", BalanceRole.COUNTED, None, _UNMEASURED)
 
 
 def _device(frame: Frame, catalog: Catalog, meter: PowerMeter, meters: tuple[PowerMeter, ...], *,
