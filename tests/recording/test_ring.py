@@ -82,6 +82,20 @@ def test_what_has_no_room_is_left_at_one_in_ten_seconds() -> None:
         assert found.newer.values["energy"] == live[found.seq].newer.values["energy"]
 
 
+def test_every_tick_takes_no_more_room_at_first_than_after_an_hour() -> None:
+    """It had the room of the ticks of ten seconds until those needed it: memory grew for as long as that took."""
+    most, kept = 150_000, list[tuple[int, int]]()
+    ring = PastRing(most, seconds=3600.0)
+    for frame in frames(1200):
+        ring.take(frame)
+        if frame.seq in {299, 599, 1199}:
+            kept.append((ring.size, sum(not ring.resolution(time) for time in ring.times)))
+    (early, _), (later, fine), (_, fine_at_last) = kept
+    assert 100 < fine < 599
+    assert abs(fine - fine_at_last) <= 15, "a group of ticks is dropped at once"
+    assert later - early < most / 10, "ticks of ten seconds alone"
+
+
 def test_nothing_is_older_than_the_time_that_is_kept() -> None:
     ring = PastRing(seconds=120.0)
     for frame in frames(500):

@@ -1,8 +1,10 @@
 """Keeps the last hour in bounded memory, as records of a journal, and makes frames from them.
 
 Every tick is kept while there is room, and beside that one tick in ten seconds for the whole hour. Nothing is thinned
-later, so that every tick costs the same. Rows that come and go have half of the room at most: beyond it they are left
-at one tick in ten seconds before a tick of the CPUs is dropped.
+later, so that every tick costs the same. Each of the two has a room of its own from the beginning, as it would have
+after an hour: otherwise memory would grow for a quarter of one. Rows that come and go have half of a room at most:
+beyond it they are left out before a tick of the CPUs is dropped, of every tick while those of ten seconds still have
+them.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ from turbotui.sampling.snapshot import Snapshot
 
 MOST_BYTES: Final = 16 << 20
 """Bytes of records and their layouts; with encoders and a decoded minute less than 40 MB at 256 CPUs, 43 signals."""
+
+_EVERY_TICK: Final = 7 / 16
+"""The share of every tick, four minutes at 256 CPUs and 43 signals; an hour at ten seconds takes the rest there."""
 
 HOUR: Final = 3600.0
 
@@ -94,27 +99,36 @@ class _Group:
 
 
 class _Track:
-    def __init__(self, tier: Tier) -> None:
+    def __init__(self, tier: Tier, most: int) -> None:
         self.tier = tier
+        self._most = most
         self._layouts: Counter[CpuTableLayout] = Counter()  # compared by identity
         self.encoder = SnapshotEncoder(tier, _KEY_EVERY, self._layouts)
         self.groups: deque[_Group] = deque()
         self._records = 0
-        self.rows_size = 0  # the part of them that are rows, in bytes
+        self._rows_size = 0  # the part of them that are rows, in bytes
 
     @property
     def size(self) -> int:
         """The bytes of records and layouts; a layout that several groups share counts once."""
         return self._records + sum(layout.size for layout in self._layouts)
 
-    def leave_rows_out(self) -> bool:
-        """Drop the rows of the oldest group that has any, but for the last group; false if there is none."""
-        group = next((group for group in list(self.groups)[:-1] if group.rows_size), None)
-        if group is not None:
-            freed = group.leave_rows_out()
-            self._records -= freed
-            self.rows_size -= freed
-        return group is not None
+    def make_room(self, begin_ns: int) -> bool:
+        """Drop what began before a time, or has no room, but for the last group; tell whether rows were left out."""
+        while len(self.groups) > 1 and self.groups[0].started[-1] < begin_ns:
+            self._drop_first()
+        left_out = False
+        for group in list(self.groups)[:-1]:
+            if self._rows_size <= self._most // 2:
+                break
+            if group.rows_size:
+                freed = group.leave_rows_out()
+                self._records -= freed
+                self._rows_size -= freed
+                left_out = True
+        while len(self.groups) > 1 and self.size > self._most:
+            self._drop_first()
+        return left_out
 
     def take(self, frame: Frame) -> None:
         if (encoded := self.encoder.encode(frame.newer, frame.capabilities)) is None:
@@ -124,12 +138,12 @@ class _Track:
             self._layouts[encoded.layout] += 1
         before = self.groups[-1].rows_size
         self._records += self.groups[-1].add(encoded)
-        self.rows_size += self.groups[-1].rows_size - before
+        self._rows_size += self.groups[-1].rows_size - before
 
-    def drop_first(self) -> None:
+    def _drop_first(self) -> None:
         group = self.groups.popleft()
         self._records -= group.size
-        self.rows_size -= group.rows_size
+        self._rows_size -= group.rows_size
         self._layouts[group.layout] -= 1
         if not self._layouts[group.layout]:
             del self._layouts[group.layout]
@@ -148,10 +162,10 @@ class PastRing:
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES, seconds: float = HOUR) -> None:
-        self._most = most_bytes
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._full, self._coarse = _Track(FULL), _Track(TEN_SECONDS)
+        every_tick = round(most_bytes * _EVERY_TICK)
+        self._full, self._coarse = _Track(FULL, every_tick), _Track(TEN_SECONDS, most_bytes - every_tick)
         self._changes = Changes()
         self._events: deque[Event | Gap] = deque(maxlen=_MOST_EVENTS)
         self._times: tuple[int, ...] | None = None
@@ -167,18 +181,8 @@ class PastRing:
             self._coarse.take(frame)
             begin = frame.newer.started_ns - round(self._seconds * 1e9)
             for track in (self._full, self._coarse):
-                while len(track.groups) > 1 and track.groups[0].started[-1] < begin:
-                    track.drop_first()
-            while self._full.rows_size + self._coarse.rows_size > self._most // 2 and (
-                    self._full.leave_rows_out() or self._coarse.leave_rows_out()):
-                self._decoded.clear()
-            while self._full.size + self._coarse.size > self._most:
-                if len(self._full.groups) > 1:
-                    self._full.drop_first()
-                elif len(self._coarse.groups) > 1:
-                    self._coarse.drop_first()
-                else:
-                    break
+                if track.make_room(begin):
+                    self._decoded.clear()
             self._times = None
             if self._asked_ns is None:
                 self._asked_ns = frame.newer.started_ns
