@@ -188,7 +188,7 @@ def _runs(layout: LaneLayout) -> Iterator[_Related]:
             yield _Related(
                 columns, slice(layout.place(numbers[0]).start, layout.place(numbers[-1]).stop),
                 tuple([layout.place(column.against) if column.follows else None for column in columns]),
-                Lanes(sum(column.rows for column in columns)))
+                lanes_of(sum(column.rows for column in columns)))
 
 
 class TickEncoder:
