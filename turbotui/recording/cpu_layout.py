@@ -7,7 +7,7 @@ import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Final
+from typing import Final, cast
 from weakref import WeakValueDictionary
 
 from turbotui.dataclass import dataclass
@@ -295,10 +295,7 @@ def layout_from(stored: JsonValue, known: Sequence[CpuTableLayout] = (),
 
 class _Values(LazyColumns[Sequence[Raw]]):
     def _column(self, number: int) -> Sequence[Raw]:
-        cells = self.tick.column(number)
-        if isinstance(cells, array):
-            return cells
-        return [None if isinstance(cell, float) else cell for cell in cells]
+        return cast("Sequence[Raw]", self.tick.column(number, floats=False))
 
 
 class _Words(LazyColumns[Sequence[int]]):

@@ -27,8 +27,8 @@ _EARNED_A_BYTE: Final = 2
 _CELLS_A_BYTE: Final = 8
 """Cells for each packed byte of a tick: ticks of idle machines have 0.9, of tiers with rounded clocks 1.5."""
 _FREE_CELLS: Final = 1024  # of any tick
-_MOST_DENSE_CELLS: Final = 1 << 22
-"""Cells of all ticks together beyond these, which take as long as ten megabytes of a usual recording."""
+_MOST_DENSE_CELLS: Final = 1 << 21
+"""Cells of all ticks together beyond these, which take as long as five megabytes of a usual recording."""
 _MOST_REASONS: Final = 1 << 16
 """Different reasons of all layouts together; 224 CPUs with every uncore counter have 4,000."""
 _LONGEST_KEY: Final = 80  # characters of a key in a message
@@ -227,7 +227,7 @@ class Allowance:
     """Limits what the records of a recording hold together: each alone may hold more than is needed.
 
     Layouts and kept files may hold a million values, or texts of 32 MB, and two values or 64 bytes more for each packed
-    byte of what was let in. Ticks may hold four million cells beyond those in proportion to their bytes. What was let
+    byte of what was let in. Ticks may hold two million cells beyond those in proportion to their bytes. What was let
     in once can be read again, and what was not is never parsed. Equal reasons of layouts are one object, and count
     once.
     """

@@ -39,6 +39,8 @@ _MOST_LETTERS: Final = 1 << 25
 T = TypeVar("T")
 
 _NONE: Final = int(Tag.NONE)
+_DOUBLE: Final = bytes((Tag.DOUBLE,))
+_UNKNOWN: Final = bytes((Tag.NONE,))
 _HEX: Final = re.compile(r"-?0x[0-9a-f]+", re.ASCII)
 
 
@@ -80,8 +82,11 @@ class DecodedTick:
         self._lane_layout = lane_layout
         self._lanes: int | bytes = sums  # the integer until a column is asked for, then its bytes alone
 
-    def column(self, number: int) -> Sequence[Cell]:
-        """Return the cells of a column, by row; None for cells of an unknown kind. Words alone are as in `words`."""
+    def column(self, number: int, *, floats: bool = True) -> Sequence[Cell]:
+        """Return the cells of a column, by row; None for cells of an unknown kind, and for floats if there are none.
+
+        Words alone are as in `words`.
+        """
         words, tags = self.words(number), self._tags[number]
         if tags == Tag.WORD:
             return words
@@ -89,6 +94,8 @@ class DecodedTick:
             return [None] * len(words)
         if isinstance(tags, int):
             tags = bytes((tags,)) * len(words)
+        if not floats:
+            tags = tags.replace(_DOUBLE, _UNKNOWN)
         return [None if tag == _NONE else self._cell(tag, word) if tag else word
                 for tag, word in zip(tags, words, strict=True)]
 

@@ -31,10 +31,11 @@ def values_beyond(interval: Differences, signal: Signal) -> dict[int, Unavailabl
     if math.isinf(bounds.most):
         return {}
     cpus, levels = reading_cpus(signal, interval.topology), interval.levels_read(signal.id)
-    impossible = {level for level in set(levels) if level is not None and not bounds.admits(level)}
+    impossible = {level: in_words(level, signal) for level in set(levels)
+                  if level is not None and not bounds.admits(level)}
     return {
         at: Unavailable(Reason.OUT_OF_RANGE,
-                        f"{signal.origin.format(cpu=cpus[at])} says {in_words(level, signal)}: {bounds.because}")
+                        f"{signal.origin.format(cpu=cpus[at])} says {impossible[level]}: {bounds.because}")
         for at, level in enumerate(levels) if level is not None and level in impossible
     }
 

@@ -15,7 +15,8 @@ from turbotui.machine.topology import Instance, Topology
 from turbotui.quantities.bulk import BulkNumbers, RowsDifferError
 from turbotui.quantities.columns import ColumnId, CounterColumn, Inputs, Value
 from turbotui.quantities.scope import RowId, Scope
-from turbotui.quantities.signals import Behavior, SignalId
+from turbotui.quantities.signals import Behavior, Signal, SignalId
+from turbotui.quantities.units import Unit
 from turbotui.sampling.arithmetic import Numbers, common
 from turbotui.sampling.interval import Interval, TimedInputs
 
@@ -103,6 +104,8 @@ class Selection:
         if owners.positions is not None and (level := frame.known_level(column)) is not None:
             return [level[position] for position in owners.positions]
         sweep, compute, count = Sweep(frame, owners), column.compute, len(owners.instances)
+        if isinstance(compute, ValueOf):
+            return compute.every(sweep)
         if count >= _MANY:
             try:
                 computed: object = compute(BulkInputs(sweep))
@@ -311,6 +314,29 @@ class Sweep:
             windows = self._owners.windows[name] = self._spread(
                 name, frame.spans, frame.spans_at, lambda row: row.window(name))
         return windows
+
+
+@dataclass(frozen=True, slots=True)
+class ValueOf:
+    """The `compute` of a column that is a signal: a counter's increase, a gauge's or constant's value, or a text.
+
+    Formulas are computed row by row where only some rows have a number; this is not.
+    """
+
+    signal: Signal
+
+    def __call__(self, row: Inputs) -> Value:
+        name = self.signal.id
+        if self.signal.unit is Unit.TEXT:
+            return row.text(name)
+        return row.delta(name) if self.signal.behavior is Behavior.COUNTER else row.value(name)
+
+    def every(self, sweep: Sweep) -> Sequence[Value]:
+        """The values of all rows."""
+        name = self.signal.id
+        if self.signal.unit is Unit.TEXT:
+            return sweep.every_text(name)
+        return sweep.every_delta(name) if self.signal.behavior is Behavior.COUNTER else sweep.every_value(name)
 
 
 class BulkInputs:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.marks import MARKS
@@ -77,17 +77,19 @@ def _text(column: Column[Any], value: Value) -> str:
     return value if isinstance(value, str) else number_text(column, value)
 
 
-class _Lines:
-    """The file of a csv.writer whose `writerow` returns the line."""
+class _Lines(list[str]):
+    """The file of a csv.writer, each of whose writes is a line."""
 
-    def write(self, line: str) -> str:
-        return line
+    write = list.append
 
 
-_WRITER: Final[Any] = csv.writer(_Lines(), lineterminator="")
+def csv_lines(rows: Iterable[Iterable[object]]) -> list[str]:
+    """Return a line for each row of cells, of which None is an empty one, without the line's end."""
+    lines = _Lines()
+    csv.writer(lines, lineterminator="").writerows(rows)
+    return lines
 
 
 def csv_line(cells: Iterable[object]) -> str:
-    """Return a line of cells, of which None is an empty one, without the line's end."""
-    line: str = _WRITER.writerow(cells)
-    return line
+    """`csv_lines` of one row."""
+    return csv_lines((cells,))[0]

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import TurbotuiError, UsageError
-from turbotui.quantities.columns import Category, CounterColumn, Inputs, Value
+from turbotui.quantities.columns import Category, CounterColumn
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
 from turbotui.quantities.signals import Behavior, Signal, SignalId
 from turbotui.quantities.units import Unit
 from turbotui.recording.journal import Journal
 from turbotui.sampling.frame import Frame
+from turbotui.sampling.sweep import ValueOf
 from turbotui.tables.layout import PLACES
 
 _BEHAVES: Mapping[Behavior, str] = {
@@ -102,15 +103,8 @@ def _kind(signal: Signal) -> tuple[str, ...]:
 
 
 def _of_signal(signal: Signal, source: str, level: Scope | None) -> LongColumn:
-    name = signal.id
-
-    def compute(row: Inputs) -> Value:
-        if signal.unit is Unit.TEXT:
-            return row.text(name)
-        return row.delta(name) if signal.behavior is Behavior.COUNTER else row.value(name)
-
-    column = CounterColumn(id=name, unit=signal.unit.value, decimals=-1, needs=(name,), compute=compute,
-                           category=Category.OTHER, scope=signal.scope)
+    column = CounterColumn(id=signal.id, unit=signal.unit.value, decimals=-1, needs=(signal.id,),
+                           compute=ValueOf(signal), category=Category.OTHER, scope=signal.scope)
     return LongColumn(column, level or signal.scope, _known_facts({
         "unit": signal.unit.value, "scope": signal.scope.value, "kind": signal.behavior.value, "origin": signal.origin,
         "source": source, "document": signal.document, "reduce": signal.reduce.value,

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import add
 from typing import Final
 
 from turbotui import __version__, recording
@@ -32,7 +33,7 @@ from turbotui.quantities.scope import RowId, Scope
 from turbotui.quantities.tables import RowTable
 from turbotui.recording.journal import Journal
 from turbotui.sampling.frame import Frame
-from turbotui.tables.csv_lines import HEADER, csv_line
+from turbotui.tables.csv_lines import HEADER, csv_line, csv_lines
 from turbotui.tables.envelope import Envelope, timestamp
 from turbotui.tables.frame_table import FrameTable
 from turbotui.tables.json_lines import JsonLines
@@ -74,7 +75,7 @@ class CsvExport:
                             *[""] * (len(PLACES) + len(self._columns))])
 
     def interval(self, frame: Frame) -> Iterator[str]:
-        """Return the rows of an interval."""
+        """Return the rows of an interval, those of a level as one text of many lines."""
         self._newest = envelope = Envelope(self._machine, HostKind.RECORDED, frame.newer.wall_ns)
         seconds = "" if frame.seconds is None else f"{frame.seconds:.6f}"
         for level, columns in self._levels.items():
@@ -84,9 +85,9 @@ class CsvExport:
             # an empty cell first: a line of values alone would quote a single one that is unknown
             cells = zip(nothing, *(frame.bare_cells(column.column, rows) if column.name in own else nothing
                                    for column in self._columns), strict=True)
-            before = csv_line((envelope.time, seconds, self._machine, HostKind.RECORDED.value, level.value))
-            for place, values in zip(self._places_of(frame, level, rows), cells, strict=True):
-                yield f"{before},{place}{csv_line(values)}"
+            before = csv_line((envelope.time, seconds, self._machine, HostKind.RECORDED.value, level.value, ""))
+            lines = map(add, self._places_of(frame, level, rows), csv_lines(cells))
+            yield before + f"\n{before}".join(lines)
 
     def _places_of(self, frame: Frame, level: Scope, rows: Sequence[RowId]) -> Sequence[str]:
         if frame.topology is not self._topology:
