@@ -192,8 +192,11 @@ def test_go_names_of_cipher_suites_are_taken(keys: Path) -> None:
 
 async def refusal(passwords: Passwords, user: str, password: str, address: str = "") -> tuple[int, float]:
     """The status of an answer, and the seconds after which it is sent."""
+    async def client() -> str:
+        return address
+
     try:
-        await passwords.check(basic(user, password)["Authorization"], address)
+        await passwords.check(basic(user, password)["Authorization"], client)
     except RefusedError as error:
         return error.status, error.penalty
     return 200, 0
@@ -330,10 +333,14 @@ def test_who_guesses_is_cut_before_who_has_asked_nothing_yet(tmp_path: Path) -> 
         assert received(oldest).startswith(b"HTTP/1.1 200 ")
 
 
+async def _nobody_asks() -> str:
+    raise AssertionError
+
+
 @pytest.mark.parametrize("field", ["", "Bearer x", "Basic !", "Basic bm9jb2xvbg==", "Basic " + "QQ==" * 3])
 def test_what_is_no_password_is_none(field: str) -> None:
     with pytest.raises(RefusedError) as refused:
-        asyncio.run(Passwords({"one": hashed("right")}).check(field))
+        asyncio.run(Passwords({"one": hashed("right")}).check(field, _nobody_asks))
     assert refused.value.status == 401
     assert "Basic" in refused.value.headers["WWW-Authenticate"]
 

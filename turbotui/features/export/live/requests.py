@@ -40,7 +40,9 @@ class HttpRequest:
     method: str  # GET or HEAD
     path: str  # the path without the query
     fields: Mapping[str, str]  # header fields, in lower case
-    address: str = ""  # that it came from
+    # the ends of its connection, addresses and ports
+    peer: tuple[str, int] = ("", 0)
+    own: tuple[str, int] = ("", 0)
 
     @property
     def host(self) -> str:

@@ -150,8 +150,8 @@ class ScrapeServer:
                 reader, writer = await self._opened(connection)
                 asked = await self._asked(reader)
             async with asyncio.timeout(self._times.check):
-                peer = writer.get_extra_info("peername") or ("",)
-                answer = await self._answered(asked, peer[0])
+                answer = await self._answered(asked, *[(writer.get_extra_info(end) or ("", 0))[:2]
+                                                       for end in ("peername", "sockname")])
             writer.write(answer)
             async with asyncio.timeout(self._times.take):
                 await writer.drain()
@@ -183,10 +183,10 @@ class ScrapeServer:
         except asyncio.LimitOverrunError:
             return b""
 
-    async def _answered(self, asked: bytes, address: str) -> bytes:
+    async def _answered(self, asked: bytes, peer: tuple[str, int], own: tuple[str, int]) -> bytes:
         head = False
         try:
-            request = replace(_request(asked), address=address)
+            request = replace(_request(asked), peer=peer, own=own)
             head = request.method == "HEAD"
             check_host(request.host, self._names)
             await self._check(request)

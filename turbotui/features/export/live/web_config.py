@@ -18,17 +18,20 @@ import re
 import secrets
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import bcrypt
 import yaml
 
 from turbotui.errors import TurbotuiError
-from turbotui.features.export.live.fair_queue import FairQueue, client_of
+from turbotui.features.export.live.clients import Clients
+from turbotui.features.export.live.fair_queue import FairQueue
 from turbotui.features.export.live.requests import HttpRequest, RefusedError
 from turbotui.features.export.live.scrape_server import Access
 from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.machine.linux import LinuxHost
 from turbotui.quantities.plain_numbers import integer
 from turbotui.untrusted import in_cell, visible
 
@@ -45,7 +48,7 @@ _MOST_BYTES: Final = 72  # the most bytes of a password for bcrypt
 class Passwords:
     """The passwords of users.
 
-    A right password waits for its hash, at most behind one of each other address that guesses, and is known from then
+    A right password waits for its hash, at most behind one of each other client that guesses, and is known from then
     on. A wrong one is answered late, which costs nobody else anything. Hashes are computed one at a time, for at most
     half of the time.
 
@@ -66,11 +69,11 @@ class Passwords:
         """Take over which passwords were right; those of users with another hash are no longer."""
         self._key, self._right = before._key, before._right
 
-    async def check(self, field: str, address: str = "") -> None:
+    async def check(self, field: str, client: Callable[[], Awaitable[str]]) -> None:
         """Refuse a client whose Authorization field ("" for none) does not give a user's password.
 
         Args:
-            address: of the client.
+            client: returns who the client is, which is asked for a password that has to be learned.
 
         Raises:
             RefusedError: the password is missing or wrong.
@@ -79,7 +82,7 @@ class Passwords:
         hashed = self._users.get(user, self._nobody)
         mark = hmac.digest(self._key, f"{hashed}{len(user)}:{user}".encode() + password, hashlib.sha256)
         if mark not in self._right and mark not in self._wrong:
-            await self._learn(mark, password, hashed, client_of(address), known=user in self._users)
+            await self._learn(mark, password, hashed, await client(), known=user in self._users)
         if mark in self._right:
             return
         self._wrong[mark] = None
@@ -148,6 +151,7 @@ class ConfiguredAccess(Access):
         self.tls = tls
         self.headers = headers
         self._passwords = passwords
+        self._clients = Clients(LinuxHost())
 
     @property
     def protections(self) -> Mapping[str, int]:
@@ -161,7 +165,8 @@ class ConfiguredAccess(Access):
 
     async def check(self, request: HttpRequest) -> None:
         if self._passwords is not None:
-            await self._passwords.check(request.fields.get("authorization", ""), request.address)
+            await self._passwords.check(request.fields.get("authorization", ""),
+                                        partial(self._clients.of, request))
 
     def succeed(self, before: Access) -> None:
         if isinstance(before, ConfiguredAccess):
