@@ -1,8 +1,10 @@
 """`python -m bench.soak`: presses random keys and changes sizes for minutes, and records the dashboard's memory.
 
 The first keys are those of the key table, each once on every screen, because what is loaded on first use would come at
-any time of the run; random ones follow. Every word behind the options goes to `turbotui`, as in
-`soak --minutes 10 -- --machine big-8s -i 0.2`. The dashboard runs in a temporary folder: some keys write files.
+any time of the run; random ones follow. After each Escape the dashboard has time to follow what was pressed: keys that
+wait in a queue would be first ones until long after the warm-up, which at load 18 were the first ten minutes of 224
+CPUs. Every word behind the options goes to `turbotui`, as in `soak --minutes 10 -- --machine big-8s -i 0.2`. The
+dashboard runs in a temporary folder: some keys write files.
 """
 
 from __future__ import annotations
@@ -27,9 +29,12 @@ _SIZES = ((80, 24), (120, 36), (200, 60), (40, 10))
 _LEFT_OUT = frozenset({"quit", "interrupt", "suspend", "palette"})
 _SCREENS = tuple(screen.number for feature in FEATURES for screen in feature.screens)
 _LOOK = 10.0  # seconds between two readings of memory
-_WARM_UP = 300.0  # seconds until every screen and window was loaded once; at most a quarter of the run
+_WARM_UP = 300.0  # seconds in which memory may grow, at most a quarter of the run, or until the last of the first keys
 _FIRST_KEYS = 0.8  # share of the warm-up in which each key is pressed on every screen, faster than the rate if need be
+_PATIENCE = 1.0  # seconds for keys to be followed
+_GLANCE = 0.02  # seconds between two looks whether they were
 _RESIZE_EVERY = 60  # keys
+_ESCAPE = sent("escape")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class Look:
     seconds: float
     keys: int
     rss_bytes: int
+    warm: bool  # whether the warm-up is over
 
 
 def usual_keys() -> Sequence[str]:
@@ -95,26 +101,31 @@ def soak(words: Sequence[str], seconds: float, seed: int, size: tuple[int, int],
                 raise RuntimeError(f"it ended after {pressed} keys: {last[-3000:].decode(errors='replace')}")
             if now >= look_at:
                 look_at += _LOOK
-                yield Look(now - start, pressed, terminal.usage().rss_bytes)
-            terminal.press(next(keys))
+                yield Look(now - start, pressed, terminal.usage().rss_bytes,
+                           pressed >= len(first) and now - start >= warm_up(seconds))
+            terminal.press(key := next(keys))
             pressed += 1
             if pressed % _RESIZE_EVERY == 0:
                 terminal.resize(*sizes.choice(_SIZES))
             last = (last + terminal.drain(min(pause, hurry) if pressed <= len(first) else pause))[-8000:]
-        yield Look(time.monotonic() - start, pressed, terminal.usage().rss_bytes)
+            given_up = time.monotonic() + _PATIENCE
+            while (key == _ESCAPE and not terminal.ended() and not terminal.rests()
+                   and time.monotonic() < given_up):
+                last = (last + terminal.drain(_GLANCE))[-8000:]
+        yield Look(time.monotonic() - start, pressed, terminal.usage().rss_bytes, warm=True)
     finally:
         terminal.end()
         folder.cleanup()
 
 
 def warm_up(seconds: float) -> float:
-    """Return the part of a run in seconds in which memory may grow."""
+    """Return the part of a run in seconds in which memory may grow in any case."""
     return min(_WARM_UP, seconds / 4)
 
 
 def growth_mb(looks: Sequence[Look]) -> float:
     """Return the growth of the memory in megabytes from the first to the last quarter of the time after the warm-up."""
-    settled = [look for look in looks if look.seconds >= warm_up(looks[-1].seconds)]
+    settled = [look for look in looks if look.warm]
     part = max(1, len(settled) // 4)
     first, last = (statistics.median(look.rss_bytes for look in some) for some in (settled[:part], settled[-part:]))
     return (last - first) / 1e6
@@ -135,7 +146,8 @@ def main() -> int:
     try:
         for look in soak(arguments.words, arguments.minutes * 60, arguments.seed, (across, down), arguments.rate):
             looks.append(look)
-            print(f"{look.seconds:7.0f} s {look.keys:7d} keys {look.rss_bytes / 1e6:7.1f} MB", flush=True)
+            warming = "" if look.warm else ", warming up"
+            print(f"{look.seconds:7.0f} s {look.keys:7d} keys {look.rss_bytes / 1e6:7.1f} MB{warming}", flush=True)
     except RuntimeError as error:
         print(error)
         return 1

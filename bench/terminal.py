@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_RESTING = frozenset({"ep_poll", "do_epoll_wait"})  # where epoll_wait sleeps, inlined or not (fs/eventpoll.c)
 _PAGE = os.sysconf("SC_PAGESIZE")
 
 
@@ -109,6 +110,11 @@ class Terminal:
         """Return the CPU time of the main thread, which draws (Documentation/scheduler/sched-stats.rst)."""
         with open(f"/proc/{self._pid}/task/{self._pid}/schedstat", encoding="ascii") as file:
             return int(file.read().split()[0]) * 1e-9
+
+    def rests(self) -> bool:
+        """Tell whether the main thread waits for input or a time (proc_pid_wchan(5)), after what was typed before."""
+        with open(f"/proc/{self._pid}/task/{self._pid}/wchan", encoding="ascii") as file:
+            return file.read() in _RESTING
 
     def ended(self) -> bool:
         """Tell whether the program has ended, leaving its exit status to `end`."""
