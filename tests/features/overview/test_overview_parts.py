@@ -35,8 +35,6 @@ from turbotui.widgets.geometry import nearest_place
 from turbotui.widgets.levels import FrameLevels, role_of
 from turbotui.widgets.spark import area, begun, stretched
 
-pytestmark = pytest.mark.usefixtures("few_cores")
-
 BUSY = next(column for column in STATIC_COLUMNS if column.id == "Busy%")
 SIZES = ((80, 20), (120, 32), (200, 56), (300, 86))
 
@@ -286,7 +284,6 @@ class TestFirstMinute:
 
 
 class TestPlaces:
-    @pytest.mark.usefixtures("all_cores")
     def test_no_cpu_at_the_full_clock_of_its_kind_is_slow(self) -> None:
         _machine, frames = frames_of_machine("laptop", 2, columns=["Busy%"])
         clocks = {cpu_row(0): 4800.0, cpu_row(1): 4790.0, cpu_row(2): 3000.0, cpu_row(14): 3800.0, cpu_row(15): 3799.0}
