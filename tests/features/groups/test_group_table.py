@@ -73,6 +73,18 @@ def test_watts_by_cycles_are_of_the_package_where_the_group_ran() -> None:
     assert held.endswith("in groups whose part is unknown")
 
 
+def test_cycles_of_some_cpus_alone_share_nothing() -> None:
+    def counted(path: str, cpu: float, *cycles: float) -> GroupRow:
+        one = row(path, cpu)
+        more = {cycles_in(at): many for at, many in enumerate(cycles)}
+        return replace(one, increases={**one.increases, **more}, files={**one.files, **dict.fromkeys(more, "cpu.stat")})
+
+    rows = [counted("/", 4e6, 8e9, 4e9), counted("/a", 1e6, 8e9, 0)]
+    few = replace(ENERGY, part=Unavailable(Reason.NOT_READ, "only 0-1 are measured"))
+    assert [cell(group_table(rows, few, 2, 4), "Watt", at).value for at in (0, 1)] == pytest.approx([10.0, 2.5])
+    assert cell(group_table(rows, ENERGY, 2, 4), "Watt", 1).value == pytest.approx(15.0)
+
+
 def test_no_watts_without_every_package_s_energy() -> None:
     found = group_table([row("/", 4e6), row("/a")], ENERGY, 3, 4)
     assert cell(found, "Watt").value is None
