@@ -45,6 +45,18 @@ def test_frames_before_a_change_of_cpus_are_left_out() -> None:
     assert averaged(found[4:5]) is found[4]
 
 
+@pytest.mark.parametrize("shape", ["laptop-old", "guest"])
+def test_signals_that_are_made_of_others_have_the_times_of_those(shape: str) -> None:
+    _machine, (_first, *found) = frames_of_machine(shape, 5, small=True)
+    mean, signals = averaged(found), found[-1].capabilities.signals
+    made = [name for name, signal in signals.items() if signal.read_as != name]
+    assert made
+    for name in (*made, *(signals[name].read_as for name in made)):
+        spans = mean.spans(name)
+        assert spans == pytest.approx([1.0] * len(spans)), name
+        assert mean.spans_at(name, (0,)) == spans[:1]
+
+
 @of_every(("laptop-old", "guest", "genoa-1s", "grace-2s"))
 def test_every_column_of_a_machine_lies_between_its_intervals(shape: str) -> None:
     _machine, (_first, *found) = frames_of_machine(shape, 5, small=True)

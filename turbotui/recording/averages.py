@@ -60,14 +60,15 @@ class MeanFrame(Frame):
     def _difference(self, signal: Signal) -> Numbers:
         return self._of(super()._difference(signal))
 
-    def spans(self, name: SignalId) -> Numbers:
-        spans = super().spans(name)
+    def _spans_of(self, name: SignalId) -> Numbers:
+        spans = super()._spans_of(name)
         if id(spans) not in self._parts:  # signals that are read together go on sharing theirs
             self._parts[id(spans)] = spans, self._of(spans)
         return self._parts[id(spans)][1]
 
     def spans_at(self, name: SignalId, positions: Sequence[int]) -> Numbers:
-        return self._of(super().spans_at(name, positions))
+        spans = self.spans(name)
+        return [spans[position] for position in positions]
 
     def _of(self, numbers: Numbers) -> Numbers:
         return [None if number is None else number * self.part for number in numbers]
