@@ -26,6 +26,7 @@ from key_promises import MARKS, Place, Promise
 from patience import PATIENCE
 
 from turbotui.app.actions import ACTIONS
+from turbotui.app.screen_table import SCREENS
 from turbotui.feature import EVERYWHERE, Action
 
 NEEDS_TMUX = pytest.mark.skipif(shutil.which("tmux") is None, reason="the package tmux is not installed")
@@ -49,6 +50,8 @@ _NAMES = {"exclamation_mark": "!", "vertical_line": "|",
 
 _FORKING_SHELL = str(Path(__file__).with_name("forking_shell.py"))
 _INTERVALS = ("longer", "shorter")
+PLACES_APART = 4
+"""A row that works everywhere is pressed on each screen of so many."""
 _PAST_FRAMES = 4
 """Frames after which there is a past to step back into."""
 
@@ -295,9 +298,9 @@ class Pressing:
         """Press one key, and check that its expected effect appears and was not there before."""
         terminal, home = self.terminal, self.place.home
         self._begun = interval_of(terminal.picture)
-        for one in promise.first:  # what the last one shows is what the key is compared with, not what one of them does
+        for key_before in promise.first:  # what the last shows is what the key is compared with
             was = terminal.still()
-            terminal.press(one)
+            terminal.press(key_before)
             terminal.soon(partial(operator.ne, was))
         before = self._before = terminal.still(
             lambda text: re.search(promise.now or home, text) and not promise.kept(text, text, home))
@@ -324,13 +327,28 @@ def has_another(seen: str, picture: str) -> bool:
     return interval_of(picture) not in {"", seen}
 
 
+def is_pressed(action: Action, place: Place) -> bool:
+    """Whether a row is pressed on a screen: its own rows are, and of those that work everywhere each fourth.
+
+    What these do is the dashboard's, whatever screen is shown; that no screen takes their keys is held by
+    tests/app/test_key_table.py, and that none of them ends a screen by test_keys_of_modes.py.
+    """
+    if EVERYWHERE not in action.where or action.id in place.keys:
+        return True
+    everywhere = [other.id for other in ACTIONS if EVERYWHERE in other.where]
+    # one of those that change the interval begins where the other has ended
+    row = everywhere.index(_INTERVALS[0] if action.id in _INTERVALS else action.id)
+    screen = [spec.number for spec in SCREENS].index(place.number)
+    return (row + screen) % PLACES_APART == 0
+
+
 def press_rows(folder: Path, place: Place) -> None:
-    """Press every row of the key table that is promised something on a screen."""
+    """Press the rows of the key table that are promised something on a screen."""
     with dashboard(folder, place.machine, place.size) as terminal:
         pressing = Pressing(terminal, place)
         pressing.come()
         # what ends intervals comes late, and what changes them last
-        for action in sorted(ACTIONS, key=lambda one: (EVERYWHERE in one.where, one.id in _INTERVALS)):
+        for action in sorted(ACTIONS, key=lambda row: (EVERYWHERE in row.where, row.id in _INTERVALS)):
             promise = place.promise(action)
-            if promise is not None:
+            if promise is not None and is_pressed(action, place):
                 pressing.press(action, promise)

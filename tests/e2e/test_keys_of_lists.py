@@ -1,4 +1,4 @@
-"""The screens with other rows: every row of the key table is pressed in a real terminal."""
+"""The screens with other rows: their rows of the key table are pressed in a real terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The counter tables: every row of the key table is pressed in a real terminal."""
+"""The counter tables: their rows of the key table are pressed in a real terminal."""
 
 from __future__ import annotations
 
