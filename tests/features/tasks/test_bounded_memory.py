@@ -9,6 +9,7 @@ from ringbytes import FORMAT, ended, fork, group, last_counts, record, sample
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, active_tasks, task_rows
 from turbotui.features.tasks.timeline import Timeline
+from turbotui.features.tasks.watched_application import moved_marks
 from turbotui.machine.perf_records import NOBODY, parse_record
 from turbotui.machine.tasks.draining import RingRecords
 from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
@@ -147,3 +148,33 @@ def test_a_timeline_that_nobody_draws_keeps_nothing() -> None:
     line = Timeline(most=0)
     line.add(1, 0, 10, 20)
     assert line.total() == 0
+
+
+def test_threads_that_ended_long_ago_are_looked_at_no_more_and_nothing_is_lost() -> None:
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ()), {}, ended=60)
+    marks, before, booked, run = aggregate.marks(), aggregate.marks(), 0, 0
+    for second in range(1, 61):
+        records = []
+        for number in range(4):
+            tid, time = 1_000 * (1 + number) + second, second * 10**9 + number * 10**6
+            run += second + number
+            records += [fork(5, 1, tid, 1, time), sample(5, tid, time + 1, (second, run))]
+            records += [ended(5, tid, time + 2)] if number else []
+        if second > 2:  # of a thread that ended 1.9 s ago and had to wait for a CPU to leave it
+            run += 1
+            records.append(sample(5, 2_000 + second - 2, second * 10**9 - 100_000_000, (second, run)))
+        aggregate.feed([ring(*records)])
+        marks, before = (moved_marks(each, moved) for moved in [aggregate.tidy()] for each in (marks, before))
+        rows = {row.tid: row.cpu_ns for row in task_rows(aggregate, Grouping.THREAD, marks)}
+        [process] = task_rows(aggregate, Grouping.PROCESS, marks)
+        assert process.cpu_ns == sum(rows.values()) == aggregate.sums_since(marks)[1], second
+        assert process.whole_run + sum(one.totals[1] for one in aggregate.entries() if one.pid < 0) == run
+        before, marks = marks, aggregate.marks()
+        again = {row.tid: row.cpu_ns for row in task_rows(aggregate, Grouping.THREAD, before)}
+        assert again == rows, "the same interval in another light"
+        booked += sum(rows.values())
+    assert booked == run == aggregate.sums()[1]
+    everyone = aggregate.entries()
+    assert sum(one.threads for one in everyone) == 240, "no thread is in two entries"
+    assert len(marks) == len(everyone) <= 60 + 60 + 5
+    assert sum(one.ended for one in aggregate.recent()) < 20

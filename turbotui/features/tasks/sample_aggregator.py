@@ -127,7 +127,7 @@ class SampleAggregator(TotalsTable):
         self.forked: set[int] = set()
         self.children: set[int] = set()
         self.births: OrderedDict[int, int] = OrderedDict()
-        self.tail: tuple[int, ...] = (0,) * len(self.names)
+        self.tail: tuple[int, ...] = self._zero
         self.read: tuple[int, ...] | None = None
         self.began = 0
         self.regions: TaskRegions | None = None
@@ -135,7 +135,6 @@ class SampleAggregator(TotalsTable):
         self._creators: set[int] = set()
         self._width = choice.width
         self._named = len(choice.names)
-        self._zero = (0,) * len(self.names)
         self._switches = self.names.index(SWITCHES) if SWITCHES in self.names else None
         self._load = self.names.index("cycles") if "cycles" in self.names else self._run
         if multiplexed is not None:

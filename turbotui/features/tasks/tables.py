@@ -102,7 +102,7 @@ def active_tasks(aggregator: SampleAggregator, by: Grouping, since: Mapping[int,
     After some hours nearly all entries are of ended threads: to make their rows, only to find that nothing moved, took
     a sixth of a CPU.
     """
-    return {task_of(by, entry) for entry in aggregator.entries() if (mark := since.get(entry.serial)) is None
+    return {task_of(by, entry) for entry in aggregator.recent() if (mark := since.get(entry.serial)) is None
             or mark.totals != tuple(entry.totals)}
 
 
@@ -121,8 +121,8 @@ def task_rows(aggregator: SampleAggregator, by: Grouping, since: Mapping[int, Ma
     if only is None and since is not None and not idle:
         only = active_tasks(aggregator, by, since)
     # a thread's id may be used again: each of its entries is a row of its own
-    groups = lists_by_key((entry.serial if by is Grouping.THREAD else task_of(by, entry), entry)
-                          for entry in aggregator.entries()
+    entries = aggregator.entries() if since is None or idle or by is not Grouping.THREAD else aggregator.recent()
+    groups = lists_by_key((entry.serial if by is Grouping.THREAD else task_of(by, entry), entry) for entry in entries
                           if entry.tid not in IN_NO_ROW and (only is None or task_of(by, entry) in only))
     rows = [_row(aggregator.names, group, by, since or {}, application) for group in groups.values()]
     if since is not None and not idle:

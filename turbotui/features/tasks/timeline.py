@@ -145,7 +145,7 @@ class Timeline:
         if self._horizon is None:
             return
         limit = (self.end - self._horizon) // self.bin_ns
-        for thread, line in list(self._lines.items()):
+        for thread, line in [each for each in self._lines.items() if not each[1].bins or each[1].bins[0] < limit]:
             self._entries -= line.forget(limit)
             if not line.bins:
                 del self._lines[thread]

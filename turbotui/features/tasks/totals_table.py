@@ -14,7 +14,7 @@ from turbotui.features.tasks.cpu_time import CPU_TIME, CpuTime
 from turbotui.features.tasks.thread_totals import RUN, Mark, ThreadTotals, places_of
 from turbotui.features.tasks.timeline import Timeline
 from turbotui.machine.perf_records import Record
-from turbotui.machine.tasks.sets import TaskSampling
+from turbotui.machine.tasks.sets import Mode, TaskSampling
 from turbotui.machine.tasks.slices import RunTimes
 
 ENDED: Final = 4_000
@@ -91,6 +91,7 @@ class TotalsTable:
         self.timeline = timeline or Timeline()
         self.newest = 0
         self._run = self.names.index(RUN)
+        self._zero = (0,) * len(self.names)
         self._early: dict[int, list[int]] = {}
         self._keep, self._keep_alive = ended, alive
         self._limit = min(ended, alive)
@@ -99,6 +100,9 @@ class TotalsTable:
         self._entries: dict[tuple[int, int], ThreadTotals] = {}
         self._by_tid: dict[int, list[ThreadTotals]] = {}
         self._finished: list[ThreadTotals] = []
+        # of whole CPUs, threads that ended long ago, to which nothing has been added since the marks before the last
+        self._settled: dict[int, ThreadTotals] = {}
+        self._marks: dict[int, Mark] = {}
         self._together: dict[str, ThreadTotals] = {}
         self._merged: dict[tuple[int, int], MergedThread] = {}
         self._last: dict[tuple[int, int, int], tuple[int, ...]] = {}
@@ -160,21 +164,25 @@ class TotalsTable:
         Left out are sets that another root's set counts already: of threads made between the open of one and the look
         for others. They saw the same counts again.
         """
+        return [*self._settled.values(), *self.recent()]
+
+    def recent(self) -> list[ThreadTotals]:
+        """The entries to which something may have been added since the last marks, or in the interval before."""
         everyone = [*self._together.values(), *self._finished, *self._entries.values()]
         return [entry for entry in everyone if entry.root not in self._twice] if self._twice else everyone
 
     def sums(self) -> tuple[int, ...]:
         """Return the totals by name over all entries, including those without a row."""
-        return tuple(map(sum, zip([0] * len(self.names), *(entry.totals for entry in self.entries()), strict=True)))
+        return tuple(map(sum, zip(self._zero, *(entry.totals for entry in self.entries()), strict=True)))
 
     def sums_since(self, since: Mapping[int, Mark]) -> tuple[int, ...]:
         """Return the counts since marks over all entries with a row; for an entry without a mark, all of its counts."""
         totals = [0] * len(self.names)
-        for entry in self.entries():
+        for entry in self.recent() if since else self.entries():
             if entry.tid not in IN_NO_ROW:
                 mark = since.get(entry.serial)
                 if mark is not None and mark.totals == tuple(entry.totals):
-                    continue  # most are of threads that ended long ago
+                    continue  # most threads sleep
                 for number, value in enumerate(entry.totals):
                     totals[number] += value - (0 if mark is None else mark.totals[number])
         return tuple(totals)
@@ -187,7 +195,17 @@ class TotalsTable:
     def marks(self) -> dict[int, Mark]:
         """Return the current marks of all entries, by serial number."""
         self._early.clear()
-        return {entry.serial: entry.mark() for entry in self.entries()}
+        marks = self._marks.copy()
+        late = self.newest - _LATE_NS if self.choice.mode is Mode.CPUS else 0
+        for entry in self.recent():
+            if (mark := entry.mark()) is marks.get(entry.serial) and 0 < entry.ended_ns < late and entry.held is None:
+                self._settled[entry.serial] = entry
+            marks[entry.serial] = mark
+        self._finished = [entry for entry in self._finished if entry.serial not in self._settled]
+        for key in [key for key, entry in self._entries.items() if entry.serial in self._settled]:
+            self._forget(key)
+        self._marks = marks
+        return marks
 
     def cut(self, span: int, elsewhere: Mapping[int, int] | None = None) -> dict[int, int]:
         """Hold back what a thread can only have done after the end of an interval, until `go_on`.
@@ -204,7 +222,7 @@ class TotalsTable:
             The ns of run time of each thread that stay in the interval, those elsewhere included.
         """
         spent = dict(elsewhere or {})
-        for entry in self.entries():
+        for entry in self.recent():
             if entry.tid not in IN_NO_ROW:
                 before = spent.get(entry.tid, 0) if entry.threads == 1 else 0
                 spent[entry.tid] = before + self._cut_entry(entry, span * entry.threads - before)
@@ -212,10 +230,11 @@ class TotalsTable:
 
     def _cut_entry(self, entry: ThreadTotals, span: int) -> int:
         """Hold back a thread's counts beyond a span; returns the ns of run time that are left."""
-        totals, last, early = entry.totals, entry.last_totals, self._early.get(entry.serial) or [0] * len(self.names)
+        totals, last, early = entry.totals, entry.last_totals, self._early.get(entry.serial) or self._zero
         run = self._run if self.time is None else self.time.place  # whose time is shown
-        if max(totals[place] - last[place] - early[place] for place in (self._run, run)) <= span:
-            return totals[self._run] - last[self._run] - early[self._run]
+        ran = totals[self._run] - last[self._run] - early[self._run]
+        if ran <= span and totals[run] - last[run] - early[run] <= span:
+            return ran
         new = [total - old - late for total, old, late in zip(totals, last, early, strict=True)]
         over = min(new[self._run], new[self._run] - span)
         held = [max(0, count) * over // new[self._run] for count in new] if over > 0 else [0] * len(new)
@@ -263,8 +282,10 @@ class TotalsTable:
             if entry.root != entry.tid and entry.tid not in _UNNAMED and entry.root not in self._twice:
                 (ended if self._over(entry) else alive).append(key)
         moved: dict[int, int] = {}
-        if (surplus := len(ended) + len(self._finished) - self._keep) > 0:
-            old, self._finished = self._finished[:surplus], self._finished[surplus:]
+        if (surplus := len(ended) + len(self._finished) + len(self._settled) - self._keep) > 0:
+            old = [self._settled.pop(serial) for serial in [*self._settled][:surplus]]
+            rest = surplus - len(old)
+            old, self._finished = [*old, *self._finished[:rest]], self._finished[rest:]
             old.extend(self._forget(key) for key in ended[: surplus - len(old)])
             for entry in old:
                 if entry.root not in self._twice:  # it may have become so since it ended
@@ -274,6 +295,7 @@ class TotalsTable:
                                     key=lambda key: self._entries[key].totals[self._run])
             for key in least:
                 self._silence(key, moved)
+        self._marks = {serial: mark for serial, mark in self._marks.items() if serial not in moved}
         if moved and self._multiplexed is not None:
             places = self._multiplexed.places
             for tid in [tid for tid in places if tid not in self._by_tid]:
