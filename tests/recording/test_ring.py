@@ -55,6 +55,26 @@ def test_frames_are_there_while_more_come() -> None:
         assert said(found) == said(frame)
 
 
+@pytest.mark.parametrize("most", [80_000, 16 << 20])
+def test_moments_are_the_same_whether_they_are_asked_for_at_each_tick_or_at_the_end(most: int) -> None:
+    live = frames_of([snapshot(number, topology_of_cpus(range(4)), wall_ns=NOON + (
+        number if number < 420 else number - 25) * SECOND) for number in range(700)])
+    asked, rested = PastRing(most, seconds=300.0), PastRing(most, seconds=300.0)
+    for number, frame in enumerate(live):
+        asked.take(frame)
+        rested.take(frame)
+        assert frame.newer.wall_ns in asked.times or most == 80_000, "it is there, whether it is encoded or waits"
+        if number % 97 == 0 or number == 421:  # the clock was set back at 420
+            other = PastRing(most, seconds=300.0)
+            for earlier in live[:number + 1]:
+                other.take(earlier)
+            assert (asked.events, asked.times) == (other.events, other.times)
+            assert {asked.resolution(time) for time in asked.times} == {
+                other.resolution(time) for time in other.times}
+    assert (asked.size, asked.events, asked.times) == (rested.size, rested.events, rested.times)
+    assert 20 < len(asked.times) < 400, "the oldest are gone"
+
+
 def test_what_has_no_room_is_left_at_one_in_ten_seconds() -> None:
     most = 80_000
     ring, live = PastRing(most, seconds=3600.0), list(frames(2000))

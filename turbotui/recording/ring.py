@@ -41,6 +41,11 @@ HOUR: Final = 3600.0
 _KEY_EVERY: Final = 15
 """Ticks from one key tick to the next; one tick needs all of them decoded, 0.5 ms each at 256 CPUs."""
 
+_TOGETHER: Final = 5
+"""Ticks that are encoded together, since the second finds code and data in the CPU's caches; before, if one is asked
+for. On more than `_FEW` CPUs each is encoded at once, so that every tick costs the same."""
+_FEW: Final = 64
+
 _MOST_DECODED: Final = 3  # groups: the one shown and its neighbours
 _MOST_DECODED_BYTES: Final = 16 << 20  # of them
 _DECODED: Final = 4  # times the bytes of its lanes that a tick takes: they, its columns and what is computed of some
@@ -164,6 +169,7 @@ class PastRing:
     def __init__(self, most_bytes: int = MOST_BYTES, seconds: float = HOUR) -> None:
         self._seconds = seconds
         self._lock = threading.Lock()
+        self._waiting: list[Frame] = []
         every_tick = round(most_bytes * _EVERY_TICK)
         self._full, self._coarse = _Track(FULL, every_tick), _Track(TEN_SECONDS, most_bytes - every_tick)
         self._changes = Changes()
@@ -176,23 +182,40 @@ class PastRing:
     def take(self, frame: Frame) -> None:
         """Keep the newer snapshot of a frame; frames come in their order."""
         with self._lock:
-            self._events += self._changes.take(frame.newer)
-            self._full.take(frame)
-            self._coarse.take(frame)
-            begin = frame.newer.started_ns - round(self._seconds * 1e9)
-            for track in (self._full, self._coarse):
-                if track.make_room(begin):
-                    self._decoded.clear()
+            self._waiting.append(frame)
+            wall = frame.newer.wall_ns
+            self._times = (*self._times, wall) if self._times and wall > self._times[-1] else None
+            if len(self._waiting) >= _TOGETHER or len(frame.topology.cpus) > _FEW:
+                self._pack()
+
+    def _pack(self) -> None:
+        """Encode the frames that wait."""
+        while self._waiting:
+            self._encode(self._waiting.pop(0))
+
+    def _encode(self, frame: Frame) -> None:
+        self._events += self._changes.take(frame.newer)
+        self._full.take(frame)
+        self._coarse.take(frame)
+        tracks = self._full, self._coarse
+        oldest = [next(iter(track.groups), None) for track in tracks]
+        begin = frame.newer.started_ns - round(self._seconds * 1e9)
+        for track in tracks:
+            if track.make_room(begin):
+                self._decoded.clear()
+        if oldest != [next(iter(track.groups), None) for track in tracks]:
             self._times = None
-            if self._asked_ns is None:
-                self._asked_ns = frame.newer.started_ns
-            elif frame.newer.started_ns > self._asked_ns + round(_FORGET_AFTER * 1e9):
-                self._decoded = []
+        if self._asked_ns is None:
+            self._asked_ns = frame.newer.started_ns
+        elif frame.newer.started_ns > self._asked_ns + round(_FORGET_AFTER * 1e9):
+            self._decoded = []
 
     @property
     def size(self) -> int:
         """The bytes of all kept records and their layouts."""
-        return self._full.size + self._coarse.size
+        with self._lock:
+            self._pack()
+            return self._full.size + self._coarse.size
 
     @property
     def times(self) -> Sequence[int]:
@@ -204,6 +227,7 @@ class PastRing:
     def events(self) -> Sequence[Event | Gap]:
         """Return the events of the kept time, oldest first."""
         with self._lock:
+            self._pack()
             begin = next(self._coarse.walls(), 0)
             return tuple(event for event in self._events if event.wall_ns >= begin)
 
@@ -216,6 +240,7 @@ class PastRing:
     def frame(self, time_ns: int) -> Frame | None:
         """Return the newest frame at a time; None before the first kept interval."""
         with self._lock:
+            self._pack()
             self._asked_ns = None
             times = self._list_times()
             at = bisect_right(times, time_ns) - 1
@@ -237,6 +262,7 @@ class PastRing:
     def _list_times(self) -> tuple[int, ...]:
         """Return the tier's moments, then all ticks since every tick is kept; the first of each has no interval."""
         if self._times is None:
+            self._pack()
             full, coarse = list(self._full.walls()), list(self._coarse.walls())
             lost = bool(coarse and full and coarse[0] < full[0])  # else the very first reading is still kept
             fine = full[1:] if lost else full
