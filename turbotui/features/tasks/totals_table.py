@@ -195,17 +195,16 @@ class TotalsTable:
     def marks(self) -> dict[int, Mark]:
         """Return the current marks of all entries, by serial number."""
         self._early.clear()
-        marks = self._marks.copy()
         late = self.newest - _LATE_NS if self.choice.mode is Mode.CPUS else 0
         for entry in self.recent():
-            if (mark := entry.mark()) is marks.get(entry.serial) and 0 < entry.ended_ns < late and entry.held is None:
+            mark, before = entry.mark(), self._marks.get(entry.serial)
+            if mark is before and 0 < entry.ended_ns < late and entry.held is None:
                 self._settled[entry.serial] = entry
-            marks[entry.serial] = mark
+            self._marks[entry.serial] = mark
         self._finished = [entry for entry in self._finished if entry.serial not in self._settled]
         for key in [key for key, entry in self._entries.items() if entry.serial in self._settled]:
             self._forget(key)
-        self._marks = marks
-        return marks
+        return self._marks.copy()
 
     def cut(self, span: int, elsewhere: Mapping[int, int] | None = None) -> dict[int, int]:
         """Hold back what a thread can only have done after the end of an interval, until `go_on`.
@@ -295,7 +294,8 @@ class TotalsTable:
                                     key=lambda key: self._entries[key].totals[self._run])
             for key in least:
                 self._silence(key, moved)
-        self._marks = {serial: mark for serial, mark in self._marks.items() if serial not in moved}
+        for serial in moved:
+            self._marks.pop(serial, None)
         if moved and self._multiplexed is not None:
             places = self._multiplexed.places
             for tid in [tid for tid in places if tid not in self._by_tid]:
