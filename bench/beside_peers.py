@@ -37,6 +37,7 @@ class Peer:
 
 
 TURBOTUI = Peer("turbotui, 1 Hz", (sys.executable, "-m", "turbotui", "-i", "1"))
+CPUS = Peer("its table of CPUs, 1 Hz", (*TURBOTUI.words, "--screen", "cpus"))
 TASKS = Peer("its screen of tasks, 1 Hz", (*TURBOTUI.words, "--screen", "tasks"))
 PEERS = (
     Peer("htop -d 10, 1 Hz", ("htop", "-d", "10")),

@@ -1,7 +1,8 @@
 """`python -m bench.floors`: costs below which no program in Python, with Textual, or that reads /proc can go.
 
 Each floor is measured in one run with the figure that it is the floor of: on a machine that is slow today both are.
-Without `--large`, which adds those of 1,024 CPUs, it takes a minute at rest.
+Without `--large`, which adds those of 1,024 CPUs, it takes two minutes at rest. The floor of the screen of tasks reads
+every switch of the machine: it needs root, as that screen does.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from bench.beside_peers import TURBOTUI, Peer, Share, beside, installed_peers
+from bench.beside_peers import CPUS, TASKS, TURBOTUI, Peer, Share, beside, installed_peers
 from bench.dashboard import cost_without_model
 from bench.start import cpu_ms
 from bench.terminal import Terminal
 from turbotui.dataclass import dataclass
 
 _SIZE = (200, 50)
-_SECONDS = 15.0
+_SECONDS = 60.0
 _FILES = ("/proc/stat", "/proc/stat", "/proc/interrupts", "/proc/softirqs", "/proc/pressure/cpu",
           "/proc/pressure/memory", "/proc/pressure/io", "/proc/vmstat", "/proc/meminfo")
 """Files of /proc about all CPUs that the overview reads, where the kernel has them."""
@@ -55,8 +56,19 @@ while True:
 """
 """Reads what the overview reads and does nothing with it: files of all CPUs every second, processes every third."""
 
-_LINES, _COLOURS = 17, 9
-"""How many lines the overview of two CPUs draws anew each second (200x50), and how many segments each has."""
+_STATS = _READS.replace("    turn += 1", """
+    for name in [name for name in kept if isinstance(name, str)][-40:]:
+        try:
+            if ("stat", name) not in kept:
+                kept["stat", name] = os.open(f"/proc/{name}/stat", os.O_RDONLY)
+            os.pread(kept["stat", name], 2048, 0)
+        except OSError:
+            pass
+    turn += 1""")
+"""Reads the stat files of as many tasks as the screen of tasks shows, too."""
+
+_DRAWN = ((17, 9, "the overview"), (10, 12, "the table of CPUs"), (39, 12, "tasks"))
+"""How many lines a screen of two CPUs draws anew each second (200x50), how many segments each has, and which screen."""
 _LARGE = ((43, 12, "the overview of 1,024 CPUs"), (46, 34, "the table of 1,024 rows"))
 """Lines and segments of each, and where."""
 
@@ -132,10 +144,13 @@ class Floor:
 
 
 def running(seconds: float) -> Sequence[Share]:
-    """Measure the percent of one CPU of the overview, of its floors and of its peers, at the same time."""
+    """Measure the percent of one CPU of screens, of their floors and of their peers, at the same time."""
     return beside(seconds, _SIZE, (
-        TURBOTUI, Peer("Python that reads its files", (sys.executable, "-c", _READS)),
-        Peer("Textual that draws as many lines", _scrolling(_LINES, _COLOURS)), *installed_peers(),
+        TURBOTUI, CPUS, TASKS, Peer("Python that reads its files", (sys.executable, "-c", _READS)),
+        Peer("the same and 40 stat files", (sys.executable, "-c", _STATS)),
+        Peer("each switch added up by thread", (sys.executable, "-m", "bench.switches")),
+        *(Peer(f"Textual: lines of {where}", _scrolling(lines, colours)) for lines, colours, where in _DRAWN),
+        *installed_peers(),
     ))
 
 
