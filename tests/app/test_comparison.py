@@ -12,6 +12,7 @@ from simulated_session import SimulatedSession
 
 from turbotui.app.row_table import RowTableScreen
 from turbotui.quantities.columns import Column
+from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.quantities.tables import RowTable
 from turbotui.widgets.comparison import marked_moment
@@ -37,7 +38,10 @@ async def test_every_screen_says_that_it_compares_and_esc_ends_it_on_any_of_them
             session.tick()
             await pilot.pause()
         assert (shown_before, bool(line.display)) == (False, True)
-        assert line.text.strip().startswith("COMPARED WITH 11 s until ")
+        mark = app.watched.mark
+        assert mark is not None
+        local = time_of_day(mark.newer.wall_ns)  # as other times on screens
+        assert line.text.strip().startswith(f"COMPARED WITH 11 s until {local} · ")
         assert "· Busy% +10.0" in line.text, "to 5 intervals later, from the middle of 11"
         for number in ("1", "4", "7", "9"):
             await pilot.press(number)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 from scripted_machine import FakeSession
@@ -12,6 +13,16 @@ from textual.pilot import Pilot
 from turbotui.app.dashboard import TurbotuiApp
 
 SnapCompare = Callable[..., bool]
+
+
+@pytest.fixture(autouse=True)
+def _of_one_time_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Times of day are in pictures."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
 
 def pressed(session: FakeSession, keys: Sequence[str]) -> Callable[[Pilot[int]], object]:

@@ -137,7 +137,7 @@ PROMISED_EVERYWHERE = {
     "past_mark": Promise(r"Mark \d+: \( and \) lead back"),
     "record": Promise("record to", undo=ESC),
     "output": Promise("No command runs beside"),
-    "remember": Promise(r"Remembered columns for simulated-\S+ machines, and nothing for real ones"),
+    "remember": Promise(r"Remembered columns for simulated-\S+ machines, not for real ones: "),
     "past_now": Promise(compared=_later, first=(",",), now=_PAST, gone=_PAST),
     "redraw": Promise("drawn anew"),
     "palette": Promise("Search for commands", undo=ESC),

@@ -88,7 +88,7 @@ def remember_view(watch: Watch, theme: str, screen: ScreenSpec) -> str:
     watch.remembered = frozenset(changed)
     if is_real:
         return f"Remembered theme, interval, screen and, for {kind} machines, columns in {path}"
-    return f"Remembered columns for {kind} machines, and nothing for real ones, in {path}"
+    return f"Remembered columns for {kind} machines, not for real ones: {path}"
 
 
 def forget_view(watch: Watch) -> str:

@@ -45,8 +45,11 @@ _NAMING: Final = 3
 
 
 def search_words(text: str) -> list[str]:
-    """The words, in lower case, of which a line has to contain one; commas separate them."""
-    return [word for word in text.lower().split(",") if word] or [""]
+    """The words, in lower case, of which a line has to contain one; commas separate them.
+
+    A slash before them is the key by which screens and other windows search.
+    """
+    return [word for word in text.lower().removeprefix("/").split(",") if word] or [""]
 
 
 class ChoosableColumns(Protocol):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from turbotui.cell_widths import cut, flush_left, flush_right
 from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.moments import time_of_day
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import TOO_WIDE, UNKNOWN, in_words, narrowed, number
 
@@ -62,9 +62,8 @@ class MarkedMoment(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The time in words."""
-        moment = datetime.fromtimestamp(self.wall_ns / 1e9, UTC)
-        return f"{self.seconds:.{int(self.seconds < _LONG)}f} s until {moment:%H:%M:%S}Z"
+        """The time in words, in the time zone of the other times on the screen."""
+        return f"{self.seconds:.{int(self.seconds < _LONG)}f} s until {time_of_day(self.wall_ns)}"
 
 
 _LONG: Final = 10.0
