@@ -224,7 +224,7 @@ def _in_words(error: Exception, timeout: float) -> str:
     if isinstance(error, ConnectionRefusedError):
         return "refuses the connection: no server listens there"
     if isinstance(error, socket.gaierror):
-        return "is not known by that name: nothing was connected"
+        return "has a name that is not known here: nothing was connected"
     if isinstance(error, ssl.SSLCertVerificationError):
         return (f"has a certificate that is not trusted ({one_line(visible(error.verify_message))}): "
                 "--ca FILE names the authority that signed it")

@@ -11,7 +11,8 @@ FEATURE = Feature(
             "event sets of each CPU's own, changed while they are counted, and joined",
             group="now", examples=(
                 ("turbotui spy --machine sapphire-2s -n 2", "cycles and instructions of each CPU of a server"),
-                ("turbotui spy --help", "how sets are given to CPUs"),
+                ("turbotui spy --machine sapphire-2s --events 'cycles,branches;cache-misses' -n 2",
+                 "two sets of events, one after the other on each CPU"),
             )),
     ),
     keys="turbotui.features.spies.keys:KEYS",
