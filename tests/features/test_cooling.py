@@ -100,6 +100,16 @@ def test_trips_are_read_at_every_fifth_tick_and_temperatures_at_each() -> None:
     assert seen[-1][1] == 91.0
 
 
+def test_a_type_that_another_driver_gives_a_number_is_read_again() -> None:
+    bench = Bench(files(**ZONE) | files(type=errno.EIO))
+    assert bench.cells()["Type"] == f"{CLASS}/thermal_zone0/type says nothing"
+    for kind in ("iwlwifi_1", "acpitz"):
+        bench.host.files |= files(type=f"{kind}\n")
+        for _ in range(5):
+            bench.tick()
+        assert bench.cells()["Type"] == kind
+
+
 @pytest.mark.parametrize(("changed", "column", "why"), [
     ({"temp": errno.ENODATA}, "Room", f"{CLASS}/thermal_zone0/temp: No data available (ENODATA)"),
     ({"temp": "nan\n"}, "Temp", f"{CLASS}/thermal_zone0/temp: 'nan' cannot be"),

@@ -116,9 +116,9 @@ class BatteryReader:
                 if (slot := into.birth(Row(name, name=name))) is None:
                     continue
                 battery = self._rows[name] = _Battery(slot, {}, 0)
-                into.put(slot, "type", kind)
             elif kind == PERIPHERAL and not into.due(battery.slot):
                 continue
+            into.put(battery.slot, "type", kind)
             self._read(f"{CLASS}/{name}", battery, into)
         self._had_any |= bool(self._rows)
         return None if self._had_any else self._none

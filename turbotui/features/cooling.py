@@ -54,7 +54,7 @@ _OF_DEVICES: Final = Unavailable(Reason.NO_HARDWARE, "cooling devices have it, t
 
 
 class CoolingReader:
-    """Reads temperatures and states at every tick; trips and policies, which people set, at every fifth."""
+    """Reads temperatures and states at every tick; types, trips and policies, which people set, at every fifth."""
 
     def __init__(self, machine: Machine) -> None:
         self._host = machine.host
@@ -77,6 +77,7 @@ class CoolingReader:
                 if (slot := into.birth(Row(name, name=name))) is None:
                     continue
                 self._rows[name] = slot
+            if into.due(slot):  # another driver's zone or device may have the number of one that went
                 into.put(slot, "type", self._text(name, "type"))
             values = self._zone(name, slot, into) if numbered[name][0] == _ZONE else self._device(name)
             for quantity, value in values.items():
