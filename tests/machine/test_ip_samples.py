@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import sys
 from collections.abc import Mapping, Sequence
@@ -188,6 +189,16 @@ def test_numbers_of_sections_and_segments_beyond_16_bits(width: int, order: str,
     functions = read_functions(str(path))
     assert functions.segments == ((0, 0x1000, 0x400000),)
     assert named(functions) == [(0x400010, 16, "one")]
+
+
+def test_a_file_of_holes_is_not_taken_for_millions_of_sections(tmp_path: Path) -> None:
+    path, count = tmp_path / "program", 4_000_000
+    whole = bytearray(program(b"\0one\0", [(1, 2, 5, 0x400010, 16)], many=True))
+    (sections,) = struct.unpack_from("<Q", whole, 40)
+    struct.pack_into("<Q", whole, sections + 32, count)  # sh_size of section 0
+    path.write_bytes(whole)
+    os.truncate(path, sections + 64 * count)
+    assert read_functions(str(path)).why.endswith("it has more than 131,072 sections or segments")
 
 
 def program(names: bytes, symbols: Sequence[tuple[int, ...]], width: int = 2, order: str = "<", *, tables: int = 1,

@@ -22,6 +22,7 @@ from turbotui.untrusted import decoded, one_line, original
 _LARGEST: Final = 2 << 30  # most bytes of a file: a debug build of a browser
 _LARGEST_PART: Final = 1 << 28  # of a table of it, or of the names
 _MOST_SYMBOLS: Final = 2_000_000
+_MOST_PARTS: Final = 1 << 17  # sections, and segments: a file of holes may claim four millions, which take 0.8 GB
 _LONGEST_NAME: Final = 1 << 16  # bytes shown of a name
 _IDENT: Final = 16  # bytes: magic number, class, byte order
 _ORDERS: Final = {1: "<", 2: ">"}  # ELFDATA2LSB, ELFDATA2MSB
@@ -58,6 +59,11 @@ class FunctionTable:
     texts: bytes = b""  # names, each with a NUL behind it
     segments: tuple[tuple[int, int, int], ...] = ()  # (offset in the file, length, address) of mapped segments
     why: str = ""  # why names are missing; "" if none is
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return len(self.texts) + 3 * 8 * len(self.starts)
 
     def name(self, offset: int) -> str:
         """Return the function at an offset of the file; "" if no symbol covers it."""
@@ -113,6 +119,8 @@ def _read(descriptor: int) -> FunctionTable:
         counts = next(_table(descriptor, order + form.section, section_at, 1))
         section_count = section_count or counts[5]
         segment_count = counts[7] if segment_count == _MANY_SEGMENTS else segment_count
+    if max(section_count, segment_count) > _MOST_PARTS:
+        raise ValueError(f"it has more than {_MOST_PARTS:,} sections or segments")
     segments = tuple(
         (offset, length, address)
         for kind, offset, length, address in map(

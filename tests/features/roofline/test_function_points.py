@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from jsontables import tables
 from patience import least_disturbed
 
+from turbotui.features.roofline import function_points
 from turbotui.features.roofline.engine import count_command
 from turbotui.features.roofline.function_points import FunctionPoint
 from turbotui.features.roofline.result_tables import function_table
 from turbotui.features.roofline.text import report_lines
 from turbotui.machine.core_metrics import CountedCoreType
+from turbotui.machine.elf_symbols import FunctionTable
+from turbotui.machine.ip_records import CodeFile
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.machine.pmus import Pmu
@@ -114,3 +119,12 @@ def test_a_stripped_program_has_shares_and_no_names(program: Path) -> None:
     busiest = result.functions.points[0]
     assert (busiest.name, busiest.file) == ("(no symbol)", "bare␛[31m")
     assert busiest.share > 0.8
+
+
+def test_symbol_tables_of_all_files_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code of everybody is sampled, and a file of holes may have a table of 256 MiB."""
+    monkeypatch.setattr(function_points, "_MOST_HELD", 2 << 20)
+    held = {CodeFile("/large", 1): FunctionTable(texts=bytes(2 << 20))}
+    name, why = function_points._named(CodeFile(sys.executable, 0), 0, held, 0.0)
+    assert name == ("(no symbol)", os.path.basename(sys.executable))
+    assert why == "functions of other files take 2 MiB already"

@@ -25,6 +25,7 @@ from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _SHOWN: Final = 40
+_MOST_HELD: Final = 1 << 28  # bytes of symbol tables beyond which no other file's is read: anybody's code is sampled
 _PERIOD: Final = 2_000_003
 """The period of sampled events: two events a cycle at 4 GHz give 4,000 samples a second."""
 _SOFTWARE: Final = 1  # PERF_TYPE_SOFTWARE, whose events are thousands a second
@@ -131,7 +132,9 @@ def _named(file: CodeFile, offset: int, tables: dict[CodeFile, FunctionTable],
         word = "(vDSO)" if file.path == "[vdso]" else "(made at run time)"
         return (word, "" if word == "(vDSO)" else file.path), ""
     if file not in tables:
-        tables[file] = read_functions(file.path, file.inode, since)
+        held = sum(table.size for table in tables.values())
+        tables[file] = read_functions(file.path, file.inode, since) if held < _MOST_HELD else FunctionTable(
+            why=f"functions of other files take {held >> 20} MiB already")
     name = tables[file].name(offset)
     return (name or "(no symbol)", os.path.basename(file.path)), "" if name else tables[file].why
 
