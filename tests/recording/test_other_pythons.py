@@ -64,7 +64,7 @@ def test_where_no_libzstd_is_zlib_packs_and_what_zstd_packed_names_it(tmp_path: 
     (tmp_path / "libzstd.so.1").write_bytes(b"no library")
     for words, status, ending in (
         (("stat", "--replay", recording), 1, "packed by zstd: install libzstd (Debian: libzstd1)\n"),
-        (("record", "--machine", "guest", "-i", "0.05", "-n", "1", own), 0, " MB\n"),
+        (("record", "--machine", "guest", "-i", "0.05", "-n", "1", own), 0, " MiB\n"),
         (("stat", "--replay", own), 0, "\n"),
     ):
         done = subprocess.run([PYTHON, "-m", "turbotui", *words], capture_output=True, text=True,  # noqa: S603 - ours

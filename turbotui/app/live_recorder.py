@@ -95,7 +95,7 @@ class LiveRecorder:
             self._end()
         if self.failure:
             return f"Recording ended: {self.failure}"
-        return f"Recorded {age(time.monotonic() - self._since)} in {self._path}, {size / 1e6:.1f} MB"
+        return f"Recorded {age(time.monotonic() - self._since)} in {self._path}, {size / 2**20:.1f} MiB"
 
     @property
     def flag(self) -> str:
@@ -103,7 +103,7 @@ class LiveRecorder:
         recorder = self._recorder
         if self.failure:
             return "NOT RECORDING"
-        return "" if recorder is None else f"● REC {recorder.size / 1e6:.1f} MB"
+        return "" if recorder is None else f"● REC {recorder.size / 2**20:.1f} MiB"
 
 
 def default_path(machine: Machine, now: float) -> str:

@@ -37,3 +37,5 @@ def test_runs_are_listed_with_their_commands_and_what_cannot_be_read_says_why(
     text = capsys.readouterr().out
     assert "make '-j␛2'" in text
     assert "turbotui replay shows run 1" in text
+    assert " MiB " in text
+    assert "MB" not in text.split("turbotui replay")[0]

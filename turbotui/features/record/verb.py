@@ -175,7 +175,7 @@ def _report(result: RecordingResult, path: str, cpus: int) -> None:
         _say(f"no {what} were recorded: {why}")
     if result.readings:
         _say(f"{path}: {result.readings:,} readings of {several(cpus, 'CPU')} from "
-             f"{time_of_day(result.first_ns)} to {time_of_day(result.last_ns)}, {result.size / 1e6:.2f} MB")
+             f"{time_of_day(result.first_ns)} to {time_of_day(result.last_ns)}, {result.size / 2**20:.2f} MiB")
     else:
         _say(f"{path}: nothing was recorded")
 

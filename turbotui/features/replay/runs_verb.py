@@ -56,7 +56,7 @@ RUN_COLUMNS: Final[tuple[Column[RunRow], ...]] = (
            identity=True),
     Column("begun", "", -1, (), _begun, help="local time of its first reading"),
     Column("lasted", "s", 0, (), _seconds, help="time from the first reading to the last"),
-    Column("MB", "MB", 1, (), lambda row: row.size / 1e6, help="size of all of its files"),
+    Column("MiB", "MiB", 1, (), lambda row: row.size / 2**20, help="size of all of its files"),
     Column("name", "", -1, (), lambda row: row.run.name, help="name, as in turbotui replay NAME"),
     Column("what", "", -1, (), lambda row: one_line(row.facts.why or shlex.join(row.facts.command) or "the dashboard"),
            help="the command beside the dashboard, or why its recording cannot be read"),
