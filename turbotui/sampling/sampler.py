@@ -355,6 +355,9 @@ class Sampler:
 
     def _follow_changes(self) -> None:
         """Apply the changes requested since the last tick, and CPUs that came or went."""
+        topology, self._newest_topology = self._newest_topology, None
+        if not self._changed and topology is None:
+            return
         with self._handover:
             asked, self._next = self._next, replace(self._next, added=(), retold=False)
             self._changed = False
@@ -362,7 +365,6 @@ class Sampler:
             self._rows = asked.rows
             self._latest_rows.keep(asked.rows)
             self._pool.follow_rows(asked.rows)
-        topology, self._newest_topology = self._newest_topology, None
         same = asked == _Requests(self._wanted, self._machine.tcc, beside=self._beside, rows=self._rows)
         if same and topology is None:
             return
