@@ -13,7 +13,6 @@ from textual.widgets import Static
 
 from turbotui.app.actions import ACTIONS, PLACES
 from turbotui.app.base import WatchScreen
-from turbotui.app.cell_cursor import next_match
 from turbotui.app.elsewhere import OtherScreens
 from turbotui.app.picker import Picker
 from turbotui.app.screen_table import SCREENS
@@ -23,18 +22,32 @@ from turbotui.features.cpus.map_screen import MapScreen
 from turbotui.features.overview.lines import TextPlace, places_of, texts_of
 from turbotui.features.overview.screen import OverviewScreen
 from turbotui.features.power.screen import PowerScreen
+from turbotui.quantities.scope import RowId, Scope, cpu_row
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.listing import Listing
+from turbotui.widgets.table_view import next_match
 
 
 @pytest.mark.parametrize(("text", "start", "expected"), [
     ("7", 0, 1), ("7", 2, 4), ("7", 5, 1), ("17", 0, 2), ("CPU", 3, 3), ("nowhere", 0, None), ("P.G", 0, None),
-    ("package", 0, 4),
+    ("package", 0, 4), ("cpu 7", 2, 1), ("pu 1", 0, 2), ("0 cpu 7", 0, None),
 ])
 def test_a_number_stands_for_itself_and_the_search_goes_around(text: str, start: int, expected: int | None) -> None:
     names = ["cpu 0", "cpu 7", "cpu 17", "cpu 71", "package 7"]
     assert next_match(names, text, start) == expected
     assert next_match([], text, start) is None
+
+
+@pytest.mark.parametrize(("screen", "text", "row"), [
+    ("cpus", "cpu 1", cpu_row(1)), ("cpus", "1", cpu_row(1)), ("cpus", "cpu1", cpu_row(1)),
+    ("topology", "package 1", RowId(Scope.PACKAGE, (1,))), ("topology", "cpu 64", RowId(Scope.CORE, (0, 0, 8))),
+])
+async def test_a_row_is_found_by_the_name_that_the_screen_calls_it_by(screen: str, text: str, row: RowId) -> None:
+    async with dashboard(SimulatedSession("cascade-2s"), screen=screen) as (app, pilot):  # type: ignore[arg-type]
+        await pilot.press("end", "slash", *("space" if letter == " " else letter for letter in text), "enter")
+        await pilot.pause()
+        assert table(app).current == row
+        assert "Nothing matches" not in text_of(app, "status")
 
 
 def test_every_screen_can_be_searched() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
-from collections.abc import Sequence
 
 from turbotui.app.base import WatchScreen
 from turbotui.widgets.panel import Target
@@ -41,18 +39,3 @@ class CellCursorScreen(WatchScreen):
             self.notice(f"{target[0].id} is words, not numbers: there is nothing to draw")
         elif target is not None:
             self.app.push_screen(Graph(FrameCell(self.watch_state, *target)))
-
-
-def next_match(names: Sequence[str], text: str, start: int) -> int | None:
-    """The first place from a start whose name contains a text in any case, wrapping around; None if there is none.
-
-    Args:
-        names: of the places, in their order.
-        text: a number matches only itself: 7 does not match "cpu 17".
-        start: index of the place to begin with.
-    """
-    wanted = text.strip().lower()
-    pattern = re.compile(rf"(?<!\d){wanted}(?!\d)" if wanted.isdecimal() else re.escape(wanted))
-    places = range(len(names))
-    start = start % len(names) if names else 0
-    return next((at for at in (*places[start:], *places[:start]) if pattern.search(names[at].lower())), None)

@@ -60,6 +60,10 @@ class Content(ABC, Generic[C, K]):
         """Lower-case text in which search and filter look."""
 
     @abstractmethod
+    def title(self, row: K) -> str:
+        """The row's own name, for people."""
+
+    @abstractmethod
     def name(self, column: C, row: K) -> str:
         """The name of a cell's row, for people."""
 

@@ -50,15 +50,19 @@ class FrameContent(Content[CounterColumn, RowId]):
         return self.table((column,), (row,)).evidence(column, row)
 
     def words(self, row: RowId) -> str:
-        """Text in which a search looks: the ids around a CPU."""
-        return row_words(self.frame.topology, row)
+        """Text in which a search looks: the ids around a CPU, and the CPUs of a group, which may be folded."""
+        topology = self.frame.topology
+        instance = None if row.scope is Scope.CPU else topology.instance(row)
+        inside = () if instance is None else (f"cpu {cpu} cpu{cpu}" for cpu in instance.cpus)
+        return " ".join((row_words(topology, row), *inside))
+
+    def title(self, row: RowId) -> str:
+        return row_name(self.frame.topology, row)
 
     def name(self, column: CounterColumn, row: RowId) -> str:
         """Name of a cell's row, with the enclosing row if the value belongs to that."""
-        topology = self.frame.topology
         home = self.frame.home(column, row) or row
-        name = row_name(topology, row)
-        return name if home == row else f"{name} (value of {row_name(topology, home)})"
+        return self.title(row) if home == row else f"{self.title(row)} (value of {self.title(home)})"
 
     def table(self, columns: Sequence[CounterColumn], rows: Sequence[RowId]) -> AnyTable:
         return FrameTable(self.frame, Layout(tuple(columns)), tuple(rows))

@@ -128,9 +128,12 @@ class RowContent(Content[Column[R], Hashable], Generic[R]):
         held = self._by_key.get(row)
         return "" if held is None else self._naming.words(held).lower()
 
-    def name(self, _column: Column[R], row: Hashable) -> str:
+    def title(self, row: Hashable) -> str:
         held = self._by_key.get(row)
         return "gone" if held is None else self._naming.title(held)
+
+    def name(self, _column: Column[R], row: Hashable) -> str:
+        return self.title(row)
 
     def table(self, columns: Sequence[Column[R]], rows: Sequence[Hashable]) -> RowTable[R]:
         rows_here = tuple(self._by_key[row] for row in rows if row in self._by_key)

@@ -121,17 +121,17 @@ def _has_kept(topology: Topology, row: RowId, keep: frozenset[RowId]) -> bool:
 
 
 def row_words(topology: Topology, row: RowId) -> str:
-    """Text in which search and filter look: every id around a CPU, and its type, in lower case."""
+    """Text in which search and filter look: every id around a CPU, as it is read and in one word, and its type."""
     instance = topology.instance(row)
     if instance is None or not instance.cpus:
         return ""
     place = topology.places[instance.cpus[0]]
-    words = [f"cpu{place.cpu}"] if row.scope is Scope.CPU else [row_name(topology, row).replace(" ", "")]
+    words = [row_name(topology, row)]
     for scope in (Scope.CORE, Scope.MODULE, Scope.L3, Scope.DIE, Scope.NODE, Scope.PACKAGE):
         label = place.label(scope)
         if scope.rank > row.scope.rank and label >= 0:
-            words.append(f"{scope.value}{label}")
-    words.append(topology.chiplets.get(topology.row(Scope.L3, place.cpu).key, "").replace(" ", ""))
+            words.append(f"{scope.value} {label}")
+    words.append(topology.chiplets.get(topology.row(Scope.L3, place.cpu).key, ""))
     if place.core_type:
         words.append(place.core_type)
-    return " ".join(words).lower()
+    return " ".join((*words, *(word.replace(" ", "") for word in words if " " in word))).lower()

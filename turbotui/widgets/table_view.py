@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
@@ -112,12 +113,38 @@ class RowList(Generic[F, C, K]):
         return best[0] if best and content.value(column, best[0]) is not None else None
 
     def find(self, content: F, text: str, start: int) -> K | None:
-        """The first row whose words contain a text, from line `start` on, wrapping around."""
-        for step in range(len(self.lines)):
-            row = self.lines[(start + step) % len(self.lines)].row
-            if text.lower() in content.words(row):
-                return row
+        """The first row whose words contain a text, from line `start` on, wrapping around.
+
+        A text with a number is first looked for in the rows' own names, because 1 does not stand for core 1 of package
+        1, then in rows with all that they contain, unless that has rows of its own.
+        """
+        named = ([content.title(line.row) for line in self.lines],
+                 ["" if line.open else content.words(line.row) for line in self.lines]) if text[-1:].isdecimal() else ()
+        for names in (*named, [content.words(line.row) for line in self.lines]):
+            if (at := next_match(names, text, start)) is not None:
+                return self.lines[at].row
         return None
+
+
+def next_match(names: Sequence[str], text: str, start: int) -> int | None:
+    """The first place from a start whose name contains a text in any case, wrapping around; None if there is none.
+
+    Args:
+        names: of the places, in their order.
+        text: a number matches only itself: 7 does not match "cpu 17", and "cpu 1" matches it if there is no CPU 1.
+        start: index of the place to begin with.
+    """
+    wanted = text.strip().lower()
+    before, after = (r"(?<!\d)" if wanted[:1].isdecimal() else "", r"(?!\d)" if wanted[-1:].isdecimal() else "")
+    exact = f"{before}{re.escape(wanted)}{after}"
+    places: Sequence[int] = range(len(names))
+    start = start % len(names) if names else 0
+    order: Sequence[int] = [*places[start:], *places[:start]]
+    for pattern in [exact] if wanted.isdecimal() else [exact, re.escape(wanted)]:
+        for at in order:
+            if re.search(pattern, names[at].lower()):
+                return at
+    return None
 
 
 def passes(content: Content[C, K], view: TableView[C, K], row: K) -> bool:

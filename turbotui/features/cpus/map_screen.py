@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from turbotui.app import scales
 from turbotui.app.actions import bindings_for
-from turbotui.app.cell_cursor import CellCursorScreen, next_match
+from turbotui.app.cell_cursor import CellCursorScreen
 from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.sort_menu import SortMenu
 from turbotui.app.view_states import ViewChoice
@@ -22,6 +22,7 @@ from turbotui.widgets.heat_map import HeatMap
 from turbotui.widgets.painter import TextSegment, nice_top
 from turbotui.widgets.panel import Target
 from turbotui.widgets.row_charts import LEAST
+from turbotui.widgets.table_view import next_match
 
 _CHARTED = 64
 """CPUs up to which the past of each is kept, so that it is there when the cursor comes."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from textual.widget import Widget
 
 from turbotui.app.actions import bindings_for
-from turbotui.app.cell_cursor import CellCursorScreen, next_match
+from turbotui.app.cell_cursor import CellCursorScreen
 from turbotui.app.frame_charts import FrameCharts
 from turbotui.app.one_cell import number_in_words
 from turbotui.app.watch import Watch
@@ -34,6 +34,7 @@ from turbotui.widgets.panel_grid import PanelGrid
 from turbotui.widgets.row_charts import LEAST
 from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
 from turbotui.widgets.slots import HISTORY
+from turbotui.widgets.table_view import next_match
 
 _LEAST = 58
 """The least characters of a panel with useful bars."""
