@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 
 import pytest
-from dashboard_driver import dashboard, terminal_text, text_of
+from dashboard_driver import dashboard, terminal_text, text_of, until
 from simulated_session import SimulatedSession
+from textual.pilot import Pilot
 
 from turbotui.app.picker import Picker
 from turbotui.app.text_window import TextWindow
 from turbotui.app.tour import STEPS, TourLines
 from turbotui.app.why_window import WhyWindow
 from turbotui.features.overview.screen import OverviewScreen
+from turbotui.features.tasks.screen import TasksScreen
 from turbotui.widgets.key_phrases import key_of_hint
 
 
@@ -45,6 +47,47 @@ async def test_a_click_on_the_key_of_the_verdict_goes_to_its_screen() -> None:
         await pilot.click("#summary", offset=(key.start(1), 1))
         await pilot.pause()
         assert app.current_mode == "power"
+
+
+async def _click_on_the_overview(pilot: Pilot[int], words: str) -> None:
+    screen = pilot.app.screen
+    assert isinstance(screen, OverviewScreen)
+    y, line = next((y, line) for y, line in enumerate(screen.drawn.text.splitlines()) if words in line)
+    await pilot.click("#overview", offset=(line.index(words), y))
+
+
+async def test_a_click_on_the_number_of_missing_sources_goes_to_the_doctor() -> None:
+    async with dashboard(SimulatedSession("guest"), screen="overview") as (app, pilot):  # type: ignore[arg-type]
+        await _click_on_the_overview(pilot, "sources")
+        await until(pilot, lambda: app.current_mode == "doctor")
+
+
+async def test_a_click_on_a_task_of_the_overview_goes_to_it_among_the_tasks() -> None:
+    session = SimulatedSession("laptop")
+    async with dashboard(session, screen="overview") as (app, pilot):  # type: ignore[arg-type]
+        overview = app.screen
+        assert isinstance(overview, OverviewScreen)
+
+        def has_tasks() -> bool:
+            session.tick()
+            return " 30000 " in overview.drawn.text
+
+        await until(pilot, has_tasks)
+        await _click_on_the_overview(pilot, " 30000 ")
+        await until(pilot, lambda: app.current_mode == "tasks")
+        tasks = app.screen
+        assert isinstance(tasks, TasksScreen)
+
+        def is_there() -> bool:
+            session.tick()
+            content, current = tasks._table.content, tasks._table.current
+            return content is not None and current is not None and "30000" in content.words(current).split()
+
+        await until(pilot, is_there)
+        await pilot.press("0")
+        await overview.run_action("open_task(4)")
+        await until(pilot, lambda: text_of(app, "status").startswith(" Process 4 has not run since tasks are watched"))
+        assert app.current_mode == "tasks"
 
 
 async def test_clicks_on_the_tour_do_what_its_keys_do() -> None:

@@ -24,6 +24,7 @@ class Span:
     text: str
     role: StyleRole = StyleRole.PLAIN
     target: Target | None = None
+    action: str = ""  # what a click on it runs, if anything
 
     @property
     def cells(self) -> int:

@@ -17,24 +17,35 @@ from turbotui.machine.tasks.process_stats import ReadProcesses
 _FACTS = MachineStatus((11.26, 9.04, 0.5), (round(2.31 * 2**30), round(23.5 * 2**30)), 2 * 86400 + 7 * 3600 + 35 * 60)
 
 
+def note(facts: MachineStatus, mute: int, sources: int, width: int) -> str:
+    """The text of the line."""
+    return "".join(span.text for span in note_line(facts, mute, sources, width))
+
+
 @pytest.mark.parametrize(("width", "said"), [
     (140, (" load 11.3 9.04 0.50 · memory ■········· 2.3 of 23.5 GiB · up 2 d 7:35             "
            "21 of 36 sources of numbers cannot be read here: 9 says why")),
     (130, " load 11.3 9.04 0.50 · memory ■········· 2.3 of 23.5 GiB · up 2 d 7:35    21 of 36 sources missing: 9"),
-    (90, " load 11.3 9.04 0.50 · memory 2.3 of 23.5 GiB · up 2 d 7:35     21 of 36 sources missing: 9"),
+    (98, " load 11.3 9.04 0.50 · mem ■···· 2.3 of 23.5 GiB · up 2 d 7:35    21 of 36 sources missing: 9"),
+    (90, " load 11.3 9.04 0.50 · memory ■········· 2.3 of 23.5 GiB     21 of 36 sources missing: 9"),
     (80, " load 11.3 9.04 0.50 · mem ■···· 2.3 of 23.5 GiB    21 of 36 sources missing: 9"),
 ])
 def test_the_line_says_as_much_as_fits(width: int, said: str) -> None:
-    found = note_line(_FACTS, 21, 36, width)
+    found = note(_FACTS, 21, 36, width)
     assert " ".join(found.split()) == " ".join(said.split())
     assert len(found) <= width - 1
 
 
 def test_threads_and_swap_are_told_where_nothing_becomes_shorter_for_them() -> None:
     facts = replace(_FACTS, threads=(5, 1192), swap=(3 << 29, 4 << 30))
-    assert " up 2 d 7:35 · 5 of 1,192 threads run · swap 1.5 of 4.0 GiB   " in note_line(facts, 21, 36, 200)
-    assert " up 2 d 7:35 · 5 of 1,192 threads run   " in note_line(facts, 21, 36, 165)
-    assert note_line(facts, 21, 36, 140) == note_line(_FACTS, 21, 36, 140)
+    assert " up 2 d 7:35 · 5 of 1,192 threads run · swap 1.5 of 4.0 GiB   " in note(facts, 21, 36, 200)
+    assert " up 2 d 7:35 · 5 of 1,192 threads run   " in note(facts, 21, 36, 165)
+    assert note(facts, 21, 36, 140) == note(_FACTS, 21, 36, 140)
+
+
+def test_a_big_machine_has_its_bar_of_memory_on_a_small_screen() -> None:
+    facts = MachineStatus((43.1, 120.4, 9.0), (256 << 30, 1024 << 30), 93_780.0)
+    assert note(facts, 14, 46, 80) == " load 43.1 120 9.00 · mem ■···· 256 of 1,024 GiB    14 of 46 sources missing: 9"
 
 
 def test_threads_and_swap_are_those_of_proc(tmp_path: Path) -> None:
@@ -53,9 +64,9 @@ def test_threads_and_swap_are_those_of_proc(tmp_path: Path) -> None:
 
 
 def test_what_is_not_reported_takes_no_room() -> None:
-    assert note_line(MachineStatus(), 3, 9, 80) == " 3 of 9 sources of numbers cannot be read here: 9 says why"
-    assert note_line(MachineStatus(up=59.0), 0, 9, 80) == " up 0:00"
-    assert note_line(MachineStatus(), 0, 9, 80) == ""
+    assert note(MachineStatus(), 3, 9, 80) == " 3 of 9 sources of numbers cannot be read here: 9 says why"
+    assert note(MachineStatus(up=59.0), 0, 9, 80) == " up 0:00"
+    assert note(MachineStatus(), 0, 9, 80) == ""
 
 
 def _drawn(width: int, arguments: str) -> list[str]:
@@ -105,11 +116,11 @@ def test_this_machine_tells_its_load_memory_and_time() -> None:
 
 
 def test_the_bytes_that_memory_moves_stand_beside_how_full_it_is() -> None:
-    def note(traffic: MemoryTotal | None) -> str:
-        return note_line(replace(_FACTS, traffic=traffic), 0, 9, 140)
+    def said(traffic: MemoryTotal | None) -> str:
+        return note(replace(_FACTS, traffic=traffic), 0, 9, 140)
 
-    assert "GiB · 33.6 of 614 GB/s (5 %), 75 % local · up" in note(MemoryTotal(33.6e9, 614.4e9, local=25.2e9))
-    assert "GiB · 33.6 of at most 614 GB/s (5 % or more) · up" in note(MemoryTotal(33.6e9, 614.4e9, at_most=True))
-    assert "GiB · 33.6 GB/s · up" in note(MemoryTotal(33.6e9, None)), "a peak that nobody tells is none"
-    assert "GiB · 0.0 GB/s · up" in note(MemoryTotal(0.0, None, local=0.0)), "no bytes have no local share"
-    assert "GB/s" not in note(None)
+    assert "GiB · 33.6 of 614 GB/s (5 %), 75 % local · up" in said(MemoryTotal(33.6e9, 614.4e9, local=25.2e9))
+    assert "GiB · 33.6 of at most 614 GB/s (5 % or more) · up" in said(MemoryTotal(33.6e9, 614.4e9, at_most=True))
+    assert "GiB · 33.6 GB/s · up" in said(MemoryTotal(33.6e9, None)), "a peak that nobody tells is none"
+    assert "GiB · 0.0 GB/s · up" in said(MemoryTotal(0.0, None, local=0.0)), "no bytes have no local share"
+    assert "GB/s" not in said(None)

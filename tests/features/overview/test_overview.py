@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from dashboard_driver import dashboard, table, text_of
+from dashboard_driver import dashboard, table, text_of, until
 from patience import PATIENCE
 from replayed_machine import Recording, ReplayedSession, recording
 from simulated_session import SimulatedSession
@@ -84,6 +84,14 @@ class TestWhatIsShown:
                 lines = screen.drawn.lines
                 await screen._look_again()
                 assert (screen.drawn.lines is lines) == waits
+
+    async def test_tasks_come_with_the_first_numbers(self) -> None:
+        session = SimulatedSession("laptop", few=True)
+        async with dashboard(session, ticks=0, screen="overview") as (app, pilot):  # type: ignore[arg-type]  # as below
+            screen = overview(app)
+            await until(pilot, lambda: screen._look is not None and screen._looking is None)
+            session.tick()
+            await until(pilot, lambda: screen._look is not None and screen._look.tasks)
 
     async def test_kinds_of_core_are_named(self, machines: dict[str, Recording]) -> None:
         async with dashboard(ReplayedSession(machines["laptop-arrow"]), screen="overview") as (app, _):

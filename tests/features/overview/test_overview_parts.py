@@ -121,6 +121,13 @@ class TestRoom:
         assert found.charts >= 4
         assert used == size[1] or (found.core_map is not None and machine == "big-8s" and size == SIZES[0])
 
+    @pytest.mark.parametrize("machine", ["laptop", "grace-2s", "sapphire-2s", "turin-2s"])
+    @pytest.mark.parametrize("height", [18, 19, 20])  # of 24, beside the lines around, a banner and the tour
+    def test_small_screens_have_cpus_and_tasks(self, machine: str, height: int) -> None:
+        found = parts(topology(machine), 80, height, has_tasks=True, note=True, most=4)
+        assert found.tasks >= 2
+        assert found.meters is not None or found.rows >= 3
+
     def test_few_cpus_have_a_chart_each_where_there_is_room(self) -> None:
         wide = plan_meters(2, 300, 40, 30)
         assert wide is not None
@@ -278,9 +285,13 @@ class TestFirstMinute:
 
     def test_memory_is_a_bar_where_there_is_room(self) -> None:
         facts = MachineStatus(load=(1.0, 1.0, 1.0), memory=(round(8.6 * 2**30), round(34.4 * 2**30)))
-        assert "memory ■■········ 8.6 of 34.4 GiB" in note_line(facts, 12, 46, 120)
-        assert "mem ■···· 8.6 of 34.4 GiB" in note_line(facts, 0, 46, 50)
-        assert "memory 8.6 of 34.4 GiB" in note_line(facts, 0, 46, 46)
+
+        def note(mute: int, width: int) -> str:
+            return "".join(span.text for span in note_line(facts, mute, 46, width))
+
+        assert "memory ■■········ 8.6 of 34.4 GiB" in note(12, 120)
+        assert "mem ■···· 8.6 of 34.4 GiB" in note(0, 50)
+        assert "memory 8.6 of 34.4 GiB" in note(0, 46)
 
 
 class TestPlaces:
@@ -335,7 +346,9 @@ class TestTasks:
         clock.advance(4.0)
         second = look(host, stats.read(), first)
         assert first.tasks == ()
-        assert first.next == first.at + 800_000_000
+        assert first.next == first.at + 200_000_000
+        assert second.next == second.at + 800_000_000, "shares of a fifth of a second are soon replaced"
+        assert look(host, stats.read(), second).next >= second.at + 3_000_000_000
         assert [task.percent for task in second.tasks] == sorted((task.percent for task in second.tasks), reverse=True)
         assert {task.name for task in second.tasks} <= {"dense algebra", "streaming", "compiling", "background"}
         assert 0 < sum(task.percent for task in second.tasks) <= 2200
@@ -355,9 +368,11 @@ class TestTasks:
 
         first, other = make_poll(host, stats, None, beside)()
         assert other == 5
-        assert first.next == first.at + 800_000_000  # a second look soon: the first one names nobody
-        clock.advance(4.0)
-        second, _ = make_poll(host, stats, first, beside)()
+        assert first.next == first.at + 200_000_000  # a second look soon: the first one names nobody
+        second = first
+        for _ in range(2):
+            clock.advance(4.0)
+            second, _ = make_poll(host, stats, second, beside)()
         assert second.next >= second.at + 15_000_000_000
 
     def test_a_machine_without_processes_gives_an_empty_look(self) -> None:

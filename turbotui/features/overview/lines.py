@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -10,7 +9,6 @@ from typing import Final
 from textual import events
 from textual.message import Message
 
-from turbotui.cell_widths import flush_right
 from turbotui.dataclass import dataclass
 from turbotui.features.overview.top_tasks import MachineStatus
 from turbotui.machine.topology import Topology
@@ -20,7 +18,7 @@ from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.levels import level_bar
 from turbotui.widgets.painter import merged
-from turbotui.widgets.panel import Line, Target
+from turbotui.widgets.panel import Line, Span, Target
 from turbotui.widgets.segment_lines import SegmentLines
 
 
@@ -134,33 +132,47 @@ class OverviewLines(SegmentLines):
         self._resized()
 
     async def on_click(self, event: events.Click) -> None:
-        """Post a message about the click to the screen."""
+        """Run the action of the words under the mouse, or post a message about the click to the screen."""
+        at = 0
+        for span in self.lines[event.y] if event.y < len(self.lines) else ():
+            at += span.cells
+            if event.x < at:
+                if span.action:
+                    await self.app.run_action(span.action, default_namespace=self.screen)
+                    return
+                break
         self.post_message(self.Clicked(event.x, event.y, event.chain))
 
 
-SOURCES_MISSING: Final = re.compile(r"\d+ of \d+ sources .*\b9\b")
-"""What `note_line` says of sources that cannot be read, with the key of the screen that says why."""
 _GAP: Final = 3
-_MEMORY: Final = (("memory", 10), ("mem", 5), ("memory", 0))
+_MEMORY: Final = (("memory", 10), ("mem", 5))
 """The word for memory and the characters of its bar, the widest first."""
+_BARE: Final = ("memory", 0)
+"""Memory where even the short bar leaves no room for it."""
+_LOAD_AND_MEMORY: Final = 2
 _DAY: Final = 86400
 _GIB: Final = 1 << 30
 
 
-def note_line(facts: MachineStatus, mute: int, sources: int, width: int) -> str:
+def note_line(facts: MachineStatus, mute: int, sources: int, width: int) -> Line:
     """Draw load, memory, uptime, threads and swap at the left as far as they fit, unreadable sources at the right."""
     silent = ("", "") if not mute else (f"{mute} of {sources} sources of numbers cannot be read here: 9 says why",
                                         f"{mute} of {sources} sources missing: 9")
     # the sentence, then the bar, become shorter before anything goes, and what remains has its bar again
     more, usual = list(_more_words(facts)), len(list(_in_words(facts, *_MEMORY[0])))
     longest = ((silent[0], _MEMORY[0], count) for count in range(usual + len(more), usual, -1))
-    shorter = ((right, memory, count) for count in range(usual, -1, -1) for memory in _MEMORY for right in silent)
+    shorter = ((right, memory, count) for count in range(usual, -1, -1)
+               for memory in (*_MEMORY, *([_BARE] if count <= _LOAD_AND_MEMORY else [])) for right in silent)
     for right, memory, count in (*longest, *shorter):
         sentences = [*_in_words(facts, *memory), *more][:count]
         if _fits(sentences, right, width):
             break
     left = " · ".join(sentences)
-    return f" {left}{flush_right(right, width - len(left) - 2) if left else right}".rstrip()
+    words = [Span(f" {left}", StyleRole.DIM)] if left else []
+    if right:
+        gap = width - len(left) - 2 - len(right) if left else 1
+        words += [Span(" " * gap), Span(right, StyleRole.DIM, action="app.show_screen('doctor')")]
+    return tuple(words)
 
 
 def _fits(words: Sequence[str], right: str, width: int) -> bool:
@@ -169,11 +181,11 @@ def _fits(words: Sequence[str], right: str, width: int) -> bool:
 
 def _in_words(facts: MachineStatus, word: str, bar: int) -> Iterator[str]:
     if facts.load is not None:
-        yield "load " + " ".join(f"{value:.2f}" if value < 10 else f"{value:.1f}" for value in facts.load)
+        yield "load " + " ".join(_short(value, 2) for value in facts.load)
     if facts.memory is not None:
         used, total = (size / _GIB for size in facts.memory)
         marks = "".join(text for text, _ in level_bar(used / total if total else None, bar))
-        yield f"{word} {marks}{' ' if marks else ''}{used:.1f} of {total:.1f} GiB"
+        yield f"{word} {marks}{' ' if marks else ''}{_short(used, 1)} of {_short(total, 1)} GiB"
     if facts.traffic is not None:
         yield facts.traffic.words
     if facts.up is not None:
@@ -187,4 +199,9 @@ def _more_words(facts: MachineStatus) -> Iterator[str]:
         yield f"{facts.threads[0]:,} of {several(facts.threads[1], 'thread')} run"
     if facts.swap is not None:
         used, total = (number / _GIB for number in facts.swap)
-        yield f"swap {used:.1f} of {total:.1f} GiB"
+        yield f"swap {_short(used, 1)} of {_short(total, 1)} GiB"
+
+
+def _short(value: float, decimals: int) -> str:
+    """A number of three digits, or of more if they stand before the point."""
+    return f"{value:,.{min(decimals, max(0, 3 - len(str(int(value)))))}f}"

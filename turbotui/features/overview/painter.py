@@ -92,8 +92,9 @@ _BESIDE: Final = 110
 """The width from which tasks stand beside the rows of CPUs."""
 _LEFT: Final = 72
 """The least characters of rows of CPUs with tasks beside them."""
-_BOTH: Final = 9
-"""The height from which both rows of CPUs and tasks below them are shown."""
+_BOTH: Final = 7
+"""The height from which both rows of CPUs and tasks below them are shown: that of 80x24 with a line of the tour."""
+_LEAST_TASKS: Final = 2
 _TWO: Final = 22
 """The height of the charts' part from which charts may stand in two rows."""
 _FEW: Final = 4
@@ -118,7 +119,7 @@ class OverviewInputs:
     seconds: float  # the length of an interval
     levels: FrameLevels  # cells' shares of their possible range
     cursor: Target | None  # the cell under the cursor
-    note: str = ""  # the last line; "" for none
+    note: Line = ()  # the last line; empty for none
     past: bool = False  # whether the frame is one of the past
     unseen: str = ""  # what tasks cannot be seen; "" if all can
 
@@ -164,7 +165,7 @@ def parts(topology: Topology, width: int, height: int, *, has_tasks: bool, note:
     beside = bool(tasks) and width >= _BESIDE
     if tasks and not beside and left >= _BOTH:
         free = left - 2 - gap
-        rows = min(_ROWS, free - free // 3)
+        rows = min(_ROWS, free - max(_LEAST_TASKS, free // 3))
         tasks = min(2 * _ROWS, free - rows)
         if most is not None and most < tasks:
             tasks = most
@@ -221,7 +222,7 @@ class OverviewPainter:
             lines += self._map_lines(inputs, plan.core_map, self._numbers.busy, width)
         lines += self._row_lines(inputs, plan, width, gap)
         lines += [()] * max(0, height - plan.note - len(lines))
-        return [*lines[:height - plan.note], *([(Span(inputs.note, StyleRole.DIM),)] if plan.note else [])]
+        return [*lines[:height - plan.note], *([inputs.note] if plan.note else [])]
 
     def _map_lines(self, inputs: OverviewInputs, plan: CoreMapPlan, busy: CounterColumn, width: int) -> list[Line]:
         """Draw the map, with the figures of each package if there is room at the right."""

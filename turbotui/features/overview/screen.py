@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from rich.cells import set_cell_size
 from textual.widget import Widget
 
 from turbotui.app.actions import bindings_for
-from turbotui.app.cell_cursor import CellCursorScreen, next_match
+from turbotui.app.base import WatchScreen
+from turbotui.app.cell_cursor import CellCursorScreen
 from turbotui.app.one_cell import number_in_words
 from turbotui.app.screen_table import SCREENS
 from turbotui.app.view_states import ViewState
@@ -22,7 +24,6 @@ from turbotui.features.overview.charts import chart_sources
 from turbotui.features.overview.core_map import first_cpu
 from turbotui.features.overview.cpu_numbers import MOST_CHARTED, cpu_numbers
 from turbotui.features.overview.lines import (
-    SOURCES_MISSING,
     CellPlace,
     OverviewLines,
     TextPlace,
@@ -41,9 +42,10 @@ from turbotui.tables.row_names import row_name
 from turbotui.widgets.cells import MARK_AMBER, StyleRole
 from turbotui.widgets.geometry import nearest_place
 from turbotui.widgets.painter import TextSegment
-from turbotui.widgets.panel import Target
+from turbotui.widgets.panel import Line, Span, Target
 from turbotui.widgets.segment_lines import ClickableSegment
 from turbotui.widgets.slots import HISTORY
+from turbotui.widgets.table_view import next_match
 
 _SOON = 1.0
 """Seconds to the next frame that tasks wait for, so that a look at them draws nothing twice."""
@@ -106,6 +108,14 @@ class OverviewScreen(CellCursorScreen):
         self.watch_state.judge.push(frame)
         self.watch_state.record_shown(frame, [source.column for source in self._sources], (SYSTEM_ROW,))
         self.watch_state.record_shown(frame, *self._charted)
+        self._poll()
+
+    def on_screen_resume(self) -> None:
+        """Poll at once, so that the first numbers come with the tasks that ran meanwhile."""
+        super().on_screen_resume()
+        self._poll()
+
+    def _poll(self) -> None:
         if self._has_tasks and self.is_current and self._looking is None and self.is_mounted:
             host = self.watch_state.session.machine.host
             if self._look is None or host.now_ns() >= self._look.next:
@@ -130,7 +140,7 @@ class OverviewScreen(CellCursorScreen):
         try:
             self._look, judge.diagnosis.seen = poll = await asyncio.to_thread(
                 make_poll(host, self._stats, self._look, judge.look))
-            if not poll[0].is_first:  # else resctrl has no increase yet
+            if poll[0].before:  # else resctrl has no increase yet
                 await self._look_at_memory(judge.diagnosis.seen)
         finally:
             self._looking = None
@@ -166,7 +176,7 @@ class OverviewScreen(CellCursorScreen):
         unseen = self.watch_state.judge.diagnosis.seen.unseen
         return "" if unseen is None or self.watch_state.in_past else f"{unseen.words}: {unseen.why.detail}"
 
-    def _note(self, width: int) -> str:
+    def _note(self, width: int) -> Line:
         """Return the last line, with the number of unreadable sources, counted once for each probing."""
         if (capabilities := self.watch_state.session.capabilities) is not self._noted:
             self._noted = capabilities
@@ -176,7 +186,7 @@ class OverviewScreen(CellCursorScreen):
         look = None if self.watch_state.in_past else self._look
         status = replace(MachineStatus() if look is None else look.machine, traffic=self._memory_traffic())
         note = note_line(status, *self._mute, width)
-        return note or (" " if self._has_tasks else "")  # the line keeps its place until it has content
+        return note or ((Span(" "),) if self._has_tasks else ())  # the line keeps its place until it has content
 
     def _memory_traffic(self) -> MemoryTotal | None:
         """What memory moved: by resctrl where it counts all of it, else by the controllers."""
@@ -264,17 +274,13 @@ class OverviewScreen(CellCursorScreen):
         self.show_status()
 
     def on_overview_lines_clicked(self, message: OverviewLines.Clicked) -> None:
-        """Move the cursor to the click; a double click opens the CPU, a click on the missing sources the doctor."""
+        """Move the cursor to the click; a double click opens the CPU."""
         cell = next((place for place in self._places()
                     if place.y == message.y and place.x <= message.x < place.x + place.width), None)
         if cell is not None:
             self._select(cell.target)
             if message.times == 2:
                 self.open_chosen()
-        elif message.y < len(self.drawn.lines):
-            line = "".join(span.text for span in self.drawn.lines[message.y])
-            if (sources := SOURCES_MISSING.search(line)) is not None and message.x >= sources.start():
-                self.go_to("doctor")
 
     def find(self, text: str, *, after: bool = False) -> bool:
         """Find a number by row or column; other words are highlighted."""
@@ -342,9 +348,18 @@ class OverviewScreen(CellCursorScreen):
         if isinstance(self.app, TurbotuiApp):
             self.app.show_row(screen, row)
 
+    def action_open_task(self, pid: int) -> None:
+        """Open the tasks at a process, which a click on its line does."""
+        self.post_message(self.Sought("tasks", partial(_point_at_task, pid)))
+
     @property
     def pointed(self) -> Target | None:
         """The cell under the cursor; without a cursor, move it to the first CPU."""
         if self._cursor is None:
             self._go(0, 0)
         return self._cursor
+
+
+def _point_at_task(pid: int, tasks: WatchScreen) -> None:
+    if not tasks.find(str(pid)):
+        tasks.notice(f"Process {pid} has not run since tasks are watched")

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from turbotui.cell_widths import cut, fitted, flush_left, flush_right
+from turbotui.cell_widths import cell_count, cut, fitted, flush_left, flush_right
 from turbotui.features.overview.top_tasks import TopTask
 from turbotui.widgets.cells import StyleRole, number
 from turbotui.widgets.levels import flat_bar, role_of
@@ -65,11 +65,11 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
         if words:
             rest += f"  {cut(task.arguments, words - 3)}"
         drawn = flat_bar(task.percent / max(100.0, top), bar, level)
-        spans = (Span(f" {fitted(task.name, _NAME - 2)} "), *(Span(*part) for part in drawn),
-                 Span(flush_right(number(task.percent, 1, _CPU_PERCENT), _CPU_PERCENT) + " ", level),
-                 Span(rest, StyleRole.DIM))
-        left = inner - sum(span.cells for span in spans)
-        lines.append((*edge, *spans, Span(" " * max(0, left))))
+        parts = [(f" {fitted(task.name, _NAME - 2)} ", StyleRole.PLAIN), *drawn,
+                 (flush_right(number(task.percent, 1, _CPU_PERCENT), _CPU_PERCENT) + " ", level),
+                 (rest, StyleRole.DIM)]
+        parts.append((" " * max(0, inner - sum(cell_count(text) for text, _ in parts)), StyleRole.PLAIN))
+        lines.append((*edge, *(Span(*part, action=f"open_task({task.pid})") for part in parts)))
     return lines
 
 

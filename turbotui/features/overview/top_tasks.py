@@ -23,8 +23,9 @@ from turbotui.untrusted import one_line
 
 T = TypeVar("T")
 
-_SOON: Final = 0.8
-"""Seconds from the first poll to the second, so that a screen has tasks as soon as it has numbers."""
+_SOON: Final = (0.2, 0.8)
+"""Seconds after the first poll, so that a screen has tasks as soon as it has numbers, and after the second one, whose
+shares are of few clock ticks."""
 PAUSE: Final = 3.0
 """The least seconds between two polls."""
 _SHARE: Final = 1 / 500
@@ -79,14 +80,14 @@ class ProcessLook:
     tasks: Sequence[TopTask] = ()
     count: int = 0  # the number of all processes
     machine: MachineStatus = field(default_factory=MachineStatus)  # facts of the machine
-    is_first: bool = False  # whether there was no poll before, so that a second one tells who runs
+    before: int = 0  # the number of polls before: the second one tells who runs
     took: int = 0  # ns of CPU time of the poll, including what was polled together with it
 
     @property
     def next(self) -> int:
         """The earliest time of the next poll, in ns of the host's clock."""
-        if self.is_first:
-            return self.at + round(_SOON * 1e9)
+        if self.before < len(_SOON):
+            return self.at + round(_SOON[self.before] * 1e9)
         if not self.tasks:  # no process is known yet
             return self.at + round(PAUSE * 1e9)
         return self.at + round(min(_LONGEST * 1e9, max(PAUSE * 1e9, self.took / _SHARE)))
@@ -106,7 +107,8 @@ def look(host: Host, processes: ReadProcesses, before: ProcessLook | None) -> Pr
            and (seconds := processes.seconds_since(earlier, pid)) > 0]
     ran.sort(key=lambda task: -task.percent)
     top = (*(replace(task, arguments=_arguments(host, task)) for task in ran[:_NAMED]), *ran[_NAMED:_MOST])
-    return ProcessLook(host.now_ns(), processes, top, len(processes), machine_status(host), is_first=before is None)
+    return ProcessLook(host.now_ns(), processes, top, len(processes), machine_status(host),
+                       0 if before is None else before.before + 1)
 
 
 def _task(pid: int, stat: ProcessStat, ticks: int, seconds: float) -> TopTask:
