@@ -26,6 +26,7 @@ from turbotui.widgets.listing import Item, Listing
 _INDENT: Final = "   "
 _COPIED: Final = 1_000
 """Width of a copied line, in which no sentence is wrapped."""
+_AT_WORK: Final = "Judging the last minute: a moment, please"
 _GUESSED: Final = "~"
 """Precedes what is only possible, as `~` marks estimated cells."""
 _NEWS: Final = "·"
@@ -161,7 +162,8 @@ class WhyWindow(MenuWindow[str]):
         verdict = self._judge.verdict()
         items = [item for finding in verdict.findings for item in _finding_items(finding, width)]
         if not verdict.findings:
-            items += _wrapped(verdict.quiet, width, "", StyleRole.SUMMARY)
+            is_judged = self._is_filled or self._watch.frame is None
+            items += _wrapped(verdict.quiet if is_judged else _AT_WORK, width, "", StyleRole.SUMMARY)
             items.append(Item(()))
         alerts = self._watch.alerts
         for alert in () if alerts is None else alerts.sentences():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from dashboard_driver import dashboard
+from dashboard_driver import dashboard, until
 from simulated_session import SimulatedSession
 from textual.pilot import Pilot
 
@@ -80,6 +81,22 @@ async def test_a_machine_without_findings_says_so() -> None:
         await pilot.press("enter")
         await pilot.pause()
         assert app.current_mode == "cpus"
+
+
+async def test_a_window_that_still_judges_the_past_does_not_wait_for_an_interval() -> None:
+    async with dashboard(SimulatedSession("laptop-old+calm")) as (app, pilot):  # type: ignore[arg-type]  # as above
+        release = asyncio.Event()
+
+        async def judged() -> None:
+            await release.wait()
+
+        work = asyncio.get_running_loop().create_task(judged())
+        app.watched.judge.judge_before = lambda after=0.0: work  # type: ignore[method-assign]
+        await pilot.press("W")
+        await until(pilot, lambda: isinstance(app.screen, WhyWindow) and text(app))
+        assert text(app).startswith(" Judging the last minute")
+        release.set()
+        await settled(app, pilot)
 
 
 async def test_what_rules_read_is_read_while_the_window_is_open() -> None:
