@@ -249,3 +249,16 @@ async def test_a_condition_on_a_column_that_is_not_here_says_why_beside_what_was
         line = terminal_text(app).splitlines()[-1]
         assert "RAMWatt>5 " in line
         assert " RAMWatt is not here: " in line
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    ("Busy%>1", "Not filtered: Busy% is not here: "), ("Load%>", "Not filtered: "),
+    ("Nobody>1", "Not filtered: no column"),
+])
+async def test_a_filter_that_is_not_understood_is_none_and_says_why(text: str, why: str) -> None:
+    async with dashboard(SimulatedSession("guest"), screen="cpus") as (app, pilot):  # type: ignore[arg-type]
+        rows = table(app).view.filter, len(table(app).lines)
+        await pilot.press("backslash", *text, "enter")
+        await pilot.pause()
+        assert text_of(app, "status").strip().startswith(why)
+        assert (table(app).view.filter, len(table(app).lines)) == rows

@@ -442,6 +442,7 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
     def action_filter(self) -> None:
         """Filter while the user types; Enter keeps the filter, Esc restores the old one, none shows all rows."""
         before = self._table.view.filter
+        wrong = ""
 
         def named(name: str) -> C | None:
             column = self.find_column(name)
@@ -451,16 +452,19 @@ class TableKeys(WatchScreen, Generic[F, C, K]):
             return column
 
         def typed(text: str) -> str:
+            nonlocal wrong
+            wrong = ""
             try:
-                chosen = parse_filter(text, named)
+                self._change(filter=parse_filter(text, named))
             except FilterError as error:
-                return str(error)
-            self._change(filter=chosen)
-            return ""
+                wrong = str(error)
+            return wrong
 
         def done(text: str | None) -> None:
-            if text is None:
+            if text is None or wrong:  # what was understood of it is no filter that anybody asked for
                 self._change(filter=before)
+            if text is not None and wrong:
+                self.notice(f"Not filtered: {wrong}")
 
         self.app.push_screen(Prompt("filter", before.text, typed), done)
 
