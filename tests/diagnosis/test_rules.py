@@ -93,7 +93,8 @@ def test_more_tasks_than_cpus_by_what_is_known() -> None:
 
 def test_a_quota_is_reported_of_the_group_that_stands_still_most() -> None:
     own = {"Throttled%": 20.0, "Quota": 1.5}
-    assert "program's control group (1.50 CPUs) was used up in 20 %" in found("quota", made(whole=own)).sentence
+    assert found("quota", made(whole=own)).sentence.startswith(
+        "A CPU quota was used up in 20 % of its periods: this program's control group (1.50 CPUs), whose")
     db = LookResults(groups=True, throttled=ThrottledGroup("/db.service", 80.0, 2.0))
     quota = found("quota", made(whole=own, seen=db))
     assert quota.who == ("/db.service",)

@@ -58,9 +58,9 @@ def test_the_cause_stays_longer_than_the_task() -> None:
 
 
 def test_the_responsible_task_is_not_named_twice() -> None:
-    found = verdict("The CPU quota of /a was used up in 60 % of its periods, and its tasks stood still", "/a")
+    found = verdict("A CPU quota was used up in 60 % of its periods: /a (2.00 CPUs), whose tasks stood still", "/a")
     assert found.fitted(100) == found.sentence
-    assert found.fitted(70) == "The CPU quota of /a was used up in 60 % of its periods …"
+    assert found.fitted(70) == "A CPU quota was used up in 60 % of its periods: /a (2.00 CPUs) …"
     thread = verdict("One thread, mypy 29911, uses 100 % of a CPU", "mypy 29911 (100 % CPU)")
     assert thread.fitted(100) == f"{thread.sentence} (certain, 40 %; for 10 s)"
 

@@ -96,8 +96,9 @@ def _quota(frame: JudgedFrame) -> Observed | NoFinding:
     lost = _QUOTA_SHARE * percent / 100.0
     if stood is not None and frame.load is not None:
         lost = max(0.02, stood / (stood + frame.load / 100.0 * frame.online) if stood else 0.0)
-    return Observed(lost, f"The CPU quota of {name}{limit} was used up in {percent:.0f} % of "
-                    "its periods, and its tasks stood still then", Certainty.CERTAIN,
+    # names of groups are long: the cause comes first, where a narrow line has room for it
+    return Observed(lost, f"A CPU quota was used up in {percent:.0f} % of its periods: {name}{limit}, whose "
+                    "tasks stood still then", Certainty.CERTAIN,
                     who=(name,) if group is not None and name == group.name else ())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -85,4 +86,4 @@ def test_a_quota_that_is_used_up_and_whose(limited: Path) -> None:
         child.stdin.write("\n")
         child.stdin.flush()
         found = watched_until(lambda one: one.rule.id == "quota" and f"/{limited.name}" in one.who)
-    assert "(0.01 CPUs) was used up in" in found.sentence
+    assert re.search(rf"used up in \d+ % of its periods: \S*{limited.name} \(0.01 CPUs\)", found.sentence)
