@@ -146,7 +146,7 @@ class TestWhatIsShown:
             assert drawn(app) != before
             assert text_of(app, "banner").strip().startswith("SIMULATED")
             assert "(for " not in text_of(app, "summary"), "one interval tells nothing of the time before it"
-            assert any("tasks of the time in which it was shown" in line for line in drawn(app))
+            assert any("7 has tasks of times when it was shown" in line for line in drawn(app))
 
     async def test_a_line_that_stays_the_same_is_not_drawn_again(self, machines: dict[str, Recording]) -> None:
         async with dashboard(ReplayedSession(machines["laptop"]), screen="overview") as (app, pilot):
