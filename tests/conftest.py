@@ -38,8 +38,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     sys.dont_write_bytecode = False
 
 # How long an example takes, or is drawn, says something of what else the machine does, and nothing of the code.
-settings.register_profile("turbotui", max_examples=40, deadline=None, database=None,
-                          suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("turbotui", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("turbotui"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "turbotui"))
 
