@@ -550,7 +550,7 @@ OVERVIEW = Place("0", "overview", _SAPPHIRE, (160, 36), _NO_CURSOR, {
     **_GRAPH, **_CATEGORY_OF_CPUS,
     "explain": Promise("Δmperf", undo=ESC),
     "search": Promise(_cell("cpu 62"), typed=("62",), undo=ESC),
-    "search_next": Promise(_cell("cpu 57"), first=("/", "cpu 5", "Enter"), now=_cell("cpu 56")),
+    "search_next": Promise(_cell("cpu 56"), first=("/", "cpu 5", "Enter"), now=_cell("cpu 5")),
     "open": Promise(r"(?m)^ +\S* *CPU .*│[\s\S]*Busy% · cpu 0 ·", first=("Down",), now=_BUSY_0, undo=("0", "Escape")),
     "overview_up": Promise(_BUSY_0, first=("Down", "Down"), now=_cell("cpu 1")),
     "overview_down": Promise(_cell("cpu 1"), first=("Down",), now=_BUSY_0),

@@ -112,39 +112,49 @@ class RowList(Generic[F, C, K]):
         best: Sequence[K] = ordered(content, rows, column, reverse=view.follow is not Follow.SLOWEST)
         return best[0] if best and content.value(column, best[0]) is not None else None
 
-    def find(self, content: F, text: str, start: int) -> K | None:
+    def find(self, content: F, text: str, start: int, *, after: bool = False) -> K | None:
         """The first row whose words contain a text, from line `start` on, wrapping around.
 
         A text with a number is first looked for in the rows' own names, because 1 does not stand for core 1 of package
         1, then in rows with all that they contain, unless that has rows of its own.
+
+        Args:
+            after: whether the line before `start` is found already, and another one is wanted.
         """
         named = ([content.title(line.row) for line in self.lines],
                  ["" if line.open else content.words(line.row) for line in self.lines]) if text[-1:].isdecimal() else ()
+        again = None
         for names in (*named, [content.words(line.row) for line in self.lines]):
-            if (at := next_match(names, text, start)) is not None:
+            at = next_match(names, text, start, after=after)
+            if at is not None and not (after and at == (start - 1) % len(names)):
                 return self.lines[at].row
-        return None
+            again = again if at is None else at
+        return None if again is None else self.lines[again].row
 
 
-def next_match(names: Sequence[str], text: str, start: int) -> int | None:
+def next_match(names: Sequence[str], text: str, start: int, *, after: bool = False) -> int | None:
     """The first place from a start whose name contains a text in any case, wrapping around; None if there is none.
 
     Args:
         names: of the places, in their order.
         text: a number matches only itself: 7 does not match "cpu 17", and "cpu 1" matches it if there is no CPU 1.
         start: index of the place to begin with.
+        after: whether the place before `start` is found already, so that places that match less are preferred to it.
     """
     wanted = text.strip().lower()
-    before, after = (r"(?<!\d)" if wanted[:1].isdecimal() else "", r"(?!\d)" if wanted[-1:].isdecimal() else "")
-    exact = f"{before}{re.escape(wanted)}{after}"
+    left, right = (r"(?<!\d)" if wanted[:1].isdecimal() else "", r"(?!\d)" if wanted[-1:].isdecimal() else "")
+    exact = f"{left}{re.escape(wanted)}{right}"
     places: Sequence[int] = range(len(names))
     start = start % len(names) if names else 0
     order: Sequence[int] = [*places[start:], *places[:start]]
+    again = None
     for pattern in [exact] if wanted.isdecimal() else [exact, re.escape(wanted)]:
         for at in order:
             if re.search(pattern, names[at].lower()):
-                return at
-    return None
+                if not after or at != order[-1]:
+                    return at
+                again = at
+    return again
 
 
 def passes(content: Content[C, K], view: TableView[C, K], row: K) -> bool:

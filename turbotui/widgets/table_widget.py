@@ -359,7 +359,8 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
         """Move to the next row whose ids contain a text, from the cursor on, wrapping around; false without one."""
         if self.content is None or not text:
             return False
-        row = self._rows.find(self.content, text, (self._rows.position(self.current) or 0) + after)
+        row = self._rows.find(self.content, text, (self._rows.position(self.current) or 0) + after,
+                              after=after)
         if row is not None:
             self.select(row)
         return row is not None

@@ -192,7 +192,7 @@ class MapScreen(CellCursorScreen):
                              *(row_name(topology, topology.row(scope, cpu)) for scope in around)])
                  for cpu in topology.cpus]
         here = topology.cpus.index(cpu) if cpu in topology.places else 0
-        number = next_match(names, text, here + after)
+        number = next_match(names, text, here + after, after=after)
         if number is not None:
             self.heat_map.select(topology.cpus[number])
         return number is not None

@@ -295,7 +295,7 @@ class OverviewScreen(CellCursorScreen):
             # the search continues in the next row, not at this row's next number
             names = ["" if at != here and isinstance(place, CellPlace) and place.target[1] == row else name
                      for at, (place, name) in enumerate(zip(places, names, strict=True))]
-        place_number = next_match(names, text, max(0, here + after))
+        place_number = next_match(names, text, max(0, here + after), after=after)
         if place_number is not None:
             place = places[place_number]
             self._select(*((None, place.text) if isinstance(place, TextPlace) else (place.target, "")))

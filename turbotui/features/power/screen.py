@@ -193,7 +193,7 @@ class PowerScreen(CellCursorScreen):
         """Find a number by its name, its package, or the words on its line."""
         places = self.grid.places
         here = next((at for at, place in enumerate(places) if (place.panel, place.target) == self.grid.place), 0)
-        place_number = next_match([place.words for place in places], text, here + after)
+        place_number = next_match([place.words for place in places], text, here + after, after=after)
         if place_number is not None:
             self.grid.choose(places[place_number].panel, places[place_number].target)
         return place_number is not None
