@@ -25,10 +25,10 @@ def note(facts: MachineStatus, mute: int, sources: int, width: int) -> str:
 @pytest.mark.parametrize(("width", "said"), [
     (140, (" load 11.3 9.04 0.50 · memory ■········· 2.3 of 23.5 GiB · up 2 d 7:35             "
            "21 of 36 sources of numbers cannot be read here: 9 says why")),
-    (130, " load 11.3 9.04 0.50 · memory ■········· 2.3 of 23.5 GiB · up 2 d 7:35    21 of 36 sources missing: 9"),
-    (98, " load 11.3 9.04 0.50 · mem ■···· 2.3 of 23.5 GiB · up 2 d 7:35    21 of 36 sources missing: 9"),
-    (90, " load 11.3 9.04 0.50 · memory ■········· 2.3 of 23.5 GiB     21 of 36 sources missing: 9"),
-    (80, " load 11.3 9.04 0.50 · mem ■···· 2.3 of 23.5 GiB    21 of 36 sources missing: 9"),
+    (130, " load 11.3 9.04 0.50 · memory ■········· 2.3 of 23.5 GiB · up 2 d 7:35    9 doctor: 21 sources missing"),
+    (98, " load 11.3 9.04 0.50 · mem ■···· 2.3 of 23.5 GiB · up 2 d 7:35    9 doctor: 21 sources missing"),
+    (90, " load 11.3 9.04 0.50 · memory ■········· 2.3 of 23.5 GiB     9 doctor: 21 sources missing"),
+    (80, " load 11.3 9.04 0.50 · mem ■···· 2.3 of 23.5 GiB    9 doctor: 21 sources missing"),
 ])
 def test_the_line_says_as_much_as_fits(width: int, said: str) -> None:
     found = note(_FACTS, 21, 36, width)
@@ -45,7 +45,7 @@ def test_threads_and_swap_are_told_where_nothing_becomes_shorter_for_them() -> N
 
 def test_a_big_machine_has_its_bar_of_memory_on_a_small_screen() -> None:
     facts = MachineStatus((43.1, 120.4, 9.0), (256 << 30, 1024 << 30), 93_780.0)
-    assert note(facts, 14, 46, 80) == " load 43.1 120 9.00 · mem ■···· 256 of 1,024 GiB    14 of 46 sources missing: 9"
+    assert note(facts, 14, 46, 80) == " load 43.1 120 9.00 · mem ■···· 256 of 1,024 GiB   9 doctor: 14 sources missing"
 
 
 def test_threads_and_swap_are_those_of_proc(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ _GIB: Final = 1 << 30
 def note_line(facts: MachineStatus, mute: int, sources: int, width: int) -> Line:
     """Draw load, memory, uptime, threads and swap at the left as far as they fit, unreadable sources at the right."""
     silent = ("", "") if not mute else (f"{mute} of {sources} sources of numbers cannot be read here: 9 says why",
-                                        f"{mute} of {sources} sources missing: 9")
+                                        f"9 doctor: {several(mute, 'source')} missing")
     # the sentence, then the bar, become shorter before anything goes, and what remains has its bar again
     more, usual = list(_more_words(facts)), len(list(_in_words(facts, *_MEMORY[0])))
     longest = ((silent[0], _MEMORY[0], count) for count in range(usual + len(more), usual, -1))
