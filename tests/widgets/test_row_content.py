@@ -106,7 +106,7 @@ def test_cells_are_drawn_with_their_marks() -> None:
     view: RowView[Job] = TableView((NAME, LOAD), tags=("b", "gone"))
     assert drawn(content, view, "a").rstrip() == " a     │  *12.5"
     assert drawn(content, view, "b").rstrip() == "•b     │      —"
-    assert drawn(content, view, "gone").startswith("•not i")
+    assert drawn(content, view, "gone").startswith("•not a")
     assert content.why(LOAD, "b") == _UNKNOWN
     assert content.why(LOAD, "gone") is not None
     assert content.name(LOAD, "a") == "job a"

@@ -154,7 +154,7 @@ class RowPainter(Painter[RowContent[R], Column[R], Hashable], Generic[R]):
         tagged, row, is_tree = line.row in self.view.tags, content.get(line.row), content.parents is not None
         if tagged and row is None:
             room = self.label_width - 1
-            return [("•", StyleRole.TAGGED), (flush_left("not in this interval"[:room], room), StyleRole.DIM)]
+            return [("•", StyleRole.TAGGED), (flush_left("not among these rows"[:room], room), StyleRole.DIM)]
         segments: list[TextSegment] = []
         for at, slot in enumerate(self.fixed):
             value = content.value(slot.column, line.row)
