@@ -154,7 +154,7 @@ async def test_what_a_simulated_machine_remembers_leaves_real_ones_alone(tmp_pat
     async with dashboard(FakeSession(), settings=before, screen="cpus") as (app, pilot):
         await pilot.press("T", "plus", "m", "up", "enter", "c", "f", "ctrl+s")
         await pilot.pause()
-        assert "nothing for real ones" in text_of(app, "status")
+        assert "not for real ones" in text_of(app, "status")
         kind, changed = kind_of_machine(app.session.machine), dict(app.watched.arrangements)
     after = read_settings(environment)
     for kind_of_real in ("intel", "amd-guest"):

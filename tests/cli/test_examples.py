@@ -23,8 +23,10 @@ RUN_FOR_EVER = {"", "replay", "fleet", "collect", "view", "serve", "mcp"}
 SLOW = {"turbotui roofs --quick", "turbotui roofs", "turbotui export --listen 127.0.0.1:9177", "turbotui why",
         "turbotui record --keep 7d run.ttj", "turbotui record -n 5 run.ttj", "turbotui stat -n 3"}
 """Examples that measure for long or until they are stopped, which are parsed too."""
-STATUSES = {"why": {0, 6, 7}, "diff": {0, 7}, "score": {0, 1}, "topdown": {0, 3}, "uncore": {0, 3}}
-"""Exit statuses that are answers, 3 where the machine has no such counters; 0 alone for the others."""
+STATUSES = {"why": {0, 6, 7}, "diff": {0, 7}, "score": {0, 1}, "topdown": {0, 3}, "uncore": {0, 3},
+            "power": {0, 1, 3}}
+"""Exit statuses that are answers, 3 where the machine has no such counters, 1 where a recording has none; 0 alone for
+the others."""
 
 EXAMPLES = [(command, line) for command in COMMANDS for line, _ in command.examples]
 

@@ -146,7 +146,8 @@ def test_a_stopped_export_has_whole_lines(tmp_path: Path) -> None:
 
         time = replace(RecordedTime(journal, journal.first_ns, journal.last_ns, 0.0), watched=watched)
         export = CsvExport("m", named_columns(journal, ["Busy%"], None))
-        lines = [*export.begin(), *(line for frame in time.frames() for line in export.interval(frame))]
+        texts = [*export.begin(), *(text for frame in time.frames() for text in export.interval(frame))]
+    lines = [line for text in texts for line in text.split("\n")]
     assert {line.count(",") for line in lines} == {lines[0].count(",")}
     assert len({line.split(",")[0] for line in lines[1:]}) == 2, "two intervals"
     assert work.number == signal.SIGINT

@@ -25,6 +25,7 @@ def found(machine: str) -> dict[str, Finding]:
     return {one.rule.id: one for one in diagnosis.findings()}
 
 
+@pytest.mark.usefixtures("all_cores")  # the turbo of so many
 def test_cores_that_count_their_licences_are_believed() -> None:
     vectors = found("icelake-2s+vectors")[VECTORS.id]
     assert vectors.observed.sure is Certainty.LIKELY
