@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-import socket
 import ssl
 import subprocess
 import threading
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from free_ports import free_port
 from patience import PATIENCE
 
 CPUS = 8
@@ -240,12 +240,6 @@ def missing(program: str) -> str:
     """Why a test cannot run a program; "" where it can."""
     package = {"prometheus": "prometheus", "promtool": "prometheus", "victoria-metrics": "victoria-metrics"}[program]
     return "" if shutil.which(program) else f"{program} is missing: apt-get install {package}"
-
-
-def free_port() -> int:
-    """Return a free port of the loopback interface."""
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        return int(one.getsockname()[1])
 
 
 class Started:

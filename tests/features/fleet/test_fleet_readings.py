@@ -8,7 +8,8 @@ import json
 from collections.abc import Mapping
 
 import pytest
-from fleetbed import NORMAL, Asked, Reply, fleet_answer, free_port, info, nodes, series, stub, success
+from fleetbed import NORMAL, Asked, Reply, fleet_answer, info, nodes, series, stub, success
+from free_ports import free_port
 from jsontables import tables
 
 from turbotui.cli import main

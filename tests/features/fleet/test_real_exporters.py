@@ -10,7 +10,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from fleetbed import Started, free_port, missing, prometheus, until
+from fleetbed import Started, missing, prometheus, until
+from free_ports import free_port
 
 from turbotui.cli import main
 from turbotui.features.fleet.engine import FleetQuestion, FleetReader

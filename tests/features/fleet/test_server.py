@@ -14,7 +14,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from fleetbed import Reply, free_port, series, stub, success
+from fleetbed import Reply, series, stub, success
+from free_ports import free_port
 
 from turbotui.errors import UsageError
 from turbotui.features.fleet.server import Server, ServerAccess, ServerError, basic, bearer

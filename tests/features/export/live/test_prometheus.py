@@ -8,7 +8,6 @@ import math
 import os
 import re
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from free_ports import free_port
 from patience import PATIENCE
 from scraped import scrapes, text_of, values
 from serving import Exported, exported
@@ -176,12 +176,6 @@ def test_the_dashboard_is_one_that_grafana_takes() -> None:
             assert 'instance=~"$instance"' in target["expr"]
             assert target["datasource"]["uid"] == "${datasource}"
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 _NEVER = threading.Event()
