@@ -212,6 +212,16 @@ def _what_no_terminal_takes_is_not_put_together() -> Iterator[None]:
 
 
 @pytest.fixture
+def one_time_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let times of day be in UTC, for pictures that have some."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.fixture
 def few_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each simulated machine few cores, also those that a command line names: for files not about size."""
     from smallmachines import small_shapes  # noqa: PLC0415 - loads the simulation

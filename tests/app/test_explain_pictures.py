@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from scripted_machine import FakeSession
@@ -14,15 +13,7 @@ from turbotui.app.dashboard import TurbotuiApp
 
 SnapCompare = Callable[..., bool]
 
-
-@pytest.fixture(autouse=True)
-def _of_one_time_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Times of day are in pictures."""
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
+pytestmark = pytest.mark.usefixtures("one_time_zone")
 
 
 def pressed(session: FakeSession, keys: Sequence[str]) -> Callable[[Pilot[int]], object]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from scripted_machine import GUEST_SIGNALS, FakeSession, build_topology
@@ -38,15 +37,7 @@ SCREENS: dict[str, Sequence[str]] = {
     "categories": ("c",),
 }
 
-
-@pytest.fixture(autouse=True)
-def _of_one_time_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Times of day are in pictures."""
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
+pytestmark = pytest.mark.usefixtures("one_time_zone")
 
 
 def at_a_fixed_place(session: FakeSession, keys: Sequence[str], ticks: int = 12) -> Callable[[Pilot[int]], object]:

@@ -103,7 +103,7 @@ def test_what_has_no_room_is_left_at_one_in_ten_seconds() -> None:
 
 
 def test_every_tick_takes_no_more_room_at_first_than_after_an_hour() -> None:
-    """It had the room of the ticks of ten seconds until those needed it: memory grew for as long as that took."""
+    """The ticks of one resolution do not take the room that those of the other do not need yet."""
     most, kept = 150_000, list[tuple[int, int]]()
     ring = PastRing(most, seconds=3600.0)
     for frame in frames(1200):

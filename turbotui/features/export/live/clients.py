@@ -1,4 +1,4 @@
-"""Who a connection is of, as far as passwords are learned in turn: a user of this machine, or a network."""
+"""Tells an exporter's clients apart, by user on this machine and by network elsewhere: each has turns of its own."""
 
 from __future__ import annotations
 
