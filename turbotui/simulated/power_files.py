@@ -9,7 +9,7 @@ from turbotui.machine.cpulist import format_cpulist
 from turbotui.simulated import basis as b
 from turbotui.simulated.meter_files import meter_chips, socket_meters
 from turbotui.simulated.model import Model
-from turbotui.simulated.registers import energy_unit, psys_unit, ram_unit
+from turbotui.simulated.registers import energy_unit
 from turbotui.simulated.shapes import Isa
 from turbotui.simulated.tree import File, Folder, Node, fixed, folder, whole
 
@@ -60,7 +60,7 @@ def powercap(model: Model) -> Mapping[str, Node]:
         parts = (
             ("cores", "core", b.PKG_CORES_JOULES, energy_unit(shape)),
             ("gpu", "uncore", b.PKG_GPU_JOULES, energy_unit(shape)),
-            ("ram", "dram", b.PKG_RAM_JOULES, ram_unit(shape)),
+            ("ram", "dram", b.PKG_RAM_JOULES, energy_unit(shape, "ram")),
         )
         for domain, name, index, unit in parts:
             if domain in shape.domains:
@@ -75,7 +75,7 @@ def powercap(model: Model) -> Mapping[str, Node]:
         zones.update(inner)
     if "psys" in shape.domains:
         name = f"intel-rapl:{shape.packages}"
-        zones[name] = controller[name] = zone("psys", psys_unit(shape),
+        zones[name] = controller[name] = zone("psys", energy_unit(shape, "psys"),
                                               lambda now: model.system.at(b.SYS_PSYS_JOULES, now), {})
     zones["intel-rapl"] = folder(controller)
     return zones
