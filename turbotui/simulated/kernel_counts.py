@@ -7,8 +7,9 @@ Rates per second are those of an ordinary machine with a 250 Hz tick that stops 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final, cast
 
+from turbotui.quantities.facts import FactFile
 from turbotui.simulated.basis import (
     CPU_ARRIVALS,
     CPU_BUSY,
@@ -23,6 +24,8 @@ from turbotui.simulated.basis import (
 )
 from turbotui.simulated.shapes import CoreType
 from turbotui.simulated.workloads import WORKLOADS
+
+_FILE: Final = FactFile("simulated/kernel_counts.toml")
 
 
 def _booked(share: str, factor: float = 1.0) -> Form:
@@ -56,44 +59,32 @@ def timer_interrupts(more: float) -> Form:
     return (*INTERRUPTS["LOC"], *form_of({CPU_ONLINE: more})) if more else INTERRUPTS["LOC"]
 
 
-def _events(per_second: float, busy: tuple[float, float, float, float]) -> Form:
+def _rows(table: str) -> list[list[Any]]:
+    return cast("Mapping[str, list[list[Any]]]", _FILE.find(table))["rows"]
+
+
+def _events(per_second: float, *busy: float) -> Form:
     """Return a form of `per_second` while online, and `busy` events per second of each kind of work."""
     return form_of({CPU_ONLINE: per_second, **{CPU_BUSY + kind: busy[kind] for kind in range(KINDS)}})
 
 
-SWITCHES: Final = _events(11.0, (40.0, 60.0, 900.0, 2400.0))
+SWITCHES: Final = _events(11.0, 40.0, 60.0, 900.0, 2400.0)
 MIGRATIONS: Final = form_of({CPU_ARRIVALS: 1.0, CPU_BUSY + 2: 6.0, CPU_BUSY + 3: 14.0})
-FAULTS: Final = _events(0.5, (12.0, 30.0, 5200.0, 700.0))
-MAJOR_FAULTS: Final = _events(0.0, (0.0, 0.0, 0.2, 0.4))
-FORKS: Final = _events(0.01, (0.0, 0.0, 3.0, 1.5))
+FAULTS: Final = _events(0.5, 12.0, 30.0, 5200.0, 700.0)
+MAJOR_FAULTS: Final = _events(0.0, 0.0, 0.0, 0.2, 0.4)
+FORKS: Final = _events(0.01, 0.0, 0.0, 3.0, 1.5)
 
+INTERRUPT_TEXTS: Final[Mapping[str, str]] = {label: words for label, words, *_rates in _rows("interrupts")}
+"""The x86 rows of /proc/interrupts in their order, with the text behind the counts."""
 INTERRUPTS: Final[Mapping[str, Form]] = {
-    "NMI": _events(0.0, (0.1, 0.1, 0.1, 0.1)),
-    "LOC": _events(6.0, (252.0, 252.0, 270.0, 330.0)),
-    "PMI": _events(0.0, (0.1, 0.1, 0.1, 0.1)),
-    "IWI": _events(0.0, (0.2, 0.2, 1.5, 3.0)),
-    "RES": _events(0.4, (6.0, 4.0, 130.0, 260.0)),
-    "CAL": _events(0.8, (10.0, 8.0, 90.0, 140.0)),
-    "TLB": _events(0.0, (2.0, 1.0, 60.0, 45.0)),
-}
+    label: _events(*rates) for label, _words, *rates in _rows("interrupts") if rates}
 """The rows of /proc/interrupts that every busy x86 CPU moves."""
 
-DEVICE: Final = _events(0.6, (4.0, 30.0, 240.0, 520.0))
+DEVICE: Final = _events(0.6, 4.0, 30.0, 240.0, 520.0)
 """Interrupts of devices on one CPU, all its queues together."""
 
 SOFTIRQS: Final[Mapping[str, Form]] = {
-    "HI": _events(0.0, (0.0, 0.0, 0.0, 0.1)),
-    "TIMER": _events(2.5, (95.0, 90.0, 120.0, 160.0)),
-    "NET_TX": _events(0.0, (0.0, 0.0, 0.2, 0.9)),
-    "NET_RX": _events(0.1, (1.0, 6.0, 60.0, 310.0)),
-    "BLOCK": _events(0.1, (1.0, 18.0, 110.0, 60.0)),
-    "IRQ_POLL": (),
-    "TASKLET": _events(0.0, (0.0, 0.0, 0.4, 1.2)),
-    "SCHED": _events(4.0, (70.0, 60.0, 210.0, 320.0)),
-    "HRTIMER": _events(0.0, (0.0, 0.0, 0.1, 0.1)),
-    "RCU": _events(3.0, (60.0, 55.0, 140.0, 190.0)),
-}
-
+    label: _events(*rates) if rates else () for label, *rates in _rows("softirqs")}
 
 _PACKETS: Final = 50_000.0
 """Soft interrupts of network receive in a second of nothing else: 20 us each, with all the packets that it finds."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
 
 from turbotui.dataclass import dataclass
+from turbotui.quantities.facts import FactFile
 from turbotui.simulated.shapes import MachineShape
 from turbotui.simulated.tree import File, Node, fixed, folder
 
@@ -29,32 +30,8 @@ class SimulatedRootPort:
     socket: int
 
 
-ROOT_PORTS: Final = tuple(
-    SimulatedRootPort(*row)
-    for row in (
-        (0x1, 0x00, 0, 0, 0),
-        (0x2, 0x80, 1, 1, 0),
-        (0x2, 0xA0, 2, 1, 0),
-        (0x2, 0xC0, 3, 1, 0),
-        (0x2, 0xE0, 4, 1, 0),
-        (0x3, 0x00, 0, 2, 0),
-        (0x4, 0x00, 0, 3, 0),
-        (0x5, 0x00, 0, 4, 0),
-        (0x5, 0x40, 1, 4, 0),
-        (0x5, 0xC0, 2, 4, 0),
-        (0x6, 0x00, 0, 5, 0),
-        (0x9, 0x00, 0, 0, 1),
-        (0xA, 0x80, 1, 1, 1),
-        (0xA, 0xA0, 2, 1, 1),
-        (0xA, 0xE0, 3, 1, 1),
-        (0xB, 0x00, 0, 2, 1),
-        (0xC, 0x00, 0, 3, 1),
-        (0xD, 0x00, 0, 4, 1),
-        (0xD, 0x40, 1, 4, 1),
-        (0xD, 0xC0, 2, 4, 1),
-        (0xE, 0x00, 0, 5, 1),
-    )
-)
+_PORTS: Final = cast("Mapping[str, Sequence[Sequence[int]]]", FactFile("simulated/nvidia_ports.toml").find("t410"))
+ROOT_PORTS: Final = tuple(SimulatedRootPort(*row) for row in _PORTS["ports"])
 """The reference map of a two-socket machine (docs/specs/nvidia.md 5)."""
 
 

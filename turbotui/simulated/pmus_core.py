@@ -6,7 +6,7 @@ import errno
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.host import PerfAttr
@@ -86,38 +86,11 @@ def _list(length: int) -> Callable[[object], Sequence[object]]:
     return read
 
 
-GENERIC: Final[Mapping[str, Mapping[int, int]]] = {
-    # PERF_TYPE_HARDWARE: generic number -> the raw config this family uses (linux arch/x86/events, drivers/perf).
-    "intel": {0: 0x3C, 1: 0xC0, 2: 0x4F2E, 3: 0x412E, 4: 0xC4, 5: 0xC5, 6: 0x13C, 9: 0x300},
-    "amd": {0: 0x76, 1: 0xC0, 2: 0xFF60, 3: 0x0964, 4: 0xC2, 5: 0xC3, 7: 0xA9, 8: 0x187},
-    "arm": {0: 0x11, 1: 0x08, 2: 0x04, 3: 0x03, 4: 0x21, 5: 0x22, 7: 0x23, 8: 0x24},
-}
+_GENERIC_EVENTS: Final = FactFile("simulated/generic_events.toml")
 
-UNCOUNTED_CACHES: Final[Mapping[str, frozenset[int]]] = {
-    # PERF_TYPE_HW_CACHE caches without events: LL and NODE of amd_hw_cache_event_ids_f17h (arch/x86/events/amd/core.c).
-    "amd": frozenset({2, 6}),
-}
 
-CACHE: Final[Mapping[tuple[int, int, int], str]] = {
-    # PERF_TYPE_HW_CACHE: (cache, operation, result) -> count (uapi linux/perf_event.h).
-    (0, 0, 0): "loads",
-    (0, 0, 1): "l1-misses",
-    (0, 1, 0): "stores",
-    (1, 0, 1): "l1i-misses",
-    (2, 0, 0): "llc-references",
-    (2, 0, 1): "llc-misses",
-    (2, 1, 0): "llc-stores",
-    (2, 1, 1): "llc-store-misses",
-    (3, 0, 0): "loads",
-    (3, 0, 1): "tlb-misses",
-    (3, 1, 0): "stores",
-    (3, 1, 1): "store-tlb-misses",
-    (4, 0, 1): "itlb-misses",
-    (5, 0, 0): "branches",
-    (5, 0, 1): "branch-misses",
-    (6, 0, 0): "memory-read-lines",
-    (6, 1, 0): "memory-write-lines",
-}
+def _generic(table: str) -> Mapping[str, list[Any]]:
+    return cast("Mapping[str, list[Any]]", _GENERIC_EVENTS.find(table))
 
 
 EXCLUDE_USER = 1 << 4
@@ -143,8 +116,10 @@ class CorePmu:
             forms["reference"] = scaled(MPERF_SECONDS, shape.tsc_hz)
             forms["crystal"] = scaled(MPERF_SECONDS, shape.crystal[2])
         self._forms: Mapping[str, Form] = forms
-        self._generic = GENERIC[shape.isa.value]
-        self._uncounted = UNCOUNTED_CACHES.get(shape.isa.value, frozenset())
+        generic = _generic(shape.isa.value)
+        self._generic = dict(generic["hardware"])
+        self._uncounted = generic.get("uncounted", ())
+        self._cache_counts = {tuple(key): name for *key, name in _generic("caches")["counts"]}
 
     def __call__(self, attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
         """The counter of a raw, generic or cache event."""
@@ -153,7 +128,7 @@ class CorePmu:
             return errno.ENOENT if raw is None else self._raw(raw, attr.flags, cpu)
         if attr.type == HW_CACHE:
             key = (attr.config & 0xFF, attr.config >> 8 & 0xFF, attr.config >> 16 & 0xFF)
-            name = CACHE.get(key)
+            name = self._cache_counts.get(key)
             if name is None or key[0] in self._uncounted:
                 return errno.ENOENT if key[0] <= 6 and key[1] <= 2 and key[2] <= 1 else errno.EINVAL
             return self._counter(self._forms[name], attr.flags, cpu, 1, "")

@@ -9,6 +9,7 @@ from turbotui.simulated import basis as b
 from turbotui.simulated.kernel_counts import (
     DEVICE,
     FORKS,
+    INTERRUPT_TEXTS,
     INTERRUPTS,
     SOFTIRQS,
     SWITCHES,
@@ -120,7 +121,7 @@ class ProcFiles:
         if shape.isa is Isa.ARM:
             lines.extend(self._arm_rows(up, now, width))
             return "\n".join(lines) + "\n"
-        for name, words in _X86_ROWS:
+        for name, words in INTERRUPT_TEXTS.items():
             form = timer_interrupts(shape.timer_storm) if name == "LOC" else INTERRUPTS.get(name)
             if name == "TRM" and shape.isa is Isa.INTEL and not shape.hypervisor:
                 counts = [int(model.core[model.layout.places[cpu].core].at(b.CORE_THROTTLES, now)) for cpu in up]
@@ -208,25 +209,3 @@ class ProcFiles:
     def _uptime(self, now: float) -> str:
         idle = sum(basis.value(self._stat[3], now) + basis.at(b.CPU_IOWAIT, now) for basis in self._model.cpu)
         return f"{self._model.uptime + now:.2f} {idle:.2f}\n"
-
-_X86_ROWS = (
-    ("NMI", "Non-maskable interrupts"),
-    ("LOC", "Local timer interrupts"),
-    ("SPU", "Spurious interrupts"),
-    ("PMI", "Performance monitoring interrupts"),
-    ("IWI", "IRQ work interrupts"),
-    ("RTR", "APIC ICR read retries"),
-    ("RES", "Rescheduling interrupts"),
-    ("CAL", "Function call interrupts"),
-    ("TLB", "TLB shootdowns"),
-    ("TRM", "Thermal event interrupts"),
-    ("THR", "Threshold APIC interrupts"),
-    ("DFR", "Deferred Error APIC interrupts"),
-    ("MCE", "Machine check exceptions"),
-    ("MCP", "Machine check polls"),
-    ("HYP", "Hypervisor callback interrupts"),
-    ("PIN", "Posted-interrupt notification event"),
-    ("NPI", "Nested posted-interrupt event"),
-    ("PIW", "Posted-interrupt wakeup event"),
-)
-"""Rows of arch/x86/kernel/irq.c in its order; ERR and MIS stand before the posted interrupts."""
