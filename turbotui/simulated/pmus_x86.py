@@ -24,6 +24,24 @@ _MEBIBYTE_SCALE = "6.103515625e-5"
 """64 / 2^20: memory controllers count cache lines (linux arch/x86/events/intel/uncore_snbep.c)."""
 
 Make = Callable[[SimulatedCpu], Value]
+"""Makes the count of an event on a CPU."""
+_PACKAGE_STATES = {2: b.PKG_C2, 3: b.PKG_C3, 6: b.PKG_C6, 7: b.PKG_C7, 8: b.PKG_C8, 9: b.PKG_C9, 10: b.PKG_C10}
+"""Integrals of the states of packages, in the order of their events."""
+
+
+def _counted(basis_of: Callable[[SimulatedCpu], Basis], form_of: Callable[[SimulatedCpu], b.Form],
+             factor: float = 1.0) -> Make:
+    """Count a form over the integrals of an instance around each CPU, times a factor."""
+
+    def make(place: SimulatedCpu) -> Value:
+        basis, form = basis_of(place), form_of(place)
+        return lambda now: basis.value(form, now) * factor
+
+    return make
+
+
+def _of(index: int) -> Callable[[SimulatedCpu], b.Form]:
+    return lambda _place: ((index, 1.0),)
 
 
 def module_cpus(model: Model) -> tuple[tuple[int, ...], ...]:
@@ -60,22 +78,11 @@ def msr_pmu(model: Model) -> SimulatedPmu:
     """msr: TSC, APERF, MPERF and, by vendor, PPERF, SMI, IRPERF (linux arch/x86/events/msr.c)."""
     shape = model.shape
 
-    def form(which: b.Form, factor: float = 1.0) -> Make:
-        def make(place: SimulatedCpu) -> Value:
-            basis = model.cpu[place.cpu]
-            return lambda now: basis.value(which, now) * factor
+    def of_cpu(form_of: Callable[[SimulatedCpu], b.Form], factor: float = 1.0) -> Make:
+        return _counted(lambda place: model.cpu[place.cpu], form_of, factor)
 
-        return make
-
-    def productive(place: SimulatedCpu) -> Value:
-        basis = model.cpu[place.cpu]
-        which = counts(shape.core_types[place.type])["productive-cycles"]
-        return lambda now: basis.value(which, now)
-
-    def retired(place: SimulatedCpu) -> Value:
-        basis = model.cpu[place.cpu]
-        which = counts(shape.core_types[place.type])["instructions"]
-        return lambda now: basis.value(which, now)
+    def of_type(word: str) -> Make:
+        return of_cpu(lambda place: counts(shape.core_types[place.type])[word])
 
     def margin(place: SimulatedCpu) -> Value:
         return lambda now: float(int(shape.power.tj_max - model.core_celsius(place.core, now)))
@@ -83,14 +90,14 @@ def msr_pmu(model: Model) -> SimulatedPmu:
     rows: dict[str, tuple[int, Make, EventFile]] = {"tsc": (0, lambda _place: lambda now: float(model.tsc(now)),
                                                             EventFile("event=0x00"))}
     if not shape.hypervisor:
-        rows["aperf"] = (1, form(APERF), EventFile("event=0x01"))
-        rows["mperf"] = (2, form(MPERF_SECONDS, shape.reference_hz), EventFile("event=0x02"))
+        rows["aperf"] = (1, of_cpu(lambda _place: APERF), EventFile("event=0x01"))
+        rows["mperf"] = (2, of_cpu(lambda _place: MPERF_SECONDS, shape.reference_hz), EventFile("event=0x02"))
         if shape.isa is Isa.INTEL:
-            rows["pperf"] = (3, productive, EventFile("event=0x03"))
+            rows["pperf"] = (3, of_type("productive-cycles"), EventFile("event=0x03"))
             rows["smi"] = (4, lambda _place: lambda now: float(smi_count(model, now)), EventFile("event=0x04"))
             rows["cpu_thermal_margin"] = (7, margin, EventFile("event=0x07", "1", "C", snapshot=True))
         else:
-            rows["irperf"] = (6, retired, EventFile("event=0x06"))
+            rows["irperf"] = (6, of_type("instructions"), EventFile("event=0x06"))
     return _table(model, "msr", rows)
 
 
@@ -99,37 +106,17 @@ def cstate_pmus(model: Model) -> list[SimulatedPmu]:
     shape = model.shape
     hertz = shape.reference_hz
 
-    def core(index: int) -> Make:
-        def make(place: SimulatedCpu) -> Value:
-            basis = model.core[place.core]
-            small = shape.core_types[place.type].name in ("E", "LP")
-            if index == b.CORE_C6 and small:  # the E-cores' register includes C7
-                return lambda now: (basis.at(b.CORE_C6, now) + basis.at(b.CORE_C7, now)) * hertz
-            return lambda now: basis.at(index, now) * hertz
+    def of_core(index: int) -> Make:
+        return _counted(lambda place: model.core[place.core], _of(index), hertz)
 
-        return make
+    def c6(place: SimulatedCpu) -> b.Form:
+        small = shape.core_types[place.type].name in ("E", "LP")  # whose register includes C7
+        return ((b.CORE_C6, 1.0), (b.CORE_C7, 1.0)) if small else ((b.CORE_C6, 1.0),)
 
-    def package(index: int) -> Make:
-        def make(place: SimulatedCpu) -> Value:
-            basis = model.package[place.package]
-            return lambda now: basis.at(index, now) * hertz
-
-        return make
-
-    def c1(place: SimulatedCpu) -> Value:
-        return lambda now: model.cpu[place.cpu].at(b.CPU_C1, now) * hertz
-
-    core_rows: dict[int, tuple[int, Make]] = {1: (0, c1), 3: (1, core(b.CORE_C3)), 6: (2, core(b.CORE_C6))}
-    core_rows[7] = (3, core(b.CORE_C7))
-    package_rows = {
-        2: (0, package(b.PKG_C2)),
-        3: (1, package(b.PKG_C3)),
-        6: (2, package(b.PKG_C6)),
-        7: (3, package(b.PKG_C7)),
-        8: (4, package(b.PKG_C8)),
-        9: (5, package(b.PKG_C9)),
-        10: (6, package(b.PKG_C10)),
-    }
+    core_rows = {1: (0, _counted(lambda place: model.cpu[place.cpu], _of(b.CPU_C1), hertz)), 3: (1, of_core(b.CORE_C3)),
+                 6: (2, _counted(lambda place: model.core[place.core], c6, hertz)), 7: (3, of_core(b.CORE_C7))}
+    package_rows = {state: (event, _counted(lambda place: model.package[place.package], _of(index), hertz))
+                    for event, (state, index) in enumerate(_PACKAGE_STATES.items())}
     result: list[SimulatedPmu] = []
     for name, table, states in (("cstate_core", core_rows, shape.cstate_core),
                                 ("cstate_pkg", package_rows, shape.cstate_package)):
@@ -137,13 +124,8 @@ def cstate_pmus(model: Model) -> list[SimulatedPmu]:
             rows = {f"c{n}-residency": (*table[n], EventFile(f"event={table[n][0]:#04x}")) for n in states}
             result.append(_table(model, name, rows))
     if shape.module_register:
-
-        def module(place: SimulatedCpu) -> Value:
-            basis = model.module[place.module]
-            return lambda now: basis.at(0, now) * hertz
-
-        one_row = {"c6-residency": (0, module, EventFile("event=0x00"))}
-        result.append(_table(model, "cstate_module", one_row))
+        module = _counted(lambda place: model.module[place.module], _of(0), hertz)
+        result.append(_table(model, "cstate_module", {"c6-residency": (0, module, EventFile("event=0x00"))}))
     return result
 
 
@@ -151,35 +133,25 @@ def power_pmus(model: Model) -> list[SimulatedPmu]:
     """Power (and power_core on AMD): energy since the counter was opened, in 2^-32 J."""
     shape = model.shape
 
-    def energy(pick: Callable[[SimulatedCpu], Basis], index: int) -> Make:
-        def make(place: SimulatedCpu) -> Value:
-            basis = pick(place)
-            return lambda now: basis.at(index, now) * 2.0**32
-
-        return make
+    def energy(basis_of: Callable[[SimulatedCpu], Basis], index: int, event: int) -> tuple[int, Make, EventFile]:
+        return event, _counted(basis_of, _of(index), 2.0**32), EventFile(f"event={event:#04x}", _JOULE_SCALE, "Joules")
 
     def package(place: SimulatedCpu) -> Basis:
         return model.package[place.package]
 
-    facts = {
-        "cores": (1, energy(package, b.PKG_CORES_JOULES)),
-        "pkg": (2, energy(package, b.PKG_JOULES)),
-        "ram": (3, energy(package, b.PKG_RAM_JOULES)),
-        "gpu": (4, energy(package, b.PKG_GPU_JOULES)),
-        "psys": (5, energy(lambda _place: model.system, b.SYS_PSYS_JOULES)),
+    domains = {
+        "cores": energy(package, b.PKG_CORES_JOULES, 1),
+        "pkg": energy(package, b.PKG_JOULES, 2),
+        "ram": energy(package, b.PKG_RAM_JOULES, 3),
+        "gpu": energy(package, b.PKG_GPU_JOULES, 4),
+        "psys": energy(lambda _place: model.system, b.SYS_PSYS_JOULES, 5),
     }
     result: list[SimulatedPmu] = []
-    rows = {
-        f"energy-{domain}": (config, make, EventFile(f"event={config:#04x}", _JOULE_SCALE, "Joules"))
-        for domain, (config, make) in facts.items()
-        if domain in shape.domains
-    }
-    if rows:
+    if rows := {f"energy-{domain}": row for domain, row in domains.items() if domain in shape.domains}:
         result.append(_table(model, "power", rows))
     if "core" in shape.domains:
-        core_energy = (1, energy(lambda place: model.core[place.core], b.CORE_JOULES))
-        per_core = {"energy-core": (*core_energy, EventFile("event=0x01", _JOULE_SCALE, "Joules"))}
-        result.append(_table(model, "power_core", per_core))
+        of_core = energy(lambda place: model.core[place.core], b.CORE_JOULES, 1)
+        result.append(_table(model, "power_core", {"energy-core": of_core}))
     return result
 
 
