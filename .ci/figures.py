@@ -9,7 +9,7 @@ from typing import Final
 PATH: Final = Path("turbotui/quantities/verification.toml")
 _HEAD: Final = """\
 # What turbotui's numbers agreed with in the last run of .ci/verification, which writes this file: how many of them, by
-# method. A table without a key was compared with nothing. The methods, as METHODS in verification.py describes them:
+# method. A table without a key was compared with nothing. The methods, as verification_methods.toml describes them:
 # hardware, turbostat-new, turbostat-old, guest-turbostat, guest, arm64, kernel, perf, libpfm, perfmon, linux, model.
 # Documents: docs/verification.md, with what each method compares and the command that repeats it.
 """

@@ -19,36 +19,13 @@ from turbotui.machine.perf_errors import Circumstances, explain_perf
 from turbotui.machine.perf_groups import close_all, open_group
 from turbotui.machine.pmus import EventError
 from turbotui.quantities.by_key import lists_by_key
+from turbotui.quantities.facts import FactFile
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 if TYPE_CHECKING:
     from turbotui.events.event_tables.devices import VendorDevices
 
-_DESCRIPTIONS = {
-    # in the words of perf_event_open(2), shortened
-    "cpu-cycles": "cycles of the core while not halted; affected by frequency changes",
-    "instructions": "retired instructions",
-    "cache-references": "accesses of a cache: the last level on Intel, the second on AMD, the first on Arm",
-    "cache-misses": "misses of that cache: the last level on Intel, the second on AMD, the first on Arm",
-    "branch-instructions": "retired branch instructions",
-    "branch-misses": "mispredicted branch instructions",
-    "bus-cycles": "bus cycles, which can differ from core cycles",
-    "stalled-cycles-frontend": "cycles in which nothing was issued",
-    "stalled-cycles-backend": "cycles in which nothing was retired",
-    "ref-cycles": "cycles at a constant rate while not halted",
-    "cpu-clock": "time by the CPU's high-resolution timer",
-    "task-clock": "time for which the task ran",
-    "page-faults": "page faults",
-    "context-switches": "context switches",
-    "cpu-migrations": "moves of a task to another CPU",
-    "minor-faults": "page faults served without a disk",
-    "major-faults": "page faults that had to read a disk",
-    "alignment-faults": "unaligned accesses that the kernel had to mend",
-    "emulation-faults": "instructions that the kernel had to emulate",
-    "dummy": "counts nothing",
-    "bpf-output": "output of BPF programs",
-    "cgroup-switches": "context switches to a task of another cgroup",
-}
+_GENERIC_EVENTS = FactFile("machine/data/generic_events.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +44,11 @@ def own_listing(engine: OwnEngine) -> Iterator[ListedEvent]:
     """List every event that turbotui's own engine knows by name, except tracepoints."""
     devices = engine.encoder.devices
     core = ", ".join(pmu.name for pmu in devices.core())
+    words = {name: table["what"] for name, table in _GENERIC_EVENTS.tables()}
     for kind, pmu, names in (("hardware", core, HARDWARE_NAMES), ("software", "software", SOFTWARE_NAMES)):
         known = lists_by_key((number, name) for name, number in names.items())
         for first, *others in known.values():
-            text = _DESCRIPTIONS[first] + (f" (or {', '.join(others)})" if others else "")
+            text = f"{words[first]} (or {', '.join(others)})" if others else f"{words[first]}"
             yield ListedEvent(first, pmu, text, "ns" if first.endswith("-clock") else "", "own", kind)
     for name, _config in cache_listing():
         cache, _, rest = name.rpartition("-") if not name.endswith("-misses") else name[:-7].rpartition("-")

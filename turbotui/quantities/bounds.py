@@ -65,44 +65,30 @@ _RUNNING: Final = Bounds(
 _SHARE: Final = Bounds(0.0, 1.1, "it is a share of all there is")
 _PACKAGE: Final = Bounds(0.0, 10e3, "no package takes 10 kW")
 
-_BY_ID: Final[tuple[tuple[str, str, Bounds], ...]] = (
-    ("energy.", "", _PACKAGE),
-    ("cpufreq.", "", _CLOCK),
-    ("stat.running", "", _OF_TASKS),
-    ("stat.blocked", "", _OF_TASKS),
-    ("load.", "", _OF_TASKS),
-    ("irq.", "", _OFTEN),
-    ("softirq.", "", _OFTEN),
-    ("stat.ctxt", "", Bounds(0.0, 1e11, "CPUs do not switch so often")),
-    ("stat.forks", "", _OFTEN),
-    ("switches", "", _OFTEN),
-    ("migrations", "", _OFTEN),
-    ("faults", "", _OFTEN),
-    ("cpuidle.", ".usage", _OFTEN),
-    ("smi", "", _OFTEN),
-    ("throttle.", ".count", Bounds(0.0, 1e6, "no driver logs it so often")),
-    ("hsmp.c0", "", _SHARE),
-    ("hsmp.gfx", "", _SHARE),
-    ("hsmp.hbm", "", _SHARE),
-    ("instructions", "", Bounds(0.0, 32 * _FASTEST, "no core retires so many")),
-    ("uncore.", ".cur", _CLOCK),
-    ("epb", "", Bounds(0.0, 15.0, "the field has four bits")),
-    ("c0.pkg.total", "", Bounds(0.0, 1024 * _FASTEST, "no package has so many cores")),
-    ("sched.delay", "", Bounds(0.0, _TASKS, "no more tasks can wait")),
-    ("cgroup.psi.", "", _TIME),
-    ("cgroup.", "", NO_BOUNDS),  # of all CPUs of the group
-    ("", ".enabled", NO_BOUNDS),  # times of several counters may be added
-    ("", ".running", NO_BOUNDS),
-    ("meter.meter.", ".power", _RUNNING),
-    ("meter.bmc.", ".power", _RUNNING),
-    ("meter.module.", ".power", _RUNNING),
-    ("meter.socket.", ".power", _RUNNING),
-    ("meter.apu.", ".power", _RUNNING),
-    ("meter.fan.", ".turns", Bounds(0.0, 60e3, "no fan turns so fast")),
-    ("meter.battery.", ".cycles", Bounds(0.0, 60e3, "no battery lives so long")),
-    ("meter.battery.", ".capacity", _SHARE),
+_ANY: Final = ("",)
+_BY_ID: Final[tuple[tuple[tuple[str, ...], tuple[str, ...], Bounds], ...]] = (
+    (("energy.",), _ANY, _PACKAGE),
+    (("cpufreq.",), _ANY, _CLOCK),
+    (("stat.running", "stat.blocked", "load."), _ANY, _OF_TASKS),
+    (("irq.", "softirq.", "stat.forks", "switches", "migrations", "faults", "smi"), _ANY, _OFTEN),
+    (("cpuidle.",), (".usage",), _OFTEN),
+    (("stat.ctxt",), _ANY, Bounds(0.0, 1e11, "CPUs do not switch so often")),
+    (("throttle.",), (".count",), Bounds(0.0, 1e6, "no driver logs it so often")),
+    (("hsmp.c0", "hsmp.gfx", "hsmp.hbm"), _ANY, _SHARE),
+    (("instructions",), _ANY, Bounds(0.0, 32 * _FASTEST, "no core retires so many")),
+    (("uncore.",), (".cur",), _CLOCK),
+    (("epb",), _ANY, Bounds(0.0, 15.0, "the field has four bits")),
+    (("c0.pkg.total",), _ANY, Bounds(0.0, 1024 * _FASTEST, "no package has so many cores")),
+    (("sched.delay",), _ANY, Bounds(0.0, _TASKS, "no more tasks can wait")),
+    (("cgroup.psi.",), _ANY, _TIME),
+    (("cgroup.",), _ANY, NO_BOUNDS),  # of all CPUs of the group
+    (_ANY, (".enabled", ".running"), NO_BOUNDS),  # times of several counters may be added
+    (("meter.meter.", "meter.bmc.", "meter.module.", "meter.socket.", "meter.apu."), (".power",), _RUNNING),
+    (("meter.fan.",), (".turns",), Bounds(0.0, 60e3, "no fan turns so fast")),
+    (("meter.battery.",), (".cycles",), Bounds(0.0, 60e3, "no battery lives so long")),
+    (("meter.battery.",), (".capacity",), _SHARE),
 )
-"""Narrower ranges, and wider ones, by how an id begins and ends; the first that fits counts."""
+"""Narrower ranges, and wider ones, by how an id may begin and end; the first that fits counts."""
 
 
 _SYMBOLS: Final[Mapping[Unit, str]] = {Unit.COUNT: "", Unit.RATIO: "", Unit.CYCLE: "cycles", Unit.FLOP: "flop"}

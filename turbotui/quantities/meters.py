@@ -11,13 +11,13 @@ from enum import Enum
 from typing import Final
 
 from turbotui.dataclass import dataclass
+from turbotui.quantities.facts import FactFile, FactRows
+from turbotui.quantities.rows import valued
 from turbotui.quantities.signals import Signal, SignalId
 
 PREFIX: Final = "meter."
 """Prefix of the ids of meters' signals."""
-_HWMON: Final = "kernel Documentation/hwmon/sysfs-interface.rst"
-_GRACE: Final = (
-    "NVIDIA Grace Performance Tuning Guide, Power and Thermals; kernel Documentation/hwmon/acpi_power_meter.rst")
+_FILE: Final = FactFile("quantities/meter_kinds.toml")
 
 
 class WattPlace(Enum):
@@ -30,51 +30,22 @@ class WattPlace(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MeterKind:
-    """A kind of device that reports power."""
+    """A kind of device that reports power: a table of `meter_kinds.toml`, which says what its keys are."""
 
     id: str  # the word in the ids of its signals
-    column: str  # prefix of the ids of its columns; the device's number follows
+    column: str
     words: str
-    place: WattPlace  # where its watts belong
-    document: str  # where its figure is described
-    note: str  # what the figure covers, one sentence
-    inside: tuple[str, ...] = ()  # kinds, best first, whose watts contain this kind's, if the machine has them
+    place: WattPlace
+    document: str
+    note: str
+    inside: tuple[str, ...] = ()
 
 
 PACKAGE: Final = "package"
 """The word in `MeterKind.inside` for the packages' energy, which has columns of its own."""
 
-KINDS: Final[Mapping[str, MeterKind]] = {kind.id: kind for kind in (
-    MeterKind("gpu", "GPU", "graphics card", WattPlace.PART,
-              "kernel Documentation/ABI/testing/sysfs-driver-intel-i915-hwmon, sysfs-driver-intel-xe-hwmon; "
-              "Documentation/gpu/amdgpu/thermal.rst",
-              "A card has its own supply: its watts are beside those of the packages."),
-    MeterKind("nvidia", "NVIDIA", "NVIDIA graphics card", WattPlace.PART,
-              "NVIDIA NVML API Reference, nvmlDeviceGetTotalEnergyConsumption, nvmlDeviceGetPowerUsage",
-              "The whole board with its memory."),
-    MeterKind("apu", "APU", "AMD graphics of the processor", WattPlace.PART,
-              "kernel Documentation/gpu/amdgpu/thermal.rst",
-              "The whole processor: on an APU the driver's figure contains the CPU.", inside=(PACKAGE,)),
-    MeterKind("socket", "Socket", "socket", WattPlace.PART, _GRACE, "Cores, fabric and the memory beside them."),
-    MeterKind("rail", "CPUrail", "CPU rail", WattPlace.PART, _GRACE, "The rail of the cores.", inside=("socket",)),
-    MeterKind("sysio", "SysIO", "system I/O rail", WattPlace.PART, _GRACE, "The rail of the fabric and of I/O.",
-              inside=("socket",)),
-    MeterKind("module", "Module", "superchip module", WattPlace.PLATFORM, _GRACE,
-              "Regulators, memory, CPU and GPU of the module; neither fans nor storage."),
-    MeterKind("psu", "PSU", "power supply", WattPlace.PLATFORM, "kernel Documentation/hwmon/pmbus.rst (label pin)",
-              "What the supply takes from the mains, its own losses among it."),
-    MeterKind("meter", "Meter", "ACPI power meter", WattPlace.PLATFORM,
-              "kernel Documentation/hwmon/acpi_power_meter.rst; ACPI 6.5 section 10.4",
-              "What the firmware says that the machine takes, on average over the meter's own interval."),
-    MeterKind("bmc", "BMC", "service processor", WattPlace.PLATFORM,
-              "kernel Documentation/hwmon/ibmaem.rst, Documentation/hwmon/occ.rst",
-              "What the service processor says that the machine takes."),
-    MeterKind("battery", "Bat", "battery", WattPlace.PLATFORM, "kernel Documentation/ABI/testing/sysfs-class-power",
-              "While the battery discharges it feeds the whole machine, the display too."),
-    MeterKind("npu", "NPU", "neural processor", WattPlace.NOTHING, "kernel drivers/accel/ivpu/ivpu_sysfs.c",
-              "It tells its time and clock, no watts; its power is the package's."),
-    MeterKind("fan", "Fan", "fan", WattPlace.NOTHING, _HWMON, "Revolutions, no watts."),
-)}
+KINDS: Final = FactRows(_FILE, lambda kind: _FILE.row(
+    MeterKind, kind, {"id": kind, **(_FILE.find(kind) or {})}, place=valued(WattPlace)))
 """Every kind, by its id, in the order of their columns."""
 
 PLATFORM_RANK: Final = ("psu", "meter", "bmc", "psys", "battery", "module")

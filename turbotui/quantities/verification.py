@@ -6,46 +6,24 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.quantities.facts import FactFile
+from turbotui.quantities.facts import FactFile, FactRows
 
 _FIGURES: Final = FactFile("quantities/verification.toml")
+_METHODS: Final = FactFile("quantities/verification_methods.toml")
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to find out whether numbers are right."""
+    """A way to find out whether numbers are right: a table of the file of methods, which says what its keys are."""
 
-    brief: str  # what the numbers agree with, in a few words
-    words: str  # the same in full, for the middle of a sentence
-    unit: str  # of the figures
-    command: str  # repeats the comparison, in a checkout
-    # whether hardware or a kernel counted, or a program that others wrote computed: no model of ours alone
+    brief: str
+    words: str
+    unit: str
+    command: str
     real: bool = True
 
 
-_ORACLE: Final = "pytest tests/bed/test_oracle.py"
-_X86: Final = "pytest tests/guest/test_x86_guest.py"
-METHODS: Final[Mapping[str, Method]] = {
-    "hardware": Method("recorded registers", "registers and CPUID recorded on real processors, as turbostat reads them",
-                       "cells", _ORACLE),
-    "turbostat-new": Method("turbostat 2026.09.28", "turbostat 2026.09.28 on simulated registers and files", "cells",
-                            _ORACLE),
-    "turbostat-old": Method("turbostat 2022.10.04", "turbostat 2022.10.04 on simulated registers and files", "cells",
-                            _ORACLE),
-    "guest-turbostat": Method("turbostat in a guest", "turbostat 2026.09.28 beside Linux's drivers in a guest", "cells",
-                              _X86),
-    "guest": Method("drivers in a guest", "known registers behind Linux's drivers in a guest", "cells", _X86),
-    "arm64": Method("an emulated Arm PMU", "exact counts of an emulated armv8_pmuv3", "numbers",
-                    "pytest tests/guest/test_arm64_guest.py"),
-    "kernel": Method("a kernel's files", "a kernel's files, read beside it", "cells",
-                     "pytest tests/features/stat/test_this_kernel.py"),
-    "perf": Method("perf", "the attributes that perf opens", "events", "pytest tests/events/test_event_perf_stat.py"),
-    "libpfm": Method("libpfm", "libpfm's own encodings", "events", "pytest tests/events/libpfm"),
-    "perfmon": Method("codes of Intel perfmon", "the codes of Intel perfmon", "events", ".ci/perfmon PERFMON"),
-    "linux": Method("Linux's tables", "the tables of Linux's source", "rows", ".ci/kernel LINUX"),
-    "model": Method("a simulated model", "a simulated machine's truth", "cells",
-                    "pytest tests/truth/test_simulated_truth.py", real=False),
-}
+METHODS: Final = FactRows(_METHODS, lambda name: _METHODS.row(Method, name, _METHODS.find(name) or {}))
 """By name in the file of figures, the strongest evidence first."""
 
 

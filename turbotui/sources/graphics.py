@@ -51,7 +51,7 @@ class _Layout:
     """One driver's files."""
 
     document: str  # where they are described
-    files: Mapping[str, tuple[str, ...]]  # below the card, by quantity, with `{gt}`; several are alternatives
+    files: Mapping[str, str]  # below the card, by quantity, with `{gt}`
     # the GT number of each engine of a card, empty if the card is not of this driver
     gts: Callable[[Host, str], Mapping[str, int]]
 
@@ -79,29 +79,19 @@ def _old_i915_gts(host: Host, card: str) -> Mapping[str, int]:
 _LAYOUTS = (
     _Layout(
         "kernel drivers/gpu/drm/xe/xe_gt_idle.c, xe_gt_freq.c",
-        {
-            "idle": ("device/tile0/gt{gt}/gtidle/idle_residency_ms",),
-            "cur": ("device/tile0/gt{gt}/freq0/cur_freq",),
-            "act": ("device/tile0/gt{gt}/freq0/act_freq",),
-        },
+        {"idle": "device/tile0/gt{gt}/gtidle/idle_residency_ms", "cur": "device/tile0/gt{gt}/freq0/cur_freq",
+         "act": "device/tile0/gt{gt}/freq0/act_freq"},
         _xe_gts,
     ),
     _Layout(
         "kernel drivers/gpu/drm/i915/gt/intel_gt_sysfs_pm.c",
-        {
-            "idle": ("gt/gt{gt}/rc6_residency_ms",),
-            "cur": ("gt/gt{gt}/rps_cur_freq_mhz",),
-            "act": ("gt/gt{gt}/rps_act_freq_mhz",),
-        },
+        {"idle": "gt/gt{gt}/rc6_residency_ms", "cur": "gt/gt{gt}/rps_cur_freq_mhz",
+         "act": "gt/gt{gt}/rps_act_freq_mhz"},
         _i915_gts,
     ),
     _Layout(
         "kernel drivers/gpu/drm/i915/i915_sysfs.c",
-        {
-            "idle": ("power/rc6_residency_ms",),
-            "cur": ("gt_cur_freq_mhz",),
-            "act": ("gt_act_freq_mhz",),
-        },
+        {"idle": "power/rc6_residency_ms", "cur": "gt_cur_freq_mhz", "act": "gt_act_freq_mhz"},
         _old_i915_gts,
     ),
 )
@@ -139,10 +129,9 @@ def _files(
         if engine not in gts:
             files[name] = Unavailable(Reason.NO_HARDWARE, f"{card}: its driver shows no media engine of its own")
             continue
-        paths = [f"{card}/{file.format(gt=gts[engine])}" for file in layout.files[what]]
-        path = next((path for path in paths if host.exists(path)), None)
-        if path is None:
-            files[name] = Unavailable(Reason.NO_HARDWARE, f"{paths[0]}: the graphics driver does not have the file")
+        path = f"{card}/{layout.files[what].format(gt=gts[engine])}"
+        if not host.exists(path):
+            files[name] = Unavailable(Reason.NO_HARDWARE, f"{path}: the graphics driver does not have the file")
             continue
         signal = Signal(name, Scope.SYSTEM, quantity.unit, quantity.behavior, Reduce.MEAN, origin=path,
                         document=layout.document, scale=quantity.step)

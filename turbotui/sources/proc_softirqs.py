@@ -23,19 +23,9 @@ _DOCUMENT = "kernel Documentation/filesystems/proc.rst"
 _TOTAL = "softirq.total"
 
 # Rows by label; BLOCK_IOPOLL was renamed to IRQ_POLL in Linux 4.5 (include/linux/interrupt.h).
-_KINDS: dict[str, SignalId] = {
-    "HI": "softirq.hi",
-    "TIMER": "softirq.timer",
-    "NET_TX": "softirq.net_tx",
-    "NET_RX": "softirq.net_rx",
-    "BLOCK": "softirq.block",
-    "IRQ_POLL": "softirq.irq_poll",
-    "BLOCK_IOPOLL": "softirq.irq_poll",
-    "TASKLET": "softirq.tasklet",
-    "SCHED": "softirq.sched",
-    "HRTIMER": "softirq.hrtimer",
-    "RCU": "softirq.rcu",
-}
+_LABELS = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU")
+_KINDS: dict[str, SignalId] = {**{label: f"softirq.{label.lower()}" for label in _LABELS},
+                               "BLOCK_IOPOLL": "softirq.irq_poll"}
 _ORDER: tuple[SignalId, ...] = (_TOTAL, *dict.fromkeys(_KINDS.values()))
 
 

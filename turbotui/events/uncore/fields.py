@@ -13,6 +13,7 @@ from turbotui.events.options import read_number
 from turbotui.events.terms import place
 from turbotui.events.uncore.filters import bdf_value
 from turbotui.machine.pmus import EventError, Pmu, TermFormat
+from turbotui.quantities.facts import FactFile, FactRows
 
 _SELECTING = frozenset({"event", "umask", "type", "eventid", "umask_ext", "event_ext", "eventtype"})
 """Fields that select an event, and so are not filters."""
@@ -20,39 +21,16 @@ _SELECTING = frozenset({"event", "umask", "type", "eventid", "umask_ext", "event
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """The meaning of a filter field."""
+    """The meaning of a filter field: a table of `uncore_filters.toml`, which says what its keys are."""
 
-    part: str  # a group of fields; once one of them is set, none of them has its default any more
-    what: str  # what is counted if the field is set
-    default: str  # what is counted if no field of the part is set
-    bits: str = ""  # what one bit of a mask stands for; "" for a field that is no mask
+    part: str
+    what: str
+    default: str
+    bits: str = ""  # "" for a field that is no mask
 
 
-_ALL_SOURCES, _ALL_TARGETS = "all sources", "all destinations"
-_MEANINGS: Mapping[str, Meaning] = {
-    "src_loc_cpu": Meaning("source", "CPUs of this socket", _ALL_SOURCES),
-    "src_loc_noncpu": Meaning("source", "devices of this socket: PCI, GPU", _ALL_SOURCES),
-    "src_rem": Meaning("source", "other sockets", _ALL_SOURCES),
-    "src_rp_mask": Meaning("source", "root ports", "all root ports", "root port"),
-    "src_bdf": Meaning("device", "a PCI device: 27:01.1", "none: root ports count"),
-    "src_bdf_en": Meaning("device", "count only the device src_bdf", "none: root ports count"),
-    "dst_loc_cmem": Meaning("destination", "memory of this socket's CPU", _ALL_TARGETS),
-    "dst_loc_gmem": Meaning("destination", "memory of this socket's GPUs", _ALL_TARGETS),
-    "dst_loc_other": Meaning("destination", "CXL memory of this socket", _ALL_TARGETS),
-    "dst_loc_pcie_p2p": Meaning("destination", "other PCI devices of this socket", _ALL_TARGETS),
-    "dst_loc_pcie_cxl": Meaning("destination", "CXL memory of this socket", _ALL_TARGETS),
-    "dst_rem": Meaning("destination", "memory of other sockets", _ALL_TARGETS),
-    "dst_rp_mask": Meaning("destination", "root ports, for traffic to BARs", "all root ports", "root port"),
-    "dst_addr_en": Meaning("addresses", "count only the addresses below", "all addresses"),
-    "dst_addr_base": Meaning("addresses", "where the range begins", "all addresses"),
-    "dst_addr_mask": Meaning("addresses", "bits that must be as in the base", "all addresses"),
-    "gpu_mask": Meaning("peer", "GPUs at the other end", "all GPUs", "GPU"),
-    "root_port": Meaning("source", "root ports", "all 10 root ports", "root port"),
-    "port": Meaning("port", "ports of the link", "both ports", "port"),
-    "rem_socket": Meaning("peer", "other sockets", "all other sockets", "socket"),
-    "filter": Meaning("filter", "the PMU's first filter word", "all ones: everything"),
-    "filter2": Meaning("filter", "the PMU's second filter word", "all ones: everything"),
-}
+_MEANINGS_FILE = FactFile("machine/data/uncore_filters.toml")
+_MEANINGS = FactRows(_MEANINGS_FILE, lambda name: _MEANINGS_FILE.row(Meaning, name, _MEANINGS_FILE.find(name) or {}))
 _OTHER = Meaning("other", "see the processor's uncore manual", "0")
 
 
