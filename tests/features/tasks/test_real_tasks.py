@@ -159,6 +159,31 @@ def test_whole_cpus_show_threads_of_others(target: tuple[str, ...]) -> None:
     balanced(table)
 
 
+LEADERLESS = """
+import ctypes, threading, time
+def work():
+    print(threading.get_native_id(), flush=True)
+    while True:
+        time.sleep(0.001)
+threading.Thread(target=work).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+def test_threads_whose_first_one_has_ended_are_watched() -> None:
+    words = [sys.executable, "-S", "-c", LEADERLESS]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:  # noqa: S603 - ours
+        assert process.stdout is not None
+        thread = int(process.stdout.readline())
+        state = Path(f"/proc/{process.pid}/stat")
+        while state.read_text().rpartition(") ")[2][0] != "Z":  # proc(5): it has ended, and others of its process live
+            os.sched_yield()
+        done = tasks("--json", "--pid", str(process.pid), "-n", "1", "-i", "0.2")
+        process.send_signal(signal.SIGKILL)
+    assert done.status == 0, done.err
+    assert [row["tid"] for row in done.tables[0]["tasks"]] == [thread]
+
+
 def test_the_commands_own_status_is_handed_on() -> None:
     assert tasks("--", "sh", "-c", "exit 3").status == 3
     assert tasks("--", "sh", "-c", "kill -9 $$").status == 128 + 9

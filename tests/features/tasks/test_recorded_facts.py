@@ -235,7 +235,7 @@ async def test_the_screen_shows_the_tree_the_users_and_the_waits_of_a_recording(
             assert screen.view.tree
             table = screen.tables[0]
             assert [(str(line.row), line.depth) for line in table.lines] == [
-                ("all/1/None/init", 0), ("all/7/None/sh", 1), ("all/9/None/make", 2)]
+                ("all/1/", 0), ("all/7/", 1), ("all/9/", 2)]
             drawn = "\n".join("".join(segment.text for segment in table.render_line(y))
                               for y in range(table.size.height))
             for text in ("ann", "nightly.service", "make -j 4"):

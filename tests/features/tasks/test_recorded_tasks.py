@@ -57,8 +57,9 @@ def made_record(number: int, loads: dict[int, int] | None = None) -> TaskRecord:
             row(7, 8, "ä␛[2J", 1000 + number, guessed=True), row(7, 7, "", 500, incomplete=True, ended=True),
             row(9, 9, "late", 2**58, estimated=frozenset({"cycles"}), counts={"switches": 1, "run": 5}),
         ),
-        Grouping.PROCESS: (row(7, None, "", 1500 + number, threads=2), row(9, None, "late", 5)),
-        Grouping.COMMAND: (row(None, None, "late", 1505 + number, threads=3),),
+        Grouping.PROCESS: (row(7, None, "", 1500 + number, threads=2, by=Grouping.PROCESS),
+                           row(9, None, "late", 5, by=Grouping.PROCESS)),
+        Grouping.COMMAND: (row(None, None, "late", 1505 + number, threads=3, by=Grouping.COMMAND),),
     }
     report = Report(EVERYTHING[0], CHOICE, seconds=1.0 + number / 8, lost=number, names=NAMES,
                     apart={"idle": Apart({"run": 5 + number}, {1: number} if loads is None else loads)}, early=0.5,

@@ -124,6 +124,14 @@ def test_names_come_from_parents_and_exec() -> None:
     assert {one.tid: one.name for one in aggregate.entries()} == {6: "child", 7: "parent"}
 
 
+def test_a_process_has_the_name_of_its_first_thread_also_while_that_sleeps() -> None:
+    aggregate = aggregator(Mode.INHERITED, {77: 5})
+    aggregate.name(5, "server")
+    aggregate.feed([ring(0, comm(5, 6, b"worker", 1), sample(5, 6, 2, (1, 1)))])
+    assert [row.name for row in task_rows(aggregate, Grouping.PROCESS)] == ["server"]
+    assert [row.name for row in task_rows(aggregate, Grouping.THREAD)] == ["worker"]
+
+
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(1, 4), st.integers(0, 1000)), max_size=60))
 def test_whatever_the_order_of_slices_nothing_is_lost(slices: list[tuple[int, int, int]]) -> None:
     aggregate = aggregator(Mode.INHERITED, {77: 1})

@@ -116,6 +116,26 @@ def test_threads_make_processes_and_commands_and_nothing_else_is_made(of: Groupi
             ("ld", 1, 4), ("cc1", None, 3)]
 
 
+@pytest.mark.parametrize(("by", "earlier", "later", "row"), [
+    (Grouping.COMMAND, [thread(1, 1, 10, name="cc1")], [thread(2, 2, 20, name="cc1")], (None, "cc1", 30)),
+    (Grouping.COMMAND, [thread(1, 1, 10, name="cc1")],
+     [thread(1, 1, 15, name="cc1"), thread(2, 2, 5, name="cc1")], (None, "cc1", 30)),
+    (Grouping.PROCESS, [thread(1, 2, 10, name="worker")],
+     [thread(1, 1, 1, name="main"), thread(1, 2, 19, name="worker")], (1, "main", 30)),
+    (Grouping.THREAD, [thread(1, 1, 10, name="sh")], [thread(1, 1, 20, name="cc1")], (1, "cc1", 30)),
+    (Grouping.THREAD, [thread(1, 1, 10), thread(1, 1, 5)], [thread(1, 1, 15)], (1, "worker", 30)),
+], ids=["another process", "one more process", "the first thread slept", "another name", "a number used again"])
+def test_a_task_has_one_row_and_its_own_energy(by: Grouping, earlier: list[TaskRow], later: list[TaskRow],
+                                               row: tuple[int | None, str, int]) -> None:
+    found = joined([interval(tuple(rows), 1.0) for rows in (earlier, later)], by, TOPOLOGY)
+    assert found is not None
+    [sum_row] = found.snapshot.reports[0].rows
+    assert (sum_row.pid, sum_row.name, sum_row.counts["run"]) == row
+    assert joules_of(found) == {sum_row.key: 2.0, IDLE_PART: 0.0}
+    # threads that did nothing in an interval have no row there: nobody knows what their process did since the beginning
+    assert sum_row.whole_run == (later[-1].whole_run if by is Grouping.THREAD else None)
+
+
 async def test_one_key_shows_the_amounts_of_the_last_minute_and_esc_each_interval_again() -> None:
     async with tasks(laptop()) as found:
         for _ in range(3):

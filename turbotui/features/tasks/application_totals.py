@@ -13,7 +13,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.report import Apart
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
-from turbotui.features.tasks.tables import Grouping, TaskRow, active_tasks, task_rows
+from turbotui.features.tasks.tables import Grouping, TaskRow, active_tasks, task_rows, whole_run_of
 from turbotui.features.tasks.thread_totals import Mark, Thread
 from turbotui.features.tasks.totals_table import IN_NO_ROW
 from turbotui.machine.tasks.sets import TaskSampling
@@ -250,7 +250,7 @@ def _together(rows: Sequence[TaskRow], names: Sequence[str], always: frozenset[s
         counts=counts,
         migrations=sum(row.migrations for row in rows),
         loads=loads,
-        whole_run=sum(row.whole_run for row in rows),
+        whole_run=whole_run_of(rows),
         guessed=any(row.guessed for row in rows),
         incomplete=any(row.incomplete for row in rows),
         ended=any(row.ended for row in rows),

@@ -16,7 +16,7 @@ from turbotui.machine.core_metrics import task_metric_definition_of
 from turbotui.machine.host import Host, HostError, HostKind
 from turbotui.machine.machine import Machine
 from turbotui.machine.tasks.memory import locks_freely
-from turbotui.machine.tasks.processes import threads_of
+from turbotui.machine.tasks.processes import has_ended, threads_of
 from turbotui.machine.tasks.sets import (
     HARDWARE_COUNTERS,
     SOFTWARE_COUNTERS,
@@ -74,11 +74,7 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
         named = {counter.name for counter in asked}
         first = [counter for counter in first if word and counter.name == REFERENCE and REFERENCE not in named]
     wanted = (*software, *first, *definition, *last)
-    target = pids[0] if pids and not application.command else 0
-    if host.kind is HostKind.REAL:
-        for pid in pids:
-            if not threads_of(host, pid):
-                raise MachineError(f"there is no process {pid}: it has ended, or this user cannot see it")
+    target = _living_thread(host, pids, application) if host.kind is HostKind.REAL else 0
     whole = application.whole_cpus or host.kind is not HostKind.REAL
     left: tuple[TaskCounter, ...] = ()
     try:
@@ -110,6 +106,21 @@ def choose_sets(machine: Machine, application: Application, pids: Sequence[int])
     sets = (choice, *_further(host, choice, left, cpu, target))
     names = frozenset(name for sampling in sets for name in sampling.names)
     return ChosenSets(sets, numerics_of(machine, has, names, asked_double=word == DOUBLE), has)
+
+
+def _living_thread(host: Host, pids: Sequence[int], application: Application) -> int:
+    """Return a thread of the processes to try event sets on; 0, which is the caller, for a command.
+
+    Raises:
+        MachineError: one of the processes has ended.
+    """
+    for pid in pids:
+        if has_ended(host, pid):
+            raise MachineError(f"there is no process {pid}: it has ended, or this user cannot see it")
+    if not pids or application.command:
+        return 0
+    # The first thread may have ended before the others; the kernel then keeps it, and opens no counter for it.
+    return max(threads_of(host, pids[0]), default=pids[0])
 
 
 _REFUSALS = (errno.EACCES, errno.EPERM, errno.ENOSYS)

@@ -8,7 +8,7 @@ from typing import Final
 
 from turbotui.features.tasks.loads import sampled_together
 from turbotui.features.tasks.parallel_columns import times_of_all
-from turbotui.features.tasks.tables import TaskRow
+from turbotui.features.tasks.tables import Grouping, TaskRow, whole_run_of
 from turbotui.features.tasks.waits import waits_of_all
 from turbotui.machine.tasks.group_names import GroupName
 from turbotui.machine.tasks.proc_facts import ProcFacts, Stat
@@ -33,7 +33,7 @@ def merged(rows: Sequence[TaskRow], first: TaskRow | None = None) -> TaskRow:
                 if all(name in row.counts for row in rows)},
         migrations=sum(row.migrations for row in rows),
         loads=loads,
-        whole_run=sum(row.whole_run for row in rows),
+        whole_run=whole_run_of(rows),
         incomplete=any(row.incomplete for row in rows),
         ended=all(row.ended for row in rows),
         serials=frozenset[int]().union(*(row.serials for row in rows)),
@@ -54,7 +54,8 @@ def by_group(rows: Iterable[TaskRow], group_of: Callable[[int], GroupName | None
         unknown: what the row of those is called.
     """
     by_group = lists_by_key((None if row.pid is None else group_of(row.pid), row) for row in rows)
-    sums = [replace(merged(members), pid=None, tid=None, name=unknown if group is None else group.text, group=group)
+    sums = [replace(merged(members), pid=None, tid=None, name=unknown if group is None else group.text,
+                    by=Grouping.UNIT, group=group)
             for group, members in by_group.items()]
     return sorted(sums, key=lambda row: (-row.cpu_ns, row.name))
 

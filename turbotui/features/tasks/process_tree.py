@@ -10,7 +10,7 @@ from typing import Final, cast
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.columns import TaskColumn, TaskInputs
 from turbotui.features.tasks.merging import merged
-from turbotui.features.tasks.tables import TaskRow
+from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.quantities.columns import Value
 from turbotui.widgets.content import Line
 from turbotui.widgets.row_content import RowContent, RowView
@@ -63,7 +63,8 @@ def still_rows(rows: Sequence[TaskRow], ancestry: Ancestry) -> list[TaskRow]:
     there = {row.pid for row in rows}
     nothing = dict.fromkeys(rows[0].counts, 0)
     return [TaskRow(pid=pid, tid=None, name=name, threads=1, cpus=(), last_cpu=-1, counts=nothing, migrations=0,
-                    loads={}, whole_run=0, incomplete=False, application=rows[0].application)
+                    loads={}, whole_run=0, incomplete=False, application=rows[0].application,
+                    by=Grouping.PROCESS)
             for pid, name in ancestry.names.items() if pid not in there]
 
 

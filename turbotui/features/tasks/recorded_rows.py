@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.features.tasks.loads import SampledLoads
-from turbotui.features.tasks.tables import TaskRow
+from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.waits import MOST_BEHIND, Waits
 from turbotui.machine.cpulist import format_cpulist, parse_cpulist
 from turbotui.machine.tasks.load_records import LoadCounts, Served
@@ -186,8 +186,8 @@ def rows_facts(rows: Sequence[TaskRow], names: Sequence[str]) -> dict[str, objec
     return {**columns_of, **{name: facts for name, facts in beside.items() if facts is not None}}
 
 
-def rows_from(stored: JsonValue, names: Sequence[str], application: str) -> tuple[TaskRow, ...]:
-    """Read an application's task rows, with counts of these names, back from the JSON of `rows_facts`.
+def rows_from(stored: JsonValue, names: Sequence[str], application: str, by: Grouping) -> tuple[TaskRow, ...]:
+    """Read an application's task rows of a kind, with counts of these names, back from the JSON of `rows_facts`.
 
     Raises:
         DamagedError: they are none.
@@ -210,7 +210,7 @@ def rows_from(stored: JsonValue, names: Sequence[str], application: str) -> tupl
         TaskRow(pids[at], tids[at], texts[at], threads[at], _cpus(lists[at]), last[at],
                 {name: count for name, column in counts.items() if (count := column[at]) is not None}, migrations[at],
                 _loads(loads[at]), run[at], bool(flags[at] & _INCOMPLETE), bool(flags[at] & _ENDED),
-                application=application, guessed=bool(flags[at] & _GUESSED), estimated=marked[at],
+                application=application, by=by, guessed=bool(flags[at] & _GUESSED), estimated=marked[at],
                 waits=waited[at], sampled=served[at], parallel=weighed[at])
         for at in range(many))
 

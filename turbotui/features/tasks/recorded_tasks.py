@@ -285,7 +285,7 @@ def _report_from(stored: JsonValue, by: Grouping, model: CpuModel) -> Report:
     when = stored.optional("when", lambda word: _member(SamplingMoment, word), None)
     choice = None if mode is None or when is None else TaskSampling(mode, when, 0, ())
     names = stored["names"].texts()
-    rows = rows_from(stored["rows"][by.value], names, application.name)
+    rows = rows_from(stored["rows"][by.value], names, application.name, by)
     if names and any(RUN not in row.counts for row in rows):
         raise DamagedError(f"{stored.where} of the recording has rows without a run time")
     return Report(
@@ -348,17 +348,18 @@ def joined_reports(later: Iterable[Report], earlier: Iterable[Report]) -> Iterab
 
 
 def _joined_rows(earlier: Sequence[TaskRow], later: Sequence[TaskRow]) -> tuple[TaskRow, ...]:
-    known = {(row.key, row.name): row for row in earlier}
-    rows = []
-    for row in later:
-        first = known.pop((row.key, row.name), None)
-        rows.append(row if first is None else _plus(first, row))
-    return tuple(sorted((*rows, *known.values()), key=lambda row: (-row.cpu_ns, row.pid or 0, row.tid or 0)))
+    sums: dict[str, TaskRow] = {}
+    for row in (*earlier, *later):
+        known = sums.get(row.key)
+        sums[row.key] = row if known is None else _plus(known, row)
+    return tuple(sorted(sums.values(), key=lambda row: (-row.cpu_ns, row.pid or 0, row.tid or 0)))
 
 
 def _plus(first: TaskRow, later: TaskRow) -> TaskRow:
+    serials = first.serials | later.serials
     return replace(
-        later, threads=max(first.threads, later.threads), cpus=tuple(sorted({*first.cpus, *later.cpus})),
+        later, pid=later.pid if first.pid == later.pid else None, serials=serials,
+        threads=max(first.threads, later.threads, len(serials)), cpus=tuple(sorted({*first.cpus, *later.cpus})),
         counts={name: first.counts[name] + count for name, count in later.counts.items() if name in first.counts},
         migrations=first.migrations + later.migrations, loads=_sum(later.loads, first.loads),
         incomplete=first.incomplete or later.incomplete, guessed=first.guessed or later.guessed,

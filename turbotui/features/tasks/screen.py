@@ -192,8 +192,8 @@ class TasksScreen(RowTableScreen[TaskInputs]):
         few = 0 < len(row.cpus) < 9
         where = f"on CPU {', '.join(map(str, row.cpus))}" if few else f"on {several(len(row.cpus), 'CPU')}"
         moved = f"{row.migrations} migration{'' if row.migrations == 1 else 's'}"
-        return (f"{chosen}{row.name or '(no name)'} · ran {row.run_seconds:.3f} s, {moved} · "
-                f"{row.whole_run / 1e9:.3f} s in all, {where}")
+        in_all = "" if row.whole_run is None else f"{row.whole_run / 1e9:.3f} s in all, "
+        return f"{chosen}{row.name or '(no name)'} · ran {row.run_seconds:.3f} s, {moved} · {in_all}{where}"
 
     def _in_short(self, column: TaskColumn, row: Hashable) -> str:
         """Shorten a cell to precede the status line's description of the task, which names the row."""

@@ -12,9 +12,11 @@ from turbotui.features.tasks.merging import merged
 from turbotui.features.tasks.recorded_tasks import joined_reports
 from turbotui.features.tasks.screen_rows import PastTasks
 from turbotui.features.tasks.tables import Grouping, TaskRow
+from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.machine.topology import Topology
 from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.moments import time_of_day
+from turbotui.quantities.unavailable import Unavailable
 
 
 class TaskSpan(Enum):
@@ -78,18 +80,23 @@ def _grouped(interval: PastTasks, by: Grouping) -> PastTasks | None:
         return interval
     if request.by is not Grouping.THREAD or by is Grouping.UNIT:
         return None
-    reports = tuple(replace(report, rows=_rows(report.rows, by)) for report in interval.snapshot.reports)
+    reports = tuple(replace(report, rows=_rows(report.rows, by, interval.looks))
+                    for report in interval.snapshot.reports)
     return replace(interval, snapshot=replace(interval.snapshot, reports=reports, request=replace(request, by=by)))
 
 
-def _rows(threads: Sequence[TaskRow], by: Grouping) -> tuple[TaskRow, ...]:
+def _rows(threads: Sequence[TaskRow], by: Grouping, looks: TaskLooks) -> tuple[TaskRow, ...]:
     """Rows of processes or commands, made of those of threads."""
     members = lists_by_key((row.name if by is Grouping.COMMAND or row.pid is None else row.pid, row) for row in threads)
     span_rows = []
     for rows in members.values():
         first = next((row for row in rows if row.tid == row.pid), rows[0])
         pid = first.pid if len({row.pid for row in rows}) == 1 else None
-        span_rows.append(replace(merged(rows, first), pid=pid, tid=None))
+        name = first.name
+        if by is Grouping.PROCESS and pid is not None and first.tid != pid:  # the first thread, which names it, slept
+            facts = looks.at(pid)
+            name = name if isinstance(facts, Unavailable) else facts.process
+        span_rows.append(replace(merged(rows, first), pid=pid, tid=None, name=name, whole_run=None, by=by))
     return tuple(sorted(span_rows, key=lambda row: -row.cpu_ns))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field
 from enum import Enum
@@ -42,11 +42,12 @@ class TaskRow:
     counts: dict[str, int]  # by the names of the set; times in ns
     migrations: int  # times that a thread went on on another CPU
     loads: Mapping[int, int]  # by CPU: what its energy is shared by
-    whole_run: int  # ns of CPU time since the beginning
+    whole_run: int | None  # ns of CPU time since the beginning; None where threads that did not run are not known
     incomplete: bool  # the counters were shared with somebody else: counts are too low
     ended: bool = False  # whether all of its threads have ended
     serials: frozenset[int] = field(default_factory=frozenset)  # of the entries, for the timeline
     application: str = ""  # what it belongs to where several are watched, else ""
+    by: Grouping = Grouping.THREAD  # what it stands for
     # names of counts that were not counted all the time, and are joined by instructions; one of them that cannot be
     # known is missing in `counts`
     estimated: frozenset[str] = frozenset()
@@ -79,8 +80,19 @@ class TaskRow:
 
     @property
     def key(self) -> str:
-        """The key that identifies the row across intervals."""
-        return f"{self.application}/{self.pid}/{self.tid}/{self.name if self.tid is None else ''}"
+        """The key that identifies the row across intervals: by ids, or by its name if it stands for all of the name.
+
+        Threads and processes change their names, and a command is run by one process now and by several later.
+        """
+        if self.pid is None or self.by is Grouping.COMMAND:
+            return f"{self.application}//{self.name}"
+        return f"{self.application}/{self.pid}/{'' if self.tid is None else self.tid}"
+
+
+def whole_run_of(rows: Iterable[TaskRow]) -> int | None:
+    """The sum of the CPU times of rows since the beginning; None if it is unknown of one."""
+    times = [row.whole_run for row in rows]
+    return None if None in times else sum(filter(None, times))
 
 
 _NOTHING: Final = Mark((), 0)
@@ -124,16 +136,19 @@ def task_rows(aggregator: SampleAggregator, by: Grouping, since: Mapping[int, Ma
     entries = aggregator.entries() if since is None or idle or by is not Grouping.THREAD else aggregator.recent()
     groups = lists_by_key((entry.serial if by is Grouping.THREAD else task_of(by, entry), entry) for entry in entries
                           if entry.tid not in IN_NO_ROW and (only is None or task_of(by, entry) in only))
-    rows = [_row(aggregator.names, group, by, since or {}, application) for group in groups.values()]
+    rows = [_row(aggregator, group, by, since or {}, application) for group in groups.values()]
     if since is not None and not idle:
         rows = [row for row in rows if any(row.counts.values())]
     return sorted(rows, key=lambda row: (-row.cpu_ns, row.pid or 0, row.tid or 0))
 
 
-def _row(names: Sequence[str], group: Sequence[ThreadTotals], by: Grouping, since: Mapping[int, Mark],
+def _row(aggregator: SampleAggregator, group: Sequence[ThreadTotals], by: Grouping, since: Mapping[int, Mark],
          application: str) -> TaskRow:
+    names = aggregator.names
     pids = {entry.pid for entry in group}
     first = next((entry for entry in group if entry.tid == entry.pid), group[0])
+    # the first thread of a process gives it its name, also one that sleeps, or has ended before the others
+    name = first.name if by in (Grouping.THREAD, Grouping.COMMAND) else aggregator.name_of(first.pid) or first.name
     counts = [0] * len(names)
     loads: dict[int, int] = {}
     migrations = whole = 0
@@ -152,7 +167,7 @@ def _row(names: Sequence[str], group: Sequence[ThreadTotals], by: Grouping, sinc
     return TaskRow(
         pid=first.pid if len(pids) == 1 and first.pid >= 0 else None,
         tid=first.tid if by is Grouping.THREAD and first.tid >= 0 else None,
-        name=first.name,
+        name=name,
         threads=sum(entry.threads for entry in group),
         cpus=tuple(sorted(set().union(*(entry.cpus for entry in group)))),
         last_cpu=first.last_cpu,
@@ -164,5 +179,6 @@ def _row(names: Sequence[str], group: Sequence[ThreadTotals], by: Grouping, sinc
         ended=all(entry.ended for entry in group),
         serials=frozenset(entry.serial for entry in group),
         application=application,
+        by=by,
         guessed=any(entry.guessed for entry in group),
     )

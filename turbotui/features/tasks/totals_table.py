@@ -122,6 +122,10 @@ class TotalsTable:
         if name:
             self._known[tid] = name
 
+    def name_of(self, tid: int) -> str:
+        """Return a thread's name, also of one that did nothing yet; "" if it is not known."""
+        return self._known.get(tid, "")
+
     def rename(self, tid: int, name: str) -> None:
         """Record a thread's name, as /proc has it now, unless another name is known."""
         self.name(tid, name)
