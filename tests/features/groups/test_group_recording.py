@@ -69,6 +69,15 @@ def test_intervals_add_up() -> None:
     assert row.rate("cpu_usec") == 9e6
 
 
+def test_a_group_that_ended_keeps_what_it_used() -> None:
+    first, *others = RECORD.rows
+    both = RECORD.plus(replace(RECORD, rows=tuple(others)))
+    assert [row.group for row in both.rows] == [*(row.group for row in others), first.group]
+    ended = both.rows[-1]
+    assert (ended.increases, ended.spans, ended.values) == (first.increases, first.spans, {})
+    assert ended.why("memory_bytes") == Unavailable(Reason.NOT_READ, "the group had ended")
+
+
 def test_what_is_known_of_a_part_is_not_taken_for_the_whole() -> None:
     files = {"cpu_usec": "cpu.stat", "throttled": "cpu.stat"}
     first = replace(ROWS[0], increases={"cpu_usec": 1.0, "throttled": 1.0}, files=files)

@@ -244,6 +244,7 @@ def rows_between(older: GroupMoment | None, newer: GroupMoment) -> Sequence[Grou
     return [row_of(before.get(key), sample) for key, sample in newer.samples.items()]
 
 
+_ENDED: Final = Unavailable(Reason.NOT_READ, "the group had ended")
 _PARTLY: Final = Unavailable(Reason.NOT_READ, "the file was read for a part of this time only")
 
 
@@ -283,10 +284,17 @@ def _mean(quantity: Quantity, rows: Sequence[GroupRow]) -> float:
 
 
 def rows_over(intervals: Iterable[Sequence[GroupRow]], part: float | None = None) -> Sequence[GroupRow]:
-    """`row_over` of all groups of the newest of several intervals, in its order."""
+    """`row_over` of the groups of several intervals: those of the newest in its order, then those that had ended.
+
+    A group that had ended has what it used until then, and no gauges. The mean of intervals leaves such groups out.
+    """
     newest: Sequence[GroupRow] = ()
     by_group: dict[tuple[str, str], list[GroupRow]] = {}
     for newest in intervals:
         for row in newest:
             by_group.setdefault((row.group.kind, row.group.key), []).append(row)
-    return [row_over(by_group[row.group.kind, row.group.key], part) for row in newest]
+    sums = [row_over(by_group.pop((row.group.kind, row.group.key)), part) for row in newest]
+    if part is None:
+        sums += (replace(row, values={}, absent={**row.absent, **dict.fromkeys(row.values, _ENDED)})
+                 for row in map(row_over, by_group.values()))
+    return sums
