@@ -169,6 +169,8 @@ class Node:
     throttled: float = 0.0
     watts: float = 250.0
     model: str = "EPYC 9754"
+    unmeasured_cpus: int = 0
+    unmeasured_packages: int = 0
 
     def exposition(self, seconds: float, wall: float, instance: str = "") -> str:
         """Return the text of a scrape, at a number of seconds after the counters' start.
@@ -184,6 +186,8 @@ class Node:
         lines = {
             f'turbotui_machine_info{{model="{self.model}",kind="REAL"}}': 1,
             "turbotui_machine_cpus": CPUS,
+            "turbotui_machine_unmeasured_cpus": self.unmeasured_cpus,
+            "turbotui_machine_unmeasured_packages": self.unmeasured_packages,
             "turbotui_machine_tsc_cycles_total": tsc,
             "turbotui_machine_mperf_cycles_total": mperf,
             "turbotui_machine_aperf_cycles_total": aperf,

@@ -56,6 +56,13 @@ def _whole(reader: FleetReader, many: int = 8) -> FleetReading:
     return found[-1]
 
 
+def energies_of(reader: FleetReader) -> dict[str, set[str]]:
+    """The columns of energy that nodes have, of those that lack one."""
+    energies = {"PkgWatt", "nJ/instr"}
+    return {node.name: energies & node.values.keys() for node in reader.read().nodes
+            if not energies <= node.values.keys()}
+
+
 def test_the_slow_node_is_row_1_and_goes_and_comes(server: tuple[Started, dict[str, Node]]) -> None:
     started, nodes = server
     reader = FleetReader(Server(ServerAccess(started.url)), QUESTION)
@@ -76,6 +83,11 @@ def test_the_slow_node_is_row_1_and_goes_and_comes(server: tuple[Started, dict[s
                        reading.wall_ns / 1e9 - 10.0, reading.wall_ns / 1e9, 10)
     assert {value for _at, value in past["n5"]} == {97.0}
     assert {value for _at, value in past["n1"]} == {60.0}
+
+    nodes["n3"].unmeasured_cpus, nodes["n4"].unmeasured_packages = 4, 1
+    until(lambda: energies_of(reader) == {"n3": {"PkgWatt"}, "n4": {"nJ/instr"}},
+          "energy is not divided by a part of the CPUs, and that of a part of the packages is not the node's")
+    nodes["n3"].unmeasured_cpus = nodes["n4"].unmeasured_packages = 0
 
     del nodes["n2"]
     until(lambda: any(node.gone for node in reader.read().nodes), "the dead node is told of")

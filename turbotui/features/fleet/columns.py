@@ -41,6 +41,8 @@ def _per_second(promql: str) -> str:
 _BUSY, _WALL, _CLOCKS = (_rate(f"machine_{name}_cycles_total") for name in ("mperf", "tsc", "aperf"))
 _JOULES, _DONE = _rate("machine_package_energy_joules_total"), _rate("machine_instructions_total")
 _CYCLES, _WORKED = _rate("machine_core_cycles_total"), _rate("machine_busy_seconds_total")
+_LACKS: Final = "unless on ({by}) max by ({by}) (turbotui_machine_unmeasured_%s{s}) > 0"
+"""Without the nodes whose exporter may not measure all CPUs, or packages."""
 _POWER: Final = "max by ({by}) (rate(turbotui_package_power_throttled_seconds_total{s}[{w}]))"
 _HEAT: Final = "max by ({by}) (rate(turbotui_package_heat_throttled_seconds_total{s}[{w}]))"
 _CPUS: Final = "max by ({by}) (turbotui_machine_cpus{s})"
@@ -112,14 +114,14 @@ MEASURED: Final[tuple[FleetColumn, ...]] = (
     _measured("PwrLimit%", "%", f"clamp_max(100 * {_per_second(_POWER)}, 100)",
               "Share of time in which a limit of power held a package's clock back: the worst package. Under load that "
               "is what limits are for.", width=5, shown=False, scale=PERCENT, possible=_SHARE),
-    _measured("PkgWatt", "W", _per_second(_JOULES), "Power of all packages.", decimals=1, priority=2,
-              possible=(0.0, 1e6)),
-    _measured("nJ/instr", "nJ", f"1e9 * {_JOULES} / {_DONE}",
+    _measured("PkgWatt", "W", f"{_per_second(_JOULES)} {_LACKS % 'packages'}", "Power of all packages.",
+              decimals=1, priority=2, possible=(0.0, 1e6)),
+    _measured("nJ/instr", "nJ", f"1e9 * {_JOULES} / {_DONE} {_LACKS % 'cpus'}",
               "Energy of the packages for an instruction: what the work costs here.", decimals=2, priority=4,
               possible=(0.0, 1e12)),
     _measured("IPC", "", f"{_DONE} / {_CLOCKS}", "Instructions for a cycle.", decimals=2, width=4, priority=5,
               possible=(0.0, 100.0)),
-    _measured(CPUS, "", _CPUS, "CPUs that are online.", decimals=0, width=5, priority=6, shown=False,
+    _measured(CPUS, "", _CPUS, "CPUs that are online and measured.", decimals=0, width=5, priority=6, shown=False,
               possible=(1.0, 1e6)),
     _measured(AGE, "s", "time() - max by ({by}) (last_over_time(turbotui_snapshot_timestamp_seconds{s}["
               + LOOKBACK + "]))", "Seconds since the node's collector read its counters.", decimals=0, width=5,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from scraped import COST, counters, names, scrapes, series_of, text_of, values, watched
 
-from turbotui.features.export.live.about import source_reasons, sources_up
+from turbotui.features.export.live.about import counts, source_reasons, sources_up
 from turbotui.features.export.live.exposition import MOST_BYTES, MOST_SERIES
 from turbotui.features.export.live.levels import CPU, MACHINE, LevelPlaces
 from turbotui.features.export.live.machine_metrics import (
@@ -21,6 +21,7 @@ from turbotui.features.export.live.machine_metrics import (
 )
 from turbotui.features.export.live.rendering import OPENMETRICS, PLAIN, RenderedScrape
 from turbotui.features.export.live.totals import CounterTotals, known_counters
+from turbotui.machine.topology import read_topology
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.scope import SYSTEM_ROW, Scope, cpu_row
 from turbotui.quantities.signals import SignalId
@@ -66,6 +67,15 @@ def test_joules_are_those_of_the_intervals() -> None:
     assert values(text, "turbotui_package_energy_joules_total", "package") == pytest.approx(
         dict(zip("01", joules, strict=True)))
     assert values(text, "turbotui_machine_package_energy_joules_total")[""] == pytest.approx(sum(joules))
+
+
+def test_cpus_and_packages_that_are_not_measured_are_counted() -> None:
+    machine, _frames = watched("sapphire-2s", small=True)
+    part = read_topology(machine.host, frozenset(machine.topology.cpus[:1]))
+    numbers = [{metric.name.removeprefix("turbotui_machine_"): metric.samples[0][1]
+                for metric in counts(LevelPlaces(topology, [MACHINE]))} for topology in (machine.topology, part)]
+    assert [(known["unmeasured_cpus"], known["unmeasured_packages"]) for known in numbers] == [
+        (0.0, 0.0), (numbers[0]["cpus"] - 1.0, 1.0)]
 
 
 def test_levels_add_up_and_have_one_label_each() -> None:

@@ -35,7 +35,7 @@ def machine_info(machine: Machine) -> ExposedMetric:
 
 
 def counts(places: LevelPlaces) -> Iterator[ExposedMetric]:
-    """Return the numbers of CPUs and packages, and each CPU's position if levels include CPUs."""
+    """Return the numbers of CPUs and packages, measured and not, and each CPU's position if levels include CPUs."""
     for level in places.levels:
         if level is not CPU:
             number, labels = places.cpus(level), places.labels(level)
@@ -43,6 +43,10 @@ def counts(places: LevelPlaces) -> Iterator[ExposedMetric]:
                 (level.named(label), float(number.get(key, 0))) for key, label in labels.items()], level)
     packages = len(places.topology.rows(Scope.PACKAGE))
     yield ExposedMetric("turbotui_machine_packages", "gauge", "Packages with a measured CPU", [({}, float(packages))])
+    for scope, word in ((Scope.CPU, "cpus"), (Scope.PACKAGE, "packages")):
+        left = places.topology.online(scope) - len(places.topology.instances(scope))
+        yield ExposedMetric(f"turbotui_machine_unmeasured_{word}", "gauge",
+                            f"Online {word} that are not measured (--cpu, taskset, a cpuset)", [({}, float(left))])
     if CPU in places.levels:
         yield ExposedMetric("turbotui_cpu", "info", "Where it is",
                             [(place, 1.0) for place in cpu_places(places.topology)],

@@ -88,8 +88,8 @@ RECORDING: Final = (
                   "Watts of the platform"),
     RecordingRule("instance:turbotui_instruction_energy:joules",
                   f"{counter_rate('turbotui_machine_package_energy_joules_total')} / "
-                  f"{counter_rate('turbotui_machine_instructions_total')}",
-                  "Joules of the packages for an instruction"),
+                  f"{counter_rate('turbotui_machine_instructions_total')} unless turbotui_machine_unmeasured_cpus > 0",
+                  "Joules of the packages for an instruction, where all of their CPUs are measured"),
     RecordingRule("instance:turbotui_heat_throttled:ratio",
                   f"{over_time('turbotui_machine_heat_throttled_seconds_total')} / turbotui_machine_packages",
                   "Share of the time that packages were throttled for heat"),
