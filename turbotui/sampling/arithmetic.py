@@ -13,7 +13,7 @@ import sys
 from array import array
 from collections.abc import Callable, Sequence
 from functools import reduce
-from operator import or_, truediv
+from operator import or_, sub, truediv
 from typing import Final, TypeAlias, TypeVar, cast
 
 from turbotui.quantities.signals import STEP_BACK, Raw, Reduce
@@ -86,8 +86,11 @@ def rises(older: Sequence[Raw], newer: Sequence[Raw]) -> list[int] | None:
     plain = grown(older, newer)
     if plain is not None or len(older) != len(newer):
         return plain
-    rose = _increases(older, newer)
-    return None if None in rose else cast("list[int]", rose)
+    try:
+        rose = list(map(sub, cast("Sequence[int]", newer), cast("Sequence[int]", older)))
+    except TypeError:  # a text, or nothing
+        return None
+    return rose if not rose or (min(rose) >= 0 and max(rose) < STEP_BACK) else None
 
 
 def risen_rate(plain: Sequence[int], spans: Numbers, factor: float | None) -> float | None:

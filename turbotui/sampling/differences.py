@@ -165,7 +165,6 @@ class Differences(ABC):
             befores[position] = None
         return befores
 
-    @once
     def older_values(self, name: SignalId) -> Sequence[Raw] | None:
         """The raw values at the start of the interval, in the newer snapshot's order."""
         return self.before(None if self.older is None else self.older.values.get(name), name)

@@ -48,8 +48,9 @@ def increases_beyond(interval: Differences, signal: Signal) -> dict[int, Unavail
     rose = interval.rose(signal.id)  # in these units, as long as possible: few counters need their increases as floats
     grown = interval.measured(signal.id) if rose is None else rose
     factor = 1.0 if rose is None else factor_of(signal) or 1.0
-    if max(filter(None, grown), default=0.0) * factor <= bounds.most * (interval.shortest(signal.id) + READ_SECONDS):
-        return {}
+    most = max(filter(None, grown), default=0.0) * factor
+    if most <= bounds.most * READ_SECONDS or most <= bounds.most * (interval.shortest(signal.id) + READ_SECONDS):
+        return {}  # a counter of events nearly always at once, whatever the time between its readings
     spans = interval.spans(signal.id)
     cpus = reading_cpus(signal, interval.topology)
     return {
