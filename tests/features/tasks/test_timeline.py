@@ -117,6 +117,26 @@ def test_a_long_run_is_kept_whole_at_a_coarser_resolution() -> None:
     assert all(one is not None for one in line)
 
 
+def test_a_timeline_is_the_same_however_often_somebody_looks_at_it() -> None:
+    looked_at, alone = Timeline(10, 400_000), Timeline(10, 400_000)
+    for number in range(20_000):
+        start = 50 * number - (number % 7) * 30 + 1_000
+        for timeline in (looked_at, alone):
+            timeline.add(number % 5, number % 3, start, start + number % 90)
+        if number % 500 == 0:
+            assert looked_at.total() > 0 or not number
+            looked_at.forget()
+            alone.forget()
+    looked_at.forget()
+    alone.forget()
+    assert (looked_at.end, looked_at.bin_ns) == (alone.end, alone.bin_ns)
+    begin, end = alone.end - 300_000, alone.end + 1
+    for thread in range(5):
+        line = looked_at.line(frozenset({thread}), begin, end, 60)
+        assert any(line)
+        assert line == alone.line(frozenset({thread}), begin, end, 60)
+
+
 def test_what_lies_beyond_the_horizon_is_forgotten() -> None:
     timeline = Timeline(10, 1_000)
     timeline.add(1, 0, 100, 150)

@@ -15,6 +15,8 @@ _BIN_NS: Final = 10_000
 _OUT_OF_ORDER: Final = 100  # bins
 _MOST_BINS: Final = 4096  # of a timeline without a horizon, which then doubles its bins
 _MOST_ENTRIES: Final = 60_000  # of all threads together, 20 bytes each; then the bins double too
+_UNBINNED: Final = 8_192  # slices that are in no bin yet, 32 bytes each
+_WORDS: Final = 4  # of such a slice
 
 STAYS: Final = "━"
 IDLE: Final = "·"
@@ -89,31 +91,56 @@ class Timeline:
     """
 
     def __init__(self, bin_ns: int = _BIN_NS, horizon_ns: int | None = None, most: int = _MOST_ENTRIES) -> None:
-        self.bin_ns = bin_ns
+        self._bin_ns = bin_ns
         self._most = most
         self._entries = 0
-        self.start = 0
-        """ns of the perf clock; 0 before anything was added."""
-        self.end = 0
+        self._start = self._end = 0
         self._horizon = horizon_ns
         self._lines: dict[int, _Line] = {}
+        self._unbinned = array("q")  # thread, CPU, start and end of each slice that is in no bin yet
+
+    @property
+    def bin_ns(self) -> int:
+        """The resolution."""
+        self._fill_bins()
+        return self._bin_ns
+
+    @property
+    def start(self) -> int:
+        """When the first thread ran, in ns of the perf clock; 0 before anything was added."""
+        self._fill_bins()
+        return self._start
+
+    @property
+    def end(self) -> int:
+        """Likewise when the last one ran."""
+        self._fill_bins()
+        return self._end
 
     def add(self, thread: int, cpu: int, start: int, end: int) -> None:
         """Add run time of a thread on a CPU, from `start` to `end` in ns of the perf clock."""
-        if not self._most:
-            return
-        self.start = min(self.start or start, start)
-        self.end = max(self.end, end)
-        if self._horizon is None:
-            while (self.end - self.start) // self.bin_ns >= _MOST_BINS:
-                self._coarsen()
-        elif end < self.end - self._horizon:
-            return
-        if self._entries > self._most:
-            self._shrink()
-        if (line := self._lines.get(thread)) is None:
-            line = self._lines[thread] = _Line()
-        self._add(line, cpu, start, end)
+        if self._most:
+            self._unbinned.extend((thread, cpu, start, end))
+            if len(self._unbinned) >= _WORDS * _UNBINNED:
+                self._fill_bins()
+
+    def _fill_bins(self) -> None:
+        """Put slices into their bins: many at a time, because nobody looks at most of them."""
+        words, self._unbinned = iter(self._unbinned), array("q")
+        for thread, cpu, start, end in zip(words, words, words, words, strict=True):
+            if start < self._start or not self._start:
+                self._start = start
+            self._end = max(self._end, end)
+            if self._horizon is None:
+                while (self._end - self._start) // self._bin_ns >= _MOST_BINS:
+                    self._coarsen()
+            elif end < self._end - self._horizon:
+                continue
+            if self._entries > self._most:
+                self._shrink()
+            if (line := self._lines.get(thread)) is None:
+                line = self._lines[thread] = _Line()
+            self._add(line, cpu, start, end)
 
     def _shrink(self) -> None:
         """Halve the resolution until half of the capacity is free; enlarge it if threads have few entries each."""
@@ -125,17 +152,18 @@ class Timeline:
 
     def drop(self, thread: int) -> None:
         """Forget a thread."""
+        self._fill_bins()
         if (line := self._lines.pop(thread, None)) is not None:
             self._entries -= len(line.bins)
 
     def _add(self, line: _Line, cpu: int, start: int, end: int) -> None:
-        size = self.bin_ns
+        size = self._bin_ns
         first, last = start // size, end // size
         if first == last:
             self._entries += line.add(first, cpu, end - start)
             return
         if self._horizon is not None:
-            first = max(first, (self.end - self._horizon) // size)
+            first = max(first, (self._end - self._horizon) // size)
         for number in range(first, last + 1):
             if (part := min(end, (number + 1) * size) - max(start, number * size)) > 0:
                 self._entries += line.add(number, cpu, part)
@@ -144,7 +172,10 @@ class Timeline:
         """Drop bins beyond the horizon, and threads without any bin left."""
         if self._horizon is None:
             return
-        limit = (self.end - self._horizon) // self.bin_ns
+        ends = self._unbinned[_WORDS - 1::_WORDS]
+        begin = max(self._end, max(ends, default=0)) - self._horizon
+        del self._unbinned[:_WORDS * sum(1 for _end in takewhile(begin.__gt__, ends))]
+        limit = begin // self._bin_ns
         for thread, line in [each for each in self._lines.items() if not each[1].bins or each[1].bins[0] < limit]:
             self._entries -= line.forget(limit)
             if not line.bins:
@@ -152,10 +183,12 @@ class Timeline:
 
     def total(self) -> int:
         """Return the run time of all threads in ns."""
+        self._fill_bins()
         return sum(sum(line.ran) for line in self._lines.values())
 
     def line(self, threads: frozenset[int], start: int, end: int, places: int) -> list[Stretch | None]:
         """Return the window from `start` to `end` divided into cells; None where none of the threads ran."""
+        self._fill_bins()
         busy: list[dict[int, float]] = [{} for _ in range(places)]
         for thread in threads:
             for place, cpu, ran in self._placed(self._lines.get(thread, _Line()), start, end, places):
@@ -165,9 +198,9 @@ class Timeline:
 
     def _placed(self, line: _Line, start: int, end: int, places: int) -> Iterator[tuple[int, int, float]]:
         """Yield the place, the CPU and the ns of what ran in each cell; a bin is divided evenly among its places."""
-        size, span = self.bin_ns, max(1, end - start)
+        size, span = self._bin_ns, max(1, end - start)
         early = start // size - _OUT_OF_ORDER
-        soonest, latest = self.start - start, self.end - start  # nothing ran before the timeline begins, nor beyond it
+        soonest, latest = self._start - start, self._end - start  # nothing ran before the timeline begins, nor beyond
         for number, cpu, ran in line.entries():
             if number < early:
                 break  # bins are added in the order of time, but for rings that were taken one after the other
@@ -188,6 +221,7 @@ class Timeline:
         Within a bin the order of threads is not known: who ran in the bin before is first, who runs in the next one is
         last, and idle time lies before the last one.
         """
+        self._fill_bins()
         by_cpu: dict[int, dict[int, dict[int, int]]] = {}
         for thread, line in self._lines.items():
             for number, cpu, ran in line.entries():
@@ -209,22 +243,23 @@ class Timeline:
     def _laid_out(self, number: int, ran: Mapping[int, int], following: Container[int],
                   before: RunSlice | None) -> list[tuple[int, int, int]]:
         """Start, end and thread of the slices in a bin."""
-        begin = number * self.bin_ns
+        begin = number * self._bin_ns
         first = before.thread if before is not None and before.end == begin else -1
         order = sorted(ran, key=lambda thread: (thread != first, thread in following, -ran[thread], thread))
         whole = sum(ran.values())
-        scale = min(1.0, self.bin_ns / whole) if whole else 0.0  # threads that leave and come overlap by some ns
+        scale = min(1.0, self._bin_ns / whole) if whole else 0.0  # threads that leave and come overlap by some ns
         columns, at = [], 0.0
         for thread in order:
             length = ran[thread] * scale
             if thread in following and thread == order[-1] and (thread != first or len(order) == 1):
-                at = self.bin_ns - length  # it goes on in the next bin
+                at = self._bin_ns - length  # it goes on in the next bin
             columns.append((begin + round(at), begin + round(at + length), thread))
             at += length
         return columns
 
     def running(self, start: int, end: int, places: int) -> list[float]:
         """The mean number of threads that ran in each cell of the window from `start` to `end`."""
+        self._fill_bins()
         running = [0.0] * places
         for line in self._lines.values():
             for place, _cpu, ran in self._placed(line, start, end, places):
@@ -232,7 +267,7 @@ class Timeline:
         return [ran * places / max(1, end - start) for ran in running]
 
     def _coarsen(self) -> None:
-        self.bin_ns *= 2
+        self._bin_ns *= 2
         self._entries = 0
         for thread, line in self._lines.items():
             wider: dict[tuple[int, int], int] = {}
