@@ -8,7 +8,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from turbotui.commands.elsewhere import open_host_recording
+from turbotui.commands.elsewhere import check_host_arguments, open_host_recording
+from turbotui.commands.intervals import at_least_one, intervals_of
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.untrusted import one_line
 
@@ -46,6 +47,21 @@ def refuse_span(arguments: argparse.Namespace) -> None:
     """Refuse times without a recording. Raises UsageError if a time was given."""
     if arguments.start or arguments.end or arguments.every:
         raise UsageError("--from, --to and --every go with --replay FILE")
+
+
+def watched_intervals(arguments: argparse.Namespace) -> tuple[float, int | None]:
+    """The seconds of an interval and how many there are, of the machine, that of --host, or the recording of --replay.
+
+    Raises:
+        UsageError: the options contradict each other, or one of them is invalid.
+    """
+    at_least_one(arguments.intervals)
+    at_least_one(getattr(arguments, "top", None), "--top", " row")
+    check_host_arguments(arguments)
+    if arguments.replay:
+        return 1.0, arguments.intervals
+    refuse_span(arguments)
+    return intervals_of(arguments)
 
 
 def replayed_frames(arguments: argparse.Namespace, journal: Journal, *, named: bool = True) -> Iterator[Frame]:

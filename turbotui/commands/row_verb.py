@@ -8,16 +8,16 @@ from dataclasses import replace
 from functools import partial
 
 from turbotui.commands.arguments import add_machine_arguments, whole
-from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
+from turbotui.commands.elsewhere import add_host_arguments
 from turbotui.commands.formats import add_format_arguments, terminal_room, text_lines
-from turbotui.commands.intervals import add_interval_arguments, at_least_one, intervals_of, open_output
+from turbotui.commands.intervals import add_interval_arguments, open_output
 from turbotui.commands.recorded import (
     add_span_arguments,
     open_replay,
     recorded_ones,
-    refuse_span,
     replayed_frames,
     report_missing,
+    watched_intervals,
 )
 from turbotui.commands.row_choice import RowChoice, indented, row_choice
 from turbotui.commands.sessions import open_host
@@ -75,14 +75,8 @@ class RowVerb:
         Raises:
             UsageError: the options contradict each other.
         """
-        at_least_one(arguments.intervals)
-        at_least_one(arguments.top, "--top", " row")
-        check_host_arguments(arguments)
-        if arguments.replay:
-            return self._replay(arguments)
-        refuse_span(arguments)
-        seconds, intervals = intervals_of(arguments)
-        if arguments.host:
+        seconds, intervals = watched_intervals(arguments)
+        if arguments.replay or arguments.host:
             return self._replay(arguments, seconds, intervals)
         chosen = getattr(arguments, "cpu", None)
         cpus = None if chosen is None else parse_cpu_set(chosen)
@@ -96,7 +90,7 @@ class RowVerb:
         self._print(arguments, machine, frames, intervals)
         return 0
 
-    def _replay(self, arguments: argparse.Namespace, seconds: float = 1.0, intervals: int | None = None) -> int:
+    def _replay(self, arguments: argparse.Namespace, seconds: float, intervals: int | None) -> int:
         kind = self._definition.source.kind
         if not arguments.host and (arguments.interval or getattr(arguments, "cpu", None) is not None):
             left_out = "-i (--every) and -c" if self._definition.of_cpus else "-i (--every)"
@@ -104,7 +98,7 @@ class RowVerb:
         with open_replay(arguments, intervals=intervals, seconds=seconds, tables=kind.id) as journal:
             frames = recorded_ones(arguments, replayed_frames(arguments, journal),
                                    lambda frame: frame if kind.id in frame.newer.rows else None, kind.title, kind.id)
-            self._print(arguments, journal.machine, frames, intervals or arguments.intervals)
+            self._print(arguments, journal.machine, frames, intervals)
             report_missing(journal)
         return 0
 

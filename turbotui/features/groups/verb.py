@@ -11,16 +11,16 @@ from itertools import chain
 from typing import Final
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments, whole
-from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
+from turbotui.commands.elsewhere import add_host_arguments
 from turbotui.commands.formats import add_format_arguments, terminal_room, text_lines
-from turbotui.commands.intervals import add_interval_arguments, at_least_one, intervals_of, open_output
+from turbotui.commands.intervals import add_interval_arguments, open_output
 from turbotui.commands.recorded import (
     add_span_arguments,
     open_replay,
     recorded_ones,
-    refuse_span,
     replayed_frames,
     report_missing,
+    watched_intervals,
 )
 from turbotui.commands.row_choice import RowChoice, indented, row_choice
 from turbotui.commands.sessions import open_host
@@ -76,14 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: the options contradict each other.
         MachineError: there are no control groups here.
     """
-    at_least_one(arguments.intervals)
-    at_least_one(arguments.top, "--top", " row")
-    check_host_arguments(arguments)
-    if arguments.replay:
-        return _replay(arguments)
-    refuse_span(arguments)
-    seconds, intervals = intervals_of(arguments)
-    if arguments.host:
+    seconds, intervals = watched_intervals(arguments)
+    if arguments.replay or arguments.host:
         return _replay(arguments, seconds, intervals)
     machine = read_machine(open_host(arguments))
     watch = GroupWatch(machine, seconds, arguments.add)
@@ -94,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _replay(arguments: argparse.Namespace, seconds: float = 1.0, intervals: int | None = None) -> int:
+def _replay(arguments: argparse.Namespace, seconds: float, intervals: int | None) -> int:
     """Print the tables of a recording, or of the machine of --host.
 
     Raises:
@@ -110,7 +104,7 @@ def _replay(arguments: argparse.Namespace, seconds: float = 1.0, intervals: int 
     with open_replay(arguments, intervals=intervals, seconds=seconds, tables="groups") as journal:
         group_intervals = recorded_ones(arguments, replayed_frames(arguments, journal),
                                         partial(replayed_interval, journal.rows), "groups", "groups")
-        _print(arguments, journal.machine, group_intervals, intervals or arguments.intervals)
+        _print(arguments, journal.machine, group_intervals, intervals)
         report_missing(journal)
     return 0
 

@@ -9,16 +9,16 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from turbotui.commands.arguments import add_machine_arguments
-from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
+from turbotui.commands.elsewhere import add_host_arguments
 from turbotui.commands.formats import add_format_arguments, text_lines
-from turbotui.commands.intervals import add_interval_arguments, at_least_one, intervals_of, open_output
+from turbotui.commands.intervals import add_interval_arguments, open_output
 from turbotui.commands.recorded import (
     add_span_arguments,
     open_replay,
     recorded_ones,
-    refuse_span,
     replayed_frames,
     report_missing,
+    watched_intervals,
 )
 from turbotui.commands.sessions import open_host
 from turbotui.dataclass import dataclass
@@ -192,13 +192,9 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: the options contradict each other.
         TurbotuiError: nothing in the recording tells of power.
     """
-    at_least_one(arguments.intervals)
-    check_host_arguments(arguments)
+    seconds, intervals = watched_intervals(arguments)
     if arguments.replay and arguments.interval:
         raise UsageError("--replay shows what was recorded: leave -i (--every) out")
-    if not arguments.replay:
-        refuse_span(arguments)
-    seconds, intervals = intervals_of(arguments) if not arguments.replay else (1.0, arguments.intervals)
     if arguments.replay or arguments.host:
         with open_replay(arguments, intervals=intervals, seconds=seconds, tables="power") as journal:
             frames = recorded_ones(arguments, replayed_frames(arguments, journal), lambda frame: None if why_no_power(
