@@ -7,8 +7,8 @@ option ends the options, and so does `--`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError, nearest
@@ -26,6 +26,10 @@ class Option:
     # letters or an argument cannot follow at once
     prefix: str = ""
     own: bool = False  # whether the option is turbotui's own, which never makes turbostat's prefixes ambiguous
+    refused: bool = False  # whether it only ends the program with its help
+    # makes the options that follow from those before it and its argument; None: the field of its name becomes the
+    # argument, or True where it takes none
+    change: Callable[[Any, str], Any] | None = None
 
     @property
     def spelling(self) -> str:

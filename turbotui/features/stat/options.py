@@ -6,11 +6,10 @@ Facts: docs/specs/turbostat.md 1.1 to 1.6 and 1.12. Defects of turbostat are not
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError, nearest_or_all
@@ -54,66 +53,6 @@ class StatTask(Enum):
     DUMP = "dump"
     HELP = "help"
     VERSION = "version"
-
-
-OPTIONS: tuple[Option, ...] = (
-    Option("add", "add a column: msr0xADDR, perf/DEVICE/EVENT, /absolute/path or pmt,... with u32|u64,\n"
-           "cpu|core|package, cycles|seconds|usec, raw|delta|average|percent and a name;\n"
-           "or any event, a formula over events, or a set of them: see below", argument="SPEC", prefix="a"),
-    Option("cpu", "only these CPUs (0-3,8 or 0..3); core, package: only the row of the first CPU of each",
-           "c", "SET"),
-    Option("debug", "every column, and more in the header; twice: also where each number is read", "d"),
-    Option("Dump", "print the raw counters once and exit; perf is not used; with another --format than\n"
-           "text a table of them, with where each was read", "D"),
-    Option("enable", "these columns as well as the default ones; all: every one", "e", "NAMES"),
-    Option("force", "accepted for scripts: no processor model is ever refused", prefix="f"),
-    Option("header_iterations", "with --Summary: repeat the header every N lines", "N", "N"),
-    Option("help", "this text", "h"),
-    Option("hide", "without these columns or categories", "H", "NAMES"),
-    Option("interval",
-           f"seconds between readings, from {SHORTEST:g} to {LONGEST_INTERVAL:,.0f} (default {DEFAULT_INTERVAL:g})",
-           "i", "SECONDS"),
-    Option("IPC", "refused, as by turbostat: IPC is a column, and perf's -I is -i SECONDS", "I"),
-    Option("Joules", "energy in joules instead of power in watts", "J"),
-    Option("list", "print the names of the columns that are available here, and exit", prefix="l"),
-    Option("no-msr", "never open the MSR driver", "M"),
-    Option("no-perf", "never open a perf counter", "P"),
-    Option("num_iterations", "stop after N intervals", "n", "N"),
-    Option("out", "write everything to FILE", "o", "FILE"),
-    Option("quiet", "no configuration header", "q"),
-    Option("show", "only these columns or categories; more --show add (default: all that are on by default)",
-           argument="NAMES", prefix="s"),
-    Option("Summary", "one line an interval: the whole machine", "S"),
-    Option("TCC", "temperature in °C from which the thermal readouts count down", "T", "CELSIUS"),
-    Option("version", "print the version and exit", "v"),
-    Option("", "refused, as by turbostat: left over from an old option; perf's -C is -c SET", "C", "ARG"),
-    Option("replay", "print a recording of turbotui record (- for the one on stdin)", argument="FILE", own=True),
-    Option("event-tables", "the vendor's names of events and metrics from this folder of pmu-events JSON\n"
-           "(the kernel's tools/perf/pmu-events, or Intel's perfmon) instead of perf's own;\n"
-           "none: sysfs and libpfm alone",
-           argument="DIR", own=True),
-    Option("from", "with --replay: begin at 14:03, 2026-11-22 14:03:20, +5m (after its beginning), -1h\n"
-           "(before its end)", argument="TIME", own=True),
-    Option("to", "with --replay: end here, as --from", argument="TIME", own=True),
-    Option("every", "with --replay: intervals of this length: 10s, 5m (default: as recorded)", argument="TIME",
-           own=True),
-    Option("connect", "print the readings of the collector behind this socket (turbotui collect --socket PATH)",
-           argument="PATH", own=True),
-    Option("host", "print another machine: ssh starts turbotui collect there, without asking for passwords;\n"
-           "where no turbotui is, its collecting part is sent to python3", argument="USER@NODE", own=True),
-    Option("sudo", "with --host: collect there as root, by a sudo that asks for no password", own=True),
-    Option("remote", 'with --host: the command that starts turbotui there, such as "sudo -n turbotui"',
-           argument="COMMAND", own=True),
-    Option("drop-privileges", "drop root for good once the counters are open; a command never has it", own=True),
-    Option("events", "a TOML file of event sets, whose names --add set:NAME takes too", argument="FILE", own=True),
-    Option("extremes", "at the end: least, mean and greatest of every number (formats text and table)", own=True),
-    Option("format", f"{' | '.join(NAMES)} (default text, which is turbostat's)", argument="FORMAT", own=True),
-    Option("moments", "time the clock of virtual CPUs (NowMHz) at ten moments of an interval instead of one", own=True),
-    Option("machine", "watch a simulated machine (see turbotui machines), or a FILE.tar.gz of turbotui gather",
-           argument="NAME", own=True),
-    Option("sysroot", "read the files of a recorded machine below DIR instead of /", argument="DIR", own=True),
-)
-"""Every option, in the order of the help text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +113,10 @@ def parse_options(words: Sequence[str]) -> StatOptions:
             options = replace(options, command=given)
         else:
             option = given.option
-            change = _CHANGES.get(option.name)
-            if change is None:  # -I and -C only print turbostat's help and end with 1 (docs/specs/turbostat.md 1.1)
+            if option.refused:  # turbostat only prints its help and ends with 1 (docs/specs/turbostat.md 1.1)
                 raise OptionError(f"option '{option.spelling}' is {option.help}")
+            field = option.name.replace("-", "_")
+            change = option.change or (_sets(field) if option.argument else _switches(**{field: True}))
             options = change(options, given.argument)
             if options.task in (StatTask.HELP, StatTask.VERSION):
                 return replace(options, format=options.format or TEXT)
@@ -329,31 +269,71 @@ def _switches(**values: Any) -> Callable[[StatOptions, str], StatOptions]:
     return lambda options, _text: replace(options, **values)
 
 
-_CHANGES: Final[Mapping[str, Callable[[StatOptions, str], StatOptions]]] = MappingProxyType({
-    "add": lambda options, text: replace(options, added=(*options.added, text)),
-    "cpu": _restrict,
-    "debug": lambda options, _text: replace(options, debug=options.debug + 1),
-    "Dump": _switches(task=StatTask.DUMP, no_perf=True),
-    "header_iterations": _sets("header_every", lambda text: _count(text, "header iteration")),
-    "help": _switches(task=StatTask.HELP),
-    "interval": _sets("interval", _interval),
-    "Joules": _switches(joules=True),
-    "moments": lambda options, _text: _choice("enable")(replace(options, moments=True), "NowMHz"),
-    "list": _switches(task=StatTask.LIST, quiet=True),
-    "num_iterations": _sets("intervals", lambda text: _count(text, "iteration")),
-    "out": _sets("out", _file),
-    "Summary": _switches(summary_only=True),
-    "TCC": _sets("tcc", _celsius),
-    "version": _switches(task=StatTask.VERSION),
-    "from": _sets("start"),
-    "to": _sets("end"),
-    "every": _sets("every", _every),
-    "format": _format,
-    "force": _switches(),
-    **{name: _choice(name) for name in ("enable", "hide", "show")},
-    **{name: _sets(name.replace("-", "_"))
-       for name in ("replay", "connect", "host", "remote", "events", "event-tables", "machine", "sysroot")},
-    **{name: _switches(**{name.replace("-", "_"): True})
-       for name in ("no-msr", "no-perf", "quiet", "drop-privileges", "extremes", "sudo")},
-})
-"""The change that each option makes, by its long name."""
+OPTIONS: tuple[Option, ...] = (
+    Option("add", "add a column: msr0xADDR, perf/DEVICE/EVENT, /absolute/path or pmt,... with u32|u64,\n"
+           "cpu|core|package, cycles|seconds|usec, raw|delta|average|percent and a name;\n"
+           "or any event, a formula over events, or a set of them: see below", argument="SPEC", prefix="a",
+           change=lambda options, text: replace(options, added=(*options.added, text))),
+    Option("cpu", "only these CPUs (0-3,8 or 0..3); core, package: only the row of the first CPU of each",
+           "c", "SET", change=_restrict),
+    Option("debug", "every column, and more in the header; twice: also where each number is read", "d",
+           change=lambda options, _text: replace(options, debug=options.debug + 1)),
+    Option("Dump", "print the raw counters once and exit; perf is not used; with another --format than\n"
+           "text a table of them, with where each was read", "D",
+           change=_switches(task=StatTask.DUMP, no_perf=True)),
+    Option("enable", "these columns as well as the default ones; all: every one", "e", "NAMES",
+           change=_choice("enable")),
+    Option("force", "accepted for scripts: no processor model is ever refused", prefix="f", change=_switches()),
+    Option("header_iterations", "with --Summary: repeat the header every N lines", "N", "N",
+           change=_sets("header_every", lambda text: _count(text, "header iteration"))),
+    Option("help", "this text", "h", change=_switches(task=StatTask.HELP)),
+    Option("hide", "without these columns or categories", "H", "NAMES", change=_choice("hide")),
+    Option("interval",
+           f"seconds between readings, from {SHORTEST:g} to {LONGEST_INTERVAL:,.0f} (default {DEFAULT_INTERVAL:g})",
+           "i", "SECONDS", change=_sets("interval", _interval)),
+    Option("IPC", "refused, as by turbostat: IPC is a column, and perf's -I is -i SECONDS", "I", refused=True),
+    Option("Joules", "energy in joules instead of power in watts", "J", change=_switches(joules=True)),
+    Option("list", "print the names of the columns that are available here, and exit", prefix="l",
+           change=_switches(task=StatTask.LIST, quiet=True)),
+    Option("no-msr", "never open the MSR driver", "M"),
+    Option("no-perf", "never open a perf counter", "P"),
+    Option("num_iterations", "stop after N intervals", "n", "N",
+           change=_sets("intervals", lambda text: _count(text, "iteration"))),
+    Option("out", "write everything to FILE", "o", "FILE", change=_sets("out", _file)),
+    Option("quiet", "no configuration header", "q"),
+    Option("show", "only these columns or categories; more --show add (default: all that are on by default)",
+           argument="NAMES", prefix="s", change=_choice("show")),
+    Option("Summary", "one line an interval: the whole machine", "S", change=_switches(summary_only=True)),
+    Option("TCC", "temperature in °C from which the thermal readouts count down", "T", "CELSIUS",
+           change=_sets("tcc", _celsius)),
+    Option("version", "print the version and exit", "v", change=_switches(task=StatTask.VERSION)),
+    Option("", "refused, as by turbostat: left over from an old option; perf's -C is -c SET", "C", "ARG", refused=True),
+    Option("replay", "print a recording of turbotui record (- for the one on stdin)", argument="FILE", own=True),
+    Option("event-tables", "the vendor's names of events and metrics from this folder of pmu-events JSON\n"
+           "(the kernel's tools/perf/pmu-events, or Intel's perfmon) instead of perf's own;\n"
+           "none: sysfs and libpfm alone",
+           argument="DIR", own=True),
+    Option("from", "with --replay: begin at 14:03, 2026-11-22 14:03:20, +5m (after its beginning), -1h\n"
+           "(before its end)", argument="TIME", own=True, change=_sets("start")),
+    Option("to", "with --replay: end here, as --from", argument="TIME", own=True, change=_sets("end")),
+    Option("every", "with --replay: intervals of this length: 10s, 5m (default: as recorded)", argument="TIME",
+           own=True, change=_sets("every", _every)),
+    Option("connect", "print the readings of the collector behind this socket (turbotui collect --socket PATH)",
+           argument="PATH", own=True),
+    Option("host", "print another machine: ssh starts turbotui collect there, without asking for passwords;\n"
+           "where no turbotui is, its collecting part is sent to python3", argument="USER@NODE", own=True),
+    Option("sudo", "with --host: collect there as root, by a sudo that asks for no password", own=True),
+    Option("remote", 'with --host: the command that starts turbotui there, such as "sudo -n turbotui"',
+           argument="COMMAND", own=True),
+    Option("drop-privileges", "drop root for good once the counters are open; a command never has it", own=True),
+    Option("events", "a TOML file of event sets, whose names --add set:NAME takes too", argument="FILE", own=True),
+    Option("extremes", "at the end: least, mean and greatest of every number (formats text and table)", own=True),
+    Option("format", f"{' | '.join(NAMES)} (default text, which is turbostat's)", argument="FORMAT", own=True,
+           change=_format),
+    Option("moments", "time the clock of virtual CPUs (NowMHz) at ten moments of an interval instead of one", own=True,
+           change=lambda options, _text: _choice("enable")(replace(options, moments=True), "NowMHz")),
+    Option("machine", "watch a simulated machine (see turbotui machines), or a FILE.tar.gz of turbotui gather",
+           argument="NAME", own=True),
+    Option("sysroot", "read the files of a recorded machine below DIR instead of /", argument="DIR", own=True),
+)
+"""Every option, in the order of the help text."""
