@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Final
 
 from turbotui.errors import TurbotuiError
@@ -116,9 +117,6 @@ def store(path: str, baseline: Baseline) -> None:
 
 def _replace(path: str, kept: Mapping[str, Baseline]) -> None:
     data = {"format": FORMAT, "baselines": {
-        name: {"unit": baseline.unit, "value": baseline.value, "ratio": baseline.ratio,
-               "configuration": dict(baseline.configuration),
-               "simulated": baseline.simulated, "busy_cpus": baseline.busy_cpus, "busy": baseline.busy}
-        for name, baseline in kept.items()
-    }}
+        name: {key: value for key, value in asdict(baseline).items() if key != "name"}
+        for name, baseline in kept.items()}}
     replace_file(path, json_text(data, indent=1))

@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import asdict, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -162,24 +162,14 @@ def load(path: str) -> RunHistory:
 
 def run_json(run: KeptRun) -> dict[str, object]:
     """Convert a measurement to JSON, with keys named after attributes; scores are in `unit`."""
-    throttling = run.throttling
-    return {
-        "when": run.when.strftime("%Y-%m-%dT%H:%M:%SZ"), "node": run.node, "simulated": run.simulated,
-        "configuration": dict(run.configuration), "load": run.load, "seconds": run.seconds, "ratio": run.ratio,
-        "lowest_cpu": run.lowest_cpu, "busy_cpus": run.busy_cpus, "busy": run.busy, "state": run.state,
-        "throttling": {
-            "active": throttling.active, "heat": throttling.heat, "limited": throttling.limited,
-            "reasons": None if throttling.reasons is None else list(throttling.reasons),
-        },
-        "baseline": run.baseline, "unit": run.unit, "predicted": run.predicted, "error": run.error,
-        "measured": run.measured, "warnings": list(run.warnings), "key": run.key,
-    }
+    throttling = {"active": run.throttling.active, **asdict(run.throttling)}
+    return {**asdict(run), "when": f"{run.when:%Y-%m-%dT%H:%M:%SZ}", "throttling": throttling}
 
 
 def _run(data: Mapping[str, object]) -> KeptRun:
     """Restore a kept measurement. Raises ValueError, KeyError or TypeError if the data is damaged."""
-    configuration, throttling = data["configuration"], data["throttling"]
-    if not isinstance(configuration, dict) or not isinstance(throttling, dict):
+    configuration, throttling, warnings = data["configuration"], data["throttling"], data.get("warnings", [])
+    if not isinstance(configuration, dict) or not isinstance(throttling, dict) or not isinstance(warnings, list):
         raise TypeError
     reasons = throttling.get("reasons")
     cpu, heat = _optional(data, "lowest_cpu"), _optional(throttling, "heat")
@@ -196,14 +186,8 @@ def _run(data: Mapping[str, object]) -> KeptRun:
                               tuple(map(str, reasons)) if isinstance(reasons, list) else None),
         baseline=str(data.get("baseline", "")), unit=str(data.get("unit", "")), predicted=_score(data, "predicted"),
         error=_optional(data, "error"), measured=_score(data, "measured"),
-        warnings=_texts(data.get("warnings", [])), key=str(data["key"]),
+        warnings=tuple(map(str, warnings)), key=str(data["key"]),
     )
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise TypeError
-    return tuple(map(str, value))
 
 
 def _number(data: Mapping[str, object], key: str) -> float:
