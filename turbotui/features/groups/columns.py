@@ -45,20 +45,21 @@ def _part(part: Quantity, whole: Quantity) -> Callable[[GroupRow], Value]:
     return compute
 
 
-def _gauge(quantity: Quantity, divisor: float = 1.0) -> Callable[[GroupRow], Value]:
+def _scaled(read: Callable[[GroupRow, Quantity], float | None], quantity: Quantity,
+            divisor: float) -> Callable[[GroupRow], Value]:
     def compute(row: GroupRow) -> Value:
-        value = row.values.get(quantity)
+        value = read(row, quantity)
         return None if value is None else value / divisor if divisor != 1.0 else value
 
     return compute
 
 
-def _rate(quantity: Quantity, divisor: float = 1.0) -> Callable[[GroupRow], Value]:
-    def compute(row: GroupRow) -> Value:
-        rate = row.rate(quantity)
-        return None if rate is None else rate / divisor if divisor != 1.0 else rate
+def _gauge(quantity: Quantity, divisor: float = 1.0) -> Callable[[GroupRow], Value]:
+    return _scaled(lambda row, name: row.values.get(name), quantity, divisor)
 
-    return compute
+
+def _rate(quantity: Quantity, divisor: float = 1.0) -> Callable[[GroupRow], Value]:
+    return _scaled(GroupRow.rate, quantity, divisor)
 
 
 def _allowed(row: GroupRow) -> Value:
@@ -92,14 +93,6 @@ def _idle_quota(row: GroupRow) -> str:
     return ""
 
 
-def _name(row: GroupRow) -> Value:
-    return row.group.name
-
-
-def _path(row: GroupRow) -> Value:
-    return row.group.path
-
-
 def _column(title: str, unit: str, needs: tuple[Quantity, ...], compute: Callable[[GroupRow], Value], help_text: str, *,
             document: str = _V2, decimals: int = 1, width: int = 6, shown: bool = False, priority: int = 5,
             thresholds: Thresholds | None = None, scale: Scale | None = None,
@@ -121,10 +114,10 @@ def _bytes(title: str, quantity: Quantity, help_text: str) -> GroupColumn:
 
 
 GROUP: Final[GroupColumn] = Column(
-    "Group", "", -1, (), _name, width=20, priority=0, identity=True,
+    "Group", "", -1, (), lambda row: row.group.name, width=20, priority=0, identity=True,
     help="The container, pod, job, unit or control group; its path is below the table.")
 PATH: Final[GroupColumn] = Column(
-    "Path", "", -1, (), _path, width=30, priority=9, default=False, identity=True,
+    "Path", "", -1, (), lambda row: row.group.path, width=30, priority=9, default=False, identity=True,
     help="The path of the group from the root of its tree, as in /proc/PID/cgroup.")
 
 COLUMNS: Final[tuple[GroupColumn, ...]] = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
@@ -91,30 +91,32 @@ class GroupFile:
     seldom: bool = False  # whether the content seldom changes, because a person or manager sets it
 
 
-def _keyed(**names: str) -> Callable[[bytes], Values]:
-    """Parse lines of a name and a number; `names` maps the kernel's names to quantities."""
-    wanted = {name.encode(): ours for name, ours in names.items()}
+def _keyed(name: str, controller: str, named: str = "", /, **names: Quantity) -> GroupFile:
+    """A file with lines of a name and a number; `names` maps the kernel's names to quantities."""
+    wanted = {word.encode(): quantity for word, quantity in names.items()}
 
     def parse(content: bytes) -> Values:
         words = content.split()
-        throttling = dict(zip(words[::2], words[1::2], strict=False))
-        return {ours: integer(throttling[name]) for name, ours in wanted.items() if name in throttling}
+        numbers = dict(zip(words[::2], words[1::2], strict=False))
+        return {quantity: integer(numbers[word]) for word, quantity in wanted.items() if word in numbers}
 
-    return parse
-
-
-def _number(ours: str, factor: float = 1) -> Callable[[bytes], Values]:
-    """Parse a file with one number."""
-    return lambda content: {ours: integer(content) * factor}
+    return GroupFile(named or name, name, controller, tuple(names.values()), parse)
 
 
-def _limit(ours: str) -> Callable[[bytes], Values]:
-    """Parse a file with a limit, or with the word for no limit."""
+def _number(name: str, controller: str, quantity: Quantity, factor: float = 1, *, named: str = "",
+            seldom: bool = False) -> GroupFile:
+    """A file with one number."""
+    return GroupFile(named or name, name, controller, (quantity,),
+                     lambda content: {quantity: integer(content) * factor}, seldom)
+
+
+def _limit(name: str, controller: str, quantity: Quantity, named: str = "") -> GroupFile:
+    """A file with a limit, or with the word for no limit."""
     def parse(content: bytes) -> Values:
         limit = None if content.strip() == b"max" else integer(content)
-        return {ours: _NO_LIMIT if limit is None or limit >= _UNLIMITED else limit}
+        return {quantity: _NO_LIMIT if limit is None or limit >= _UNLIMITED else limit}
 
-    return parse
+    return GroupFile(named or name, name, controller, (quantity,), parse, seldom=True)
 
 
 def _quota(content: bytes) -> Values:
@@ -147,19 +149,6 @@ def _old_throttling(content: bytes) -> Values:
     return values
 
 
-_STALLS: Final = {b"some": "some", b"full": "full"}
-
-
-def _pressure(what: str) -> Callable[[bytes], Values]:
-    """Parse a pressure file: the microseconds behind "total=" of each line."""
-    def parse(content: bytes) -> Values:
-        lines = (line.split() for line in content.splitlines())
-        return {f"stalled_{what}_{_STALLS[words[0]]}_usec": integer(words[-1].partition(b"total=")[2])
-                for words in lines}
-
-    return parse
-
-
 _TRAFFIC: Final = {b"rbytes": "read_bytes", b"wbytes": "written_bytes", b"rios": "reads", b"wios": "writes"}
 _OLD_TRAFFIC: Final = {b"Read": "read_bytes", b"Write": "written_bytes"}
 
@@ -184,51 +173,52 @@ def _old_traffic(content: bytes) -> Values:
     return values
 
 
-def _stalls(what: str) -> GroupFile:
+def _pressure(what: str, lines: Sequence[str] = ("some", "full")) -> GroupFile:
+    """A pressure file: the microseconds behind "total=" of each line."""
+    quantities = {line.encode(): f"stalled_{what}_{line}_usec" for line in ("some", "full")}
+
+    def parse(content: bytes) -> Values:
+        words_of_lines = (line.split() for line in content.splitlines())
+        return {quantities[words[0]]: integer(words[-1].partition(b"total=")[2]) for words in words_of_lines}
+
     name = f"{what}.pressure"
-    lines = ("full",) if what == "irq" else ("some", "full")
-    return GroupFile(name, name, UNIFIED, tuple(f"stalled_{what}_{line}_usec" for line in lines), _pressure(what))
+    return GroupFile(name, name, UNIFIED, tuple(quantities[line.encode()] for line in lines), parse)
 
 
 _THROTTLING: Final = ("periods", "throttled", "throttled_usec")
 FILES: Final[tuple[GroupFile, ...]] = (
-    GroupFile("cpuacct.usage", "cpuacct.usage", "cpuacct", ("cpu_usec",), _number("cpu_usec", 1e-3)),
+    _number("cpuacct.usage", "cpuacct", "cpu_usec", 1e-3),
     GroupFile("cpuacct.stat", "cpuacct.stat", "cpuacct", ("user_usec", "system_usec"), _old_times),
     GroupFile("v1 cpu.stat", "cpu.stat", "cpu", (*_THROTTLING, "waited_usec"), _old_throttling),
     GroupFile("cpu.cfs_quota_us", "cpu.cfs_quota_us", "cpu", ("quota_usec",), _old_quota, seldom=True),
-    GroupFile("cpu.cfs_period_us", "cpu.cfs_period_us", "cpu", ("period_usec",), _number("period_usec"), seldom=True),
-    GroupFile("memory.usage_in_bytes", "memory.usage_in_bytes", "memory", ("memory_bytes",), _number("memory_bytes")),
-    GroupFile("memory.max_usage_in_bytes", "memory.max_usage_in_bytes", "memory", ("memory_peak",),
-              _number("memory_peak")),
-    GroupFile("memory.soft_limit_in_bytes", "memory.soft_limit_in_bytes", "memory", ("memory_high",),
-              _limit("memory_high"), seldom=True),
-    GroupFile("memory.limit_in_bytes", "memory.limit_in_bytes", "memory", ("memory_max",), _limit("memory_max"),
-              seldom=True),
-    GroupFile("v1 memory.stat", "memory.stat", "memory", ("anon_bytes", "file_bytes", "swap_bytes", "major_faults"),
-              _keyed(total_rss="anon_bytes", total_cache="file_bytes", total_swap="swap_bytes",
-                     total_pgmajfault="major_faults")),
-    GroupFile("memory.oom_control", "memory.oom_control", "memory", ("oom_kills",), _keyed(oom_kill="oom_kills")),
-    GroupFile("v1 pids.current", "pids.current", "pids", ("pids",), _number("pids")),
-    GroupFile("v1 pids.max", "pids.max", "pids", ("pids_max",), _limit("pids_max"), seldom=True),
-    GroupFile("v1 pids.events", "pids.events", "pids", ("refused",), _keyed(max="refused")),
+    _number("cpu.cfs_period_us", "cpu", "period_usec", seldom=True),
+    _number("memory.usage_in_bytes", "memory", "memory_bytes"),
+    _number("memory.max_usage_in_bytes", "memory", "memory_peak"),
+    _limit("memory.soft_limit_in_bytes", "memory", "memory_high"),
+    _limit("memory.limit_in_bytes", "memory", "memory_max"),
+    _keyed("memory.stat", "memory", "v1 memory.stat", total_rss="anon_bytes", total_cache="file_bytes",
+           total_swap="swap_bytes", total_pgmajfault="major_faults"),
+    _keyed("memory.oom_control", "memory", oom_kill="oom_kills"),
+    _number("pids.current", "pids", "pids", named="v1 pids.current"),
+    _limit("pids.max", "pids", "pids_max", "v1 pids.max"),
+    _keyed("pids.events", "pids", "v1 pids.events", max="refused"),
     GroupFile("blkio.throttle.io_service_bytes", "blkio.throttle.io_service_bytes", "blkio",
               ("read_bytes", "written_bytes"), _old_traffic),
-    GroupFile("cpu.stat", "cpu.stat", UNIFIED, ("cpu_usec", "user_usec", "system_usec", *_THROTTLING),
-              _keyed(usage_usec="cpu_usec", user_usec="user_usec", system_usec="system_usec", nr_periods="periods",
-                     nr_throttled="throttled", throttled_usec="throttled_usec")),
+    _keyed("cpu.stat", UNIFIED, usage_usec="cpu_usec", user_usec="user_usec", system_usec="system_usec",
+           nr_periods="periods", nr_throttled="throttled", throttled_usec="throttled_usec"),
     GroupFile("cpu.max", "cpu.max", UNIFIED, ("quota_usec", "period_usec"), _quota, seldom=True),
-    *(_stalls(what) for what in ("cpu", "memory", "io", "irq")),
-    GroupFile("memory.current", "memory.current", UNIFIED, ("memory_bytes",), _number("memory_bytes")),
-    GroupFile("memory.peak", "memory.peak", UNIFIED, ("memory_peak",), _number("memory_peak")),
-    GroupFile("memory.high", "memory.high", UNIFIED, ("memory_high",), _limit("memory_high"), seldom=True),
-    GroupFile("memory.max", "memory.max", UNIFIED, ("memory_max",), _limit("memory_max"), seldom=True),
-    GroupFile("memory.stat", "memory.stat", UNIFIED, ("anon_bytes", "file_bytes", "major_faults"),
-              _keyed(anon="anon_bytes", file="file_bytes", pgmajfault="major_faults")),
-    GroupFile("memory.swap.current", "memory.swap.current", UNIFIED, ("swap_bytes",), _number("swap_bytes")),
-    GroupFile("memory.events", "memory.events", UNIFIED, ("oom_kills",), _keyed(oom_kill="oom_kills")),
-    GroupFile("pids.current", "pids.current", UNIFIED, ("pids",), _number("pids")),
-    GroupFile("pids.max", "pids.max", UNIFIED, ("pids_max",), _limit("pids_max"), seldom=True),
-    GroupFile("pids.events", "pids.events", UNIFIED, ("refused",), _keyed(max="refused")),
+    *map(_pressure, ("cpu", "memory", "io")),
+    _pressure("irq", ("full",)),
+    _number("memory.current", UNIFIED, "memory_bytes"),
+    _number("memory.peak", UNIFIED, "memory_peak"),
+    _limit("memory.high", UNIFIED, "memory_high"),
+    _limit("memory.max", UNIFIED, "memory_max"),
+    _keyed("memory.stat", UNIFIED, anon="anon_bytes", file="file_bytes", pgmajfault="major_faults"),
+    _number("memory.swap.current", UNIFIED, "swap_bytes"),
+    _keyed("memory.events", UNIFIED, oom_kill="oom_kills"),
+    _number("pids.current", UNIFIED, "pids"),
+    _limit("pids.max", UNIFIED, "pids_max"),
+    _keyed("pids.events", UNIFIED, max="refused"),
     GroupFile("io.stat", "io.stat", UNIFIED, ("read_bytes", "written_bytes", "reads", "writes"), _traffic),
 )
 """Files of groups, version 1 first: a controller mounted as version 1 has no files in version 2."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
+from operator import attrgetter
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -35,29 +36,32 @@ def _unit(target: GroupTarget) -> GroupName | None:
     return name if name is not None and name.path == target.path else None
 
 
-def _in_directory(text: str) -> Callable[[GroupTarget], str | None]:
-    """Make a line with the {directory} of a control group other than the outermost one."""
+def _line(text: str, fits: Callable[[GroupTarget], bool],
+          place_of: Callable[[GroupTarget], str] = attrgetter("directory")) -> Callable[[GroupTarget], str | None]:
+    """Make a line with a {place} of a group, its directory unless another is named, for the groups that it fits."""
     def line(target: GroupTarget) -> str | None:
-        directory = quoted(target.directory)
-        fits = target.kind == CGROUP and target.path != WHOLE and directory is not None
-        return text.format(directory=directory) if fits else None
+        place = quoted(place_of(target))
+        return text.format(place=place) if fits(target) and place is not None else None
 
     return line
+
+
+def _is_inner(target: GroupTarget) -> bool:
+    """Whether a group is a control group other than the outermost one."""
+    return target.kind == CGROUP and target.path != WHOLE
+
+
+def _is_resctrl(target: GroupTarget) -> bool:
+    return target.kind != CGROUP
 
 
 def _in_old(controller: str, text: str) -> Callable[[GroupTarget], str | None]:
-    """Make a line with the group's {directory} in the tree of a version 1 controller."""
-    def line(target: GroupTarget) -> str | None:
-        directory = quoted(target.old.get(controller, ""))
-        return None if target.path == WHOLE or directory is None else text.format(directory=directory)
-
-    return line
+    """Make a line with a group's directory in the tree of a version 1 controller."""
+    return _line(text, _is_inner, lambda target: target.old.get(controller, ""))
 
 
-def _processes(target: GroupTarget) -> str | None:
-    directory = quoted(_any_directory(target))
-    return None if target.kind != CGROUP or target.path == WHOLE or directory is None else (
-        f"cat {directory}/cgroup.procs")
+def _has_counters(target: GroupTarget) -> bool:
+    return target.kind != CGROUP and bool(target.counters)
 
 
 def _any_directory(target: GroupTarget) -> str:
@@ -68,48 +72,11 @@ def _any_directory(target: GroupTarget) -> str:
 def _measured(target: GroupTarget) -> str | None:
     """Make the lines that put a control group's tasks into a monitor group of resctrl."""
     directory = quoted(_any_directory(target))
-    if target.kind != CGROUP or target.path == WHOLE or directory is None:
+    name = quoted(f"{target.resctrl or USUAL}/mon_groups/{target.path.rpartition('/')[2]}")
+    if not _is_inner(target) or directory is None or name is None:
         return None
     threads = "cgroup.threads" if target.directory else "tasks"
-    name = quoted(f"{target.resctrl or USUAL}/mon_groups/{target.path.rpartition('/')[2]}")
-    if name is None:
-        return None
     return f'mkdir {name} && while read -r pid; do echo "$pid" > {name}/tasks; done < {directory}/{threads}'
-
-
-def _removed(target: GroupTarget) -> str | None:
-    directory = quoted(target.directory)
-    return None if target.kind == CGROUP or target.path == WHOLE or directory is None else f"rmdir {directory}"
-
-
-def _of_resctrl(text: str) -> Callable[[GroupTarget], str | None]:
-    def line(target: GroupTarget) -> str | None:
-        directory = quoted(target.directory)
-        return None if target.kind == CGROUP or directory is None else text.format(directory=directory)
-
-    return line
-
-
-def _made_within(target: GroupTarget) -> str | None:
-    """Make the lines for a MON group in a CTRL_MON group; a MON group cannot contain another one."""
-    directory = quoted(target.directory)
-    return None if target.kind != CONTROL or directory is None else (
-        f"mkdir {directory}/mon_groups/NAME && echo TID > {directory}/mon_groups/NAME/tasks")
-
-
-def _assigned(target: GroupTarget) -> str | None:
-    return _of_resctrl("cat {directory}/mbm_L3_assignments")(target) if target.counters else None
-
-
-def _assign(target: GroupTarget) -> str | None:
-    text = "echo 'mbm_total_bytes:*=e' > {directory}/mbm_L3_assignments"
-    return _of_resctrl(text)(target) if target.counters else None
-
-
-def _tasks(target: GroupTarget) -> str | None:
-    path = quoted(target.path)
-    return None if target.kind != CGROUP or path is None or target.path == WHOLE else (
-        f"turbotui tasks --cgroup {path} -i 1")
 
 
 _SHARE: Final = "Its share"
@@ -119,15 +86,15 @@ _HALF_A_CPU, _FIFTH, _STATUS = unit_commands(_unit, _SHARE, _LOOK)
 _ACTS: Final[tuple[CommandRow[GroupTarget], ...]] = (
     _HALF_A_CPU,
     _FIFTH,
-    CommandRow(_SHARE, _in_directory('echo "200000 100000" > {directory}/cpu.max'),
+    CommandRow(_SHARE, _line('echo "200000 100000" > {place}/cpu.max', _is_inner),
                "At most two CPUs: 200 ms in every 100 ms. Its manager may write its own value again."),
-    CommandRow(_SHARE, _in_directory("echo max > {directory}/cpu.max"), "No quota any more."),
-    CommandRow(_SHARE, _in_directory("echo 8G > {directory}/memory.high"),
+    CommandRow(_SHARE, _line("echo max > {place}/cpu.max", _is_inner), "No quota any more."),
+    CommandRow(_SHARE, _line("echo 8G > {place}/memory.high", _is_inner),
                "From 8 GiB on it is slowed down and its memory is reclaimed; nothing is ended."),
-    CommandRow(_SHARE, _in_old("cpu", "echo 200000 > {directory}/cpu.cfs_quota_us"),
+    CommandRow(_SHARE, _in_old("cpu", "echo 200000 > {place}/cpu.cfs_quota_us"),
                "At most two CPUs, where cpu.cfs_period_us is 100000. Its manager may write its own value again."),
-    CommandRow(_SHARE, _in_old("cpu", "echo -1 > {directory}/cpu.cfs_quota_us"), "No quota any more."),
-    CommandRow(_SHARE, _in_old("memory", "echo 8G > {directory}/memory.soft_limit_in_bytes"),
+    CommandRow(_SHARE, _in_old("cpu", "echo -1 > {place}/cpu.cfs_quota_us"), "No quota any more."),
+    CommandRow(_SHARE, _in_old("memory", "echo 8G > {place}/memory.soft_limit_in_bytes"),
                "When memory is short what the group has beyond 8 GiB is reclaimed first; nothing is ended."),
     CommandRow(_MEASURE, lambda target: None if target.resctrl else f"mount -t resctrl resctrl {USUAL}",
                "Mounts resctrl, where the processor monitors caches and bandwidth; costs nothing before there are "
@@ -135,23 +102,27 @@ _ACTS: Final[tuple[CommandRow[GroupTarget], ...]] = (
     CommandRow(_MEASURE, _measured,
                "Makes a monitor group and moves the threads of the group into it{rmids}. Threads that they make later "
                "follow. A thread is in one monitor group only: others lose it. To end it: rmdir."),
-    CommandRow(_MEASURE, _of_resctrl("cat {directory}/tasks"), "Prints the threads in it."),
-    CommandRow(_MEASURE, _of_resctrl("cat {directory}/schemata"),
+    CommandRow(_MEASURE, _line("cat {place}/tasks", _is_resctrl), "Prints the threads in it."),
+    CommandRow(_MEASURE, _line("cat {place}/schemata", _is_resctrl),
                "Prints how much of caches and bandwidth it may use."),
-    CommandRow(_MEASURE, _made_within,
+    CommandRow(_MEASURE, _line("mkdir {place}/mon_groups/NAME && echo TID > {place}/mon_groups/NAME/tasks",
+                               lambda target: target.kind == CONTROL),  # a MON group cannot contain another one
                "Makes a monitor group in it and moves a thread into that: put a name for NAME and its number for "
                "TID{rmids}. Threads that it makes later follow."),
-    CommandRow(_MEASURE, _assigned, "Prints which counters of bandwidth the group has in each domain."),
-    CommandRow(_MEASURE, _assign,
+    CommandRow(_MEASURE, _line("cat {place}/mbm_L3_assignments", _has_counters),
+               "Prints which counters of bandwidth the group has in each domain."),
+    CommandRow(_MEASURE, _line("echo 'mbm_total_bytes:*=e' > {place}/mbm_L3_assignments", _has_counters),
                "Has the group's bandwidth counted in every domain, which takes a counter of each (free: {counters}). "
                "Where none is free it fails; _ in place of e gives them back."),
-    CommandRow(_MEASURE, _removed,
+    CommandRow(_MEASURE, _line("rmdir {place}", lambda target: _is_resctrl(target) and target.path != WHOLE),
                "Removes the group: its threads go back to the outermost one, its RMID is free again."),
     _STATUS,
-    CommandRow(_LOOK, _processes, "Prints its processes, without those in groups below."),
-    CommandRow(_LOOK, _in_directory("systemd-cgls {directory}"),
+    CommandRow(_LOOK, _line("cat {place}/cgroup.procs", _is_inner, _any_directory),
+               "Prints its processes, without those in groups below."),
+    CommandRow(_LOOK, _line("systemd-cgls {place}", _is_inner),
                "Prints its processes and the groups in it as a tree."),
-    CommandRow(_LOOK, _tasks, "Its threads, a table a second."),
+    CommandRow(_LOOK, _line("turbotui tasks --cgroup {place} -i 1", _is_inner, attrgetter("path")),
+               "Its threads, a table a second."),
 )
 
 

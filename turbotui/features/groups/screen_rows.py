@@ -17,15 +17,9 @@ _NAMES: Final = (22, 44)
 """The least and most characters of a name with its indentation."""
 
 
-def _words(row: GroupRow) -> str:
-    return f"{row.group.path} {row.group.name} {row.group.domain}"
-
-
-def _in_words(row: GroupRow) -> str:
-    return row.group.name
-
-
-NAMING: Final = Naming[GroupRow](lambda row: row.group.key, _words, _in_words)
+NAMING: Final = Naming[GroupRow](lambda row: row.group.key,
+                                 lambda row: f"{row.group.path} {row.group.name} {row.group.domain}",
+                                 lambda row: row.group.name)
 
 
 def group_content(table: RowTable[GroupRow], seq: int = 0, *, tree: bool = True) -> RowContent[GroupRow]:
