@@ -208,7 +208,9 @@ class Alerting:
     def rule_lines(self) -> list[str]:
         """Lines about the conditions that are watched, those that cannot be, and the log."""
         rules = (*self.rules, *(rule for table in self.tables for rule in table.rules))
-        lines = ["WATCHED FOR", *[f"  {rule.request.when}  ({_where(rule)}{'' if rule.request.bell else ', no bell'}"
+        lines = ["WATCHED FOR", *[f"  {rule.request.when}  (each "
+                                  f"{f'row of {rule.request.table}' if rule.scope is None else rule.scope.value}"
+                                  f"{'' if rule.request.bell else ', no bell'}"
                                   f"{'' if rule.request.log else ', no log'})" for rule in rules]]
         lines += [f"  {table.table} cannot be watched: {table.why_none}" for table in self.tables if table.why_none]
         lines += [f"  {reason}" for reason in self.absent]
@@ -222,10 +224,6 @@ class Alerting:
         """The current alerts, in words."""
         frame = self._frame
         return [] if frame is None else [sentence(frame, alert) for alert in self.active]
-
-
-def _where(rule: AlertRule) -> str:
-    return f"each row of {rule.request.table}" if rule.scope is None else f"each {rule.scope.value}"
 
 
 def _cells(alerts: Sequence[Alert]) -> dict[ColumnId, dict[Hashable, StyleRole]]:

@@ -31,7 +31,8 @@ def footer(actions: Sequence[Action], screens: Sequence[ScreenTab], number: str,
         else [{*keys}, {number, *(key for key in keys if key.isdigit())}])
     forms = [*((_tabs(screens, number, words), 1 if chooses else 2) for words in named),
              (_tabs(screens, number, {number}), 1), (_tabs(screens, number, {number}, dense=True), 0)]
-    tabs = next((form for form, worth in forms if width - _tabs_width(form) >= _keys_width(actions, worth)),
+    room = {worth: 1 + sum(_key_width(action) for action in actions if action.rank <= worth) for _form, worth in forms}
+    tabs = next((form for form, worth in forms if width - _tabs_width(form) >= room[worth]),
                 _tabs(screens, number, set()))
     right = _tabs_width(tabs)
     segments: list[TextSegment] = [(" ", StyleRole.PLAIN)]
@@ -66,10 +67,6 @@ def _fitting(actions: Sequence[Action], room: int) -> list[Action]:
 
 def _key_width(action: Action) -> int:
     return len(action.shown.partition(" ")[0]) + len(action.label) + 3
-
-
-def _keys_width(actions: Sequence[Action], worth: int) -> int:
-    return 1 + sum(_key_width(action) for action in actions if action.rank <= worth)
 
 
 def _tabs(screens: Sequence[ScreenTab], number: str, named: AbstractSet[str], *,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import ClassVar, Final, TypeVar
 
@@ -44,17 +44,15 @@ class ScreenBelow(Visual):
                       options: RenderOptions) -> list[Strip]:  # noqa: ARG002 - the base class's
         base, tint = style.rich_style, self._below.color
         lines = self._below.screen._compositor.render_strips()[:height]  # noqa: SLF001 - as Textual's own does
-        return [_tinted_strip(line if line.cell_length <= width else line.crop(0, width), base, tint) for line in lines]
+        cut = [line if line.cell_length <= width else line.crop(0, width) for line in lines]
+        return [Strip([Segment(text, _tinted(style, base, tint)) for text, style, control in line if not control])
+                for line in cut]
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:  # noqa: ARG002 - as above
         return container_width
 
     def get_height(self, rules: RulesMap, width: int) -> int:  # noqa: ARG002 - as above
         return self._below.screen.size.height
-
-
-def _tinted_strip(line: Iterable[Segment], base: Style, tint: Color) -> Strip:
-    return Strip([Segment(text, _tinted(style, base, tint)) for text, style, control in line if not control])
 
 
 @lru_cache(4096)

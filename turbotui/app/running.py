@@ -8,7 +8,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 
 from turbotui.app.dashboard import TurbotuiApp
 from turbotui.app.failures import Failure, Failures
@@ -33,7 +32,8 @@ def run_app(app: TurbotuiApp, stop: Callable[[], None], failure: Callable[[], Ba
         InternalError: a fault of turbotui.
     """
     gc.freeze()  # to look for cycles here took 20 to 60 ms of the time to the first screen, and found 200 objects
-    with _signals(app):
+    leaving = dict.fromkeys(ENDING, app.request_leave)
+    with guarded_signals({signal.SIGUSR1: lambda _number: app.request_end_interval(), **leaving}):
         try:
             if number := left_by():
                 app.request_leave(number)
@@ -80,9 +80,3 @@ def collect_garbage() -> None:
     """Free the remains of closed windows: up to a megabyte of cycles each (widgets and their styles)."""
     gc.collect()
     return_free_pages()
-
-
-def _signals(app: TurbotuiApp) -> AbstractContextManager[None]:
-    """SIGUSR1 ends the interval; signals that end a process leave as `q` does, restoring the terminal."""
-    leaving = dict.fromkeys(ENDING, app.request_leave)
-    return guarded_signals({signal.SIGUSR1: lambda _number: app.request_end_interval(), **leaving})

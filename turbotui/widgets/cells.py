@@ -109,13 +109,9 @@ def group_of(column: Column[Any]) -> object:
 
 def slot_for(column: Column[Any], *, stacked: bool = False) -> Slot:
     """Make a column's slot, as wide as its title or widest value; stacked titles use the widest line of the heading."""
-    lines = [_end_of(line) for line in (column.heading if stacked else (column.title,))]
+    lines = [line if len(line) <= _WIDEST_TITLE else f"…{line[1 - _WIDEST_TITLE:]}"
+             for line in (column.heading if stacked else (column.title,))]
     return Slot(column, max(column.width, *(len(line) + stacked for line in lines)), lines[0])
-
-
-def _end_of(title: str) -> str:
-    """Shorten a title from its start, because vendors' events differ at the ends of their names."""
-    return title if len(title) <= _WIDEST_TITLE else f"…{title[1 - _WIDEST_TITLE:]}"
 
 
 def number(value: float, decimals: int, width: int) -> str:
