@@ -77,13 +77,12 @@ class _Mark:
     usage: Usage
     reads: int
     opened: int
+    frames: int  # that were published together, and share what was used since the mark before
 
 
-def _cost_between(before: _Mark | None, mark: _Mark, frame: Frame) -> OwnCost:
+def _cost_between(before: _Mark | None, mark: _Mark, known: OwnCost) -> OwnCost:
     """The cost of each frame of a group, which is all that was used since the group before."""
-    newer = frame.newer
-    frames = newer.behind + 1
-    known = OwnCost(None, None, newer.span_ns / 1e6, newer.late_total, newer.overruns)
+    frames = mark.frames
     if before is None or mark.usage.at <= before.usage.at:
         return replace(known, reads=mark.reads / frames, opened=mark.opened / frames)
     used = mark.usage.used - before.usage.used
@@ -103,31 +102,32 @@ class Meter:
     def __init__(self, host: Host, usage: Callable[[], Usage] = usage_now) -> None:
         self._host = host
         self._usage = usage
+        # the marks of the last two groups of frames, and the last frame's ns of reading, late answers and overruns:
+        # one object, which another thread sees whole
+        self._noted: tuple[_Mark | None, _Mark | None, tuple[int, int, int]] = (None, None, (0, 0, 0))
         self._behind = 0
-        self._mark: _Mark | None = None
         self._resident_at = -math.inf
         self._resident_bytes: int | None = None
-        self._cost = OwnCost(None, None, 0.0, 0, 0)
 
     @property
     def cost(self) -> OwnCost:
-        """The cost beside the newest frame. Memory is read when it is asked for: text output never asks."""
-        if (mark := self._mark) is not None and mark.usage.at - self._resident_at >= _RESIDENT_SECONDS:
+        """The cost beside the newest frame, worked out and memory read when it is asked for: text output never asks."""
+        before, mark, (span_ns, late, overruns) = self._noted
+        cost = OwnCost(None, None, span_ns / 1e6, late, overruns)
+        if mark is None:
+            return cost
+        if mark.usage.at - self._resident_at >= _RESIDENT_SECONDS:
             self._resident_at, self._resident_bytes = mark.usage.at, self._resident()
-        return replace(self._cost, rss_bytes=self._resident_bytes)
+        return replace(_cost_between(before, mark, cost), rss_bytes=self._resident_bytes)
 
     def note(self, frame: Frame, reads: int, opened: int) -> None:
         """Note a new frame, with the groups that spies read and the counters that they opened since the start."""
         newer = frame.newer
-        first, self._behind = not self._behind, newer.behind
-        if not first:
-            # one of several frames held back together, which share their cost
-            self._cost = replace(self._cost, sample_ms=newer.span_ns / 1e6, late=newer.late_total,
-                                 overruns=newer.overruns)
-            return
-        mark, before = _Mark(self._usage(), reads, opened), self._mark
-        self._mark = mark
-        self._cost = _cost_between(before, mark, frame)
+        before, mark, _ = self._noted
+        if not self._behind:  # the first of those that were held back together
+            before, mark = mark, _Mark(self._usage(), reads, opened, newer.behind + 1)
+        self._behind = newer.behind
+        self._noted = before, mark, (newer.span_ns, newer.late_total, newer.overruns)
 
     def _resident(self) -> int | None:
         try:

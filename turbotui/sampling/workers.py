@@ -17,6 +17,7 @@ import queue
 import threading
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from typing import cast
 
 from turbotui.installed_features import contained, failure_of
 from turbotui.machine.host import HostError
@@ -26,7 +27,7 @@ from turbotui.machine.topology import Topology
 from turbotui.quantities.signals import Raw
 from turbotui.sampling.answers import SHARED, Answer, Readings, ReadRequest, SharedReading
 from turbotui.sampling.collector import CLOCK, Clock
-from turbotui.sampling.held_readers import HeldReader, HeldSharedReader, Taken, hold
+from turbotui.sampling.held_readers import HeldReader, HeldSharedReader, Taken, has_role, hold
 from turbotui.sampling.semaphore import WorkerSemaphore
 from turbotui.sources.source import (
     Adjustable,
@@ -309,7 +310,8 @@ class Worker(threading.Thread):
             held = self._readers.get(key)
             if held is not None and held.wanted == task.wanted:
                 continue
-            if held is not None and isinstance(held.reader, Adjustable) and held.reader.choose(task.wanted):
+            if (held is not None and has_role(held.reader, Adjustable)
+                    and cast("Adjustable", held.reader).choose(task.wanted)):
                 held.wanted = task.wanted
                 continue
             try:
@@ -325,8 +327,8 @@ class Worker(threading.Thread):
             self._readers[key] = hold(task, reader, self._clock.now())
             if task.source.counts_from_open:
                 began.add(key)
-        self._momentary = [(held.reader, key[1]) for key, held in self._readers.items()
-                           if isinstance(held.reader, Momentary)]
+        self._momentary = [(momentary, key[1]) for key, held in self._readers.items()
+                           if (momentary := held.momentary) is not None]
         return began
 
     def _open_shared(self, work: ReadRequest, failures: dict[tuple[str, int], str]) -> set[tuple[str, int]]:
