@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import mmap
 import os
 import resource
@@ -107,6 +108,46 @@ def test_pinning_to_a_cpu_that_is_not_there_is_einval(host: LinuxHost) -> None:
         with pytest.raises(HostError) as caught:
             host.pin_this_thread([cpu])
         assert caught.value.errno == errno.EINVAL
+
+
+def open_files(name: str) -> set[str]:
+    """Numbers of this process's descriptors of a file."""
+    folder = f"/proc/{os.getpid()}/fd"
+    return {number for number in os.listdir(folder)
+            if os.path.lexists(path := f"{folder}/{number}") and os.readlink(path) == name}
+
+
+def test_files_that_are_read_often_stay_open_and_are_read_anew_until_the_host_goes() -> None:
+    host = LinuxHost()
+    before = open_files("/proc/stat")
+    first = host.read_text("/proc/stat")
+    opened = open_files("/proc/stat") - before
+    assert len(opened) == 1
+    pid = os.fork()
+    if not pid:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    second = host.read_text("/proc/stat")
+    forks = [int(text.partition("\nprocesses ")[2].split()[0]) for text in (first, second)]
+    assert forks[0] < forks[1]
+    assert second.endswith("\n")
+    assert open_files("/proc/stat") - before == opened
+    del host
+    gc.collect()
+    assert not open_files("/proc/stat") & opened
+
+
+def test_threads_that_read_one_file_together_each_have_all_of_it(host: LinuxHost) -> None:
+    texts: list[str] = []
+    readers = [threading.Thread(target=lambda: texts.extend(host.read_text("/proc/stat") for _ in range(200)))
+               for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join()
+    assert len(texts) == 800
+    assert {(text[:4], text.count("\ncpu"), text.count("\nbtime "), text[-1]) for text in texts} == {
+        ("cpu ", texts[0].count("\ncpu"), 1, "\n")}
 
 
 def test_the_clock_is_the_raw_monotonic_one(host: LinuxHost) -> None:
