@@ -41,14 +41,14 @@ async def test_every_screen_says_that_it_compares_and_esc_ends_it_on_any_of_them
         mark = app.watched.mark
         assert mark is not None
         local = time_of_day(mark.newer.wall_ns)  # as other times on screens
-        assert line.text.strip().startswith(f"COMPARED WITH 11 s until {local} · ")
+        assert line.text.strip().startswith(f"COMPARED WITH the 11 s before {local} · ")
         assert "· Busy% +10.0" in line.text, "to 5 intervals later, from the middle of 11"
         for number in ("1", "4", "7", "9"):
             await pilot.press(number)
             await pilot.pause()
             shown = app.screen.query_one("#compared", SegmentLines)
             assert shown.display, number
-            assert "COMPARED WITH" in shown.text, number
+            assert "the 11 s before" in shown.text, number
         await pilot.press("escape")
         await pilot.pause()
         assert app.watched.mark is None

@@ -64,7 +64,7 @@ async def test_the_mark_turns_cells_into_signed_differences_and_back() -> None:
         assert mark is not None
         compared = app.screen.query_one("#compared", SegmentLines)
         assert compared.display
-        assert f"COMPARED WITH {marked_moment(mark).words}: " in compared.text
+        assert f"DIFFERENCES FROM {marked_moment(mark).words} · " in compared.text
         session.tick(2)
         await pilot.pause()
         now = app.watched.frame

@@ -149,7 +149,7 @@ async def test_a_comparison_keeps_its_moment_and_not_the_frame() -> None:
         for _ in range(3):
             session.tick()
             await pilot.pause()
-        assert f"COMPARED WITH {words}: " in screen.query_one("#compared", SegmentLines).text
+        assert f"DIFFERENCES FROM {words} · " in screen.query_one("#compared", SegmentLines).text
         gc.collect()
         assert compared() is None
 
@@ -173,7 +173,7 @@ async def test_rows_are_compared_with_the_means_of_the_last_minute() -> None:
         assert content is not None
         assert mark is not None
         assert moment is not None
-        assert f"COMPARED WITH {moment.seconds:.0f} s until" in screen.query_one("#compared", SegmentLines).text
+        assert f"DIFFERENCES FROM the {moment.seconds:.0f} s before" in screen.query_one("#compared", SegmentLines).text
         first = min(totals, key=lambda time_ns: abs((at - time_ns) / 1e9 - moment.seconds))
         assert 59 <= moment.seconds <= 61
         rates = [(mark.value(rate, row), content.value(rate, row)) for row in content.rows]

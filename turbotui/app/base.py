@@ -37,7 +37,7 @@ from turbotui.quantities.sentences import as_sentence, several
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.widgets.cells import StyleRole, cut_words
-from turbotui.widgets.comparison import MarkedMoment, difference, difference_text, mark_line, marked_moment
+from turbotui.widgets.comparison import MarkedMoment, difference, difference_text, marked_moment
 from turbotui.widgets.direct_screen import DirectScreen, forget_drawn_lines
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
@@ -311,7 +311,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
             (column, difference(column, now.cell(column, SYSTEM_ROW), then.cell(column, SYSTEM_ROW)))
             for column in self.watch_state.headline)
         numbers = [f"{column.id} {difference_text(column, value, _ROOM).strip()}" for column, value in unlike]
-        first = mark_line(mark) if self.shows_differences else f"COMPARED WITH {mark.words}"
+        first = f"{'DIFFERENCES FROM' if self.shows_differences else 'COMPARED WITH'} {mark.words}"
         ends = [keys, "Esc ends it"] if keys else ["Esc ends it"]
         while cell_count(" · ".join((first, *numbers, *ends))) > self.size.width and (numbers or len(ends) > 1):
             del (numbers or ends)[-1 if numbers else 0]

@@ -63,7 +63,7 @@ class MarkedMoment(NamedTuple):
     @property
     def words(self) -> str:
         """The time in words, in the time zone of the other times on the screen."""
-        return f"{self.seconds:.{int(self.seconds < _LONG)}f} s until {time_of_day(self.wall_ns)}"
+        return f"the {self.seconds:.{int(self.seconds < _LONG)}f} s before {time_of_day(self.wall_ns)}"
 
 
 _LONG: Final = 10.0
@@ -74,8 +74,3 @@ def marked_moment(frame: Frame) -> MarkedMoment:
     """The time of a frame."""
     seconds = (0 if frame.older is None else frame.newer.started_ns - frame.older.started_ns) / 1e9
     return MarkedMoment(frame.seq, frame.newer.wall_ns, seconds)
-
-
-def mark_line(mark: MarkedMoment) -> str:
-    """The words above a table that say what is compared."""
-    return f"COMPARED WITH {mark.words}: DIFFERENCES"

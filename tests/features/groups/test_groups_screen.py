@@ -120,7 +120,7 @@ async def test_groups_are_compared_with_the_means_of_the_last_minute() -> None:
         mark, moment = screen.table.view.mark, screen.marked
         assert mark is not None
         assert moment is not None
-        assert f"COMPARED WITH {moment.seconds:.0f} s until" in screen.query_one("#compared", SegmentLines).text
+        assert f"DIFFERENCES FROM the {moment.seconds:.0f} s before" in screen.query_one("#compared", SegmentLines).text
         assert 59 <= moment.seconds <= 61
         minute = intervals[-round(moment.seconds):]
         assert sum(interval.seconds for interval in minute) == pytest.approx(moment.seconds)

@@ -455,7 +455,7 @@ async def test_the_table_has_the_keys_of_every_table() -> None:
             SegmentLines).text
         await found.press("escape", "b")
         await found.next()
-        assert ": DIFFERENCES" in found.screen.query_one("#compared", SegmentLines).text
+        assert "DIFFERENCES FROM" in found.screen.query_one("#compared", SegmentLines).text
         run = next(column for column in TASK_COLUMNS if column.id == "Run_s")
         mark, content = table.view.mark, table.content
         assert mark is not None

@@ -352,7 +352,7 @@ async def test_a_tagged_unit_stands_on_top_of_its_table_and_is_copied() -> None:
 async def test_all_tables_are_compared_with_one_moment() -> None:
     async with uncore() as (session, screen, pilot):
         await press(pilot, "b")
-        assert ": DIFFERENCES" in screen.query_one("#compared", SegmentLines).text
+        assert "DIFFERENCES FROM" in screen.query_one("#compared", SegmentLines).text
         session.tick()
         await pilot.pause()
         at(screen, "nvidia_cmem_latency_pmu", "pkg 0", "rd latency ns")
