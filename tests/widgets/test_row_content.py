@@ -59,6 +59,22 @@ def test_rows_whose_values_look_alike_stay_in_the_order_of_the_table() -> None:
         assert keys(content, TableView((NAME, LOAD), sort=LOAD, reverse=reverse)) == order
 
 
+def test_a_number_that_is_a_rows_name_is_found_without_the_words_of_all_rows() -> None:
+    made: list[str] = []
+
+    def words(job: Job) -> str:
+        made.append(job.name)
+        return f"{job.name} job {int(job.name) + 1000}"
+
+    jobs = tuple(Job(str(at), 0.0) for at in range(1000))
+    content = RowContent(RowTable("jobs", "job", (NAME, LOAD), jobs, judged),
+                         Naming[Job](lambda job: job.name, words, lambda job: f"job {job.name}"), 0)
+    rows: RowList[RowContent[Job], Column[Job], Hashable] = RowList()
+    rows.update(content, TableView((NAME, LOAD)))
+    assert (rows.find(content, "707", 0), made) == ("707", [])
+    assert (rows.find(content, "1707", 0), len(made)) == ("707", len(jobs))
+
+
 def painter_of(view: RowView[Job]) -> RowPainter[Job]:
     return RowPainter(view, *row_slots(view, 40), 40)
 

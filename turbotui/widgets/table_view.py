@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from operator import itemgetter
@@ -112,6 +112,13 @@ class RowList(Generic[F, C, K]):
         best: Sequence[K] = ordered(content, rows, column, reverse=view.follow is not Follow.SLOWEST)
         return best[0] if best and content.value(column, best[0]) is not None else None
 
+    def _names(self, content: F, *, by_number: bool) -> Iterator[list[str]]:
+        """The names of all rows, then what else they are found by: words take longer than titles, and wait for them."""
+        if by_number:
+            yield [content.title(line.row) for line in self.lines]
+            yield ["" if line.open else content.words(line.row) for line in self.lines]
+        yield [content.words(line.row) for line in self.lines]
+
     def find(self, content: F, text: str, start: int, *, after: bool = False) -> K | None:
         """The first row whose words contain a text, from line `start` on, wrapping around.
 
@@ -121,12 +128,10 @@ class RowList(Generic[F, C, K]):
         Args:
             after: whether the line before `start` is found already, and another one is wanted.
         """
-        named = ([content.title(line.row) for line in self.lines],
-                 ["" if line.open else content.words(line.row) for line in self.lines]) if text[-1:].isdecimal() else ()
         again = None
-        for names in (*named, [content.words(line.row) for line in self.lines]):
+        for names in self._names(content, by_number=text[-1:].isdecimal()):
             at = next_match(names, text, start, after=after)
-            if at is not None and not (after and at == (start - 1) % len(names)):
+            if at is not None and not (after and at == (start - 1) % len(self.lines)):
                 return self.lines[at].row
             again = again if at is None else at
         return None if again is None else self.lines[again].row
