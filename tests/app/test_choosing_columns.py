@@ -18,6 +18,7 @@ from turbotui.app.picker import Picker
 from turbotui.app.settings import kind_of_machine, parse_settings, read_settings, remember
 from turbotui.machine.machine import read_machine
 from turbotui.simulated import simulated_host
+from turbotui.widgets.geometry import arrange
 from turbotui.widgets.segment_lines import SegmentLines
 
 
@@ -93,9 +94,22 @@ async def test_a_key_behind_a_changed_group_is_a_key_of_the_screen() -> None:
 
 async def test_groups_say_how_many_of_their_columns_have_no_room() -> None:
     async with dashboard(FakeSession(), size=(60, 24)) as (app, pilot):
-        assert re.search(r"\d+ columns beyond: → · Esc closes", await said_by_groups(app, pilot, "c")), "at once"
-        assert re.search(r"hidden, \d+ others beyond the right edge", await said_by_groups(app, pilot, "k"))
-        assert re.search(r"shown, \d+ of them beyond the right edge", await said_by_groups(app, pilot, "k"))
+        assert re.search(r"\d+ columns outside: ← → · Esc closes", await said_by_groups(app, pilot, "c")), "at once"
+        assert re.search(r"hidden, \d+ others outside the picture", await said_by_groups(app, pilot, "k"))
+        assert re.search(r"shown, \d+ of them outside the picture", await said_by_groups(app, pilot, "k"))
+
+
+async def test_columns_that_are_hidden_leave_no_room_empty_that_others_can_fill() -> None:
+    async with dashboard(FakeSession(), size=(60, 24)) as (app, pilot):
+        await pilot.press(*["right"] * 30)
+        await pilot.pause()
+        canvas = table(app)._canvas
+        assert canvas.painter.offset > 1
+        await said_by_groups(app, pilot, "c")
+        for letter in "kf":
+            await said_by_groups(app, pilot, letter)
+            painter, offset = canvas.painter, canvas.painter.offset
+            assert not offset or arrange(painter.moving, painter.edge, painter.width, offset - 1).more_right
 
 
 async def test_only_the_listed_columns_are_shown_by_one_key_and_the_default_ones_come_back(

@@ -23,7 +23,7 @@ from turbotui.widgets.segment_lines import ClickableSegment, SegmentLines
 
 _GAPS: Final = 2 + 6
 """Characters beside the groups: the margins, and the key of the list."""
-_BEYOND: Final = " beyond the right edge: → goes there"
+_BEYOND: Final = " outside the picture: ← → go there"
 
 
 class CategoryTable(Protocol):
@@ -59,8 +59,8 @@ class CategoryKeys(Window[str]):
         keys = "a letter shows or hides a group, SHIFT that group alone · Esc closes"
         many = several(beyond, "column")
         forms = (f"{many}{_BEYOND} · {keys}" if beyond else keys,
-                 f"{many} beyond: → · a letter shows or hides, SHIFT alone · Esc closes",
-                 f"{many} beyond: → · Esc closes")
+                 f"{many} outside: ← → · a letter shows or hides, SHIFT alone · Esc closes",
+                 f"{many} outside: ← → · Esc closes")
         self._outcome = next((form for form in forms if cell_count(form) < self.app.size.width), forms[-1])
 
     def compose(self) -> ComposeResult:

@@ -62,8 +62,10 @@ class TableCanvas(Generic[F, C, K]):
     def arrange(self, slot: int | None) -> None:
         """Place the slots so that this one is drawn."""
         painter = self.painter
-        if painter.offset and not arrange(painter.moving, painter.edge, painter.width).more_right:
-            painter.offset = 0
+        # what columns that are hidden now leave free at the right belongs to those at the left
+        at = painter.moving, painter.edge, painter.width
+        while painter.offset and not arrange(*at, painter.offset - 1).more_right:
+            painter.offset -= 1
         self.reveal(slot)
         self.geometry = painter.geometry()
         self.forget_lines()
