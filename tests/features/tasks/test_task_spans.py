@@ -178,7 +178,7 @@ async def test_amounts_since_the_mark_begin_with_it() -> None:
     async with tasks(laptop()) as found:
         await found.next()
         await found.next()
-        await found.press("M", "K", "K")
+        await found.press("M", "K")
         assert "SINCE THE MARK OF" in text_of(found.app, "heads")
         assert not found.rows
         await found.next()

@@ -14,7 +14,7 @@ KEYS: Final = (
         "Change what a row is: a thread, a process, a process in a tree, a command, or a container or unit.", "rows",
         rank=1),
     key("span", "K",
-        "Show CPU time, bytes and energy of the last minute, those since the mark (M), or numbers of each interval.",
+        "Show CPU time, bytes and energy since the mark (M), those of the last minute, or numbers of each interval.",
         "amounts", rank=1),
     key("timeline", "v", "Show numbers, or where each thread ran, with time from left to right.", "timeline", rank=1),
     key("window_longer", "]", "Make the timeline longer.", call="window(1)"),

@@ -432,7 +432,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
                           0.0 if self._snapshot is None else self._snapshot.seconds, self.watch_state.interval)
 
     def action_span(self) -> None:
-        """Show numbers of the last minute, since the mark, or of each interval again."""
+        """Show numbers since the mark, if there is one, of the last minute, or of each interval again."""
         spans = [choice for choice in TaskSpan
                  if choice in {TaskSpan.INTERVAL, self._span, TaskSpan.MINUTE} or self._mark_ns]
         self._choose_span(spans[(spans.index(self._span) + 1) % len(spans)])

@@ -20,11 +20,11 @@ from turbotui.quantities.unavailable import Unavailable
 
 
 class TaskSpan(Enum):
-    """What the numbers of the tasks screen are of."""
+    """What the numbers of the tasks screen are of, in the order of its key; whoever made a mark asks for it first."""
 
     INTERVAL = "Numbers of each interval again"
-    MINUTE = "Amounts of the last minute, the most first"
     MARK = "Amounts since the mark, the most first"
+    MINUTE = "Amounts of the last minute, the most first"
 
 
 MINUTE_NS: Final = 60_000_000_000
