@@ -9,10 +9,15 @@ from typing import Any
 import pytest
 from dashboard_driver import dashboard
 from jsontables import table
+from knownmachines import known_machine
 from simulated_session import SimulatedSession
 
 from turbotui.cli import main
-from turbotui.features.doctor.screen import DoctorScreen
+from turbotui.features.doctor.model import State, diagnose
+from turbotui.features.doctor.screen import DoctorRow, DoctorScreen
+from turbotui.sampling.capabilities import probe_sources
+from turbotui.simulated import ManualClock, simulated_host
+from turbotui.sources import SOURCES
 
 
 def _rows(capsys: pytest.CaptureFixture[str], machine: str, name: str) -> Iterator[dict[str, Any]]:
@@ -40,6 +45,19 @@ def test_the_state_of_a_source_is_that_of_its_signals(machine: str, capsys: pyte
         state = "absent" if not row["usable"] else "partial" if row["missing"] else "ready"
         assert row["state"] == state, row["source"]
         assert row["detail"] or not row["missing"]
+
+
+@pytest.mark.parametrize("machine", ["laptop", "guest"])
+def test_a_short_reason_of_some_signals_is_not_that_of_the_source(machine: str) -> None:
+    known = known_machine(simulated_host(machine, ManualClock(), seed=7))
+    partial = [source for source in diagnose(known, probe_sources(known, SOURCES)).sources
+               if source.state is State.PARTIAL]
+    assert partial
+    for source in partial:
+        shown = DoctorRow(source).fitted(50)  # beside the names at 80 characters
+        missing = sum(not signal.usable for signal in source.signals)
+        counted = f"{missing} of {len(source.signals)} missing: "
+        assert shown.startswith((counted, "without ")) or len(counted + source.in_short[-1]) > 50
 
 
 async def test_a_column_is_found_at_the_source_for_want_of_which_it_is_missing() -> None:

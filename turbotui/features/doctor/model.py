@@ -119,7 +119,9 @@ def _summary(usable: Sequence[SignalReport], missing: Sequence[SignalReport], no
         more = f" and {len(names) - 4} more" if len(names) > 4 else ""
         lacking = f"without {', '.join(names[:4])}{more}: "
     long = "; ".join(filter(None, (f"{lacking}{reason}: {decisive[0].detail}", note)))
-    return long, f"{lacking}{reason}: {cause}", f"{lacking or f'{reason}: '}{cause}", cause, *_shorter(cause)
+    counted = f"{len(missing)} of {len(usable) + len(missing)} missing: " if usable else ""  # a cause alone is of all
+    return (long, f"{lacking}{reason}: {cause}", f"{lacking or f'{reason}: '}{cause}", f"{counted}{cause}",
+            *(f"{counted}{form}" for form in _shorter(cause)), *_shorter(cause))
 
 
 def _shorter(cause: str) -> Iterator[str]:
