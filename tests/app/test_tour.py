@@ -109,6 +109,17 @@ async def test_it_is_ended_for_ever(home: Path, keys: tuple[str, ...]) -> None:
     assert not may_offer_tour(read_settings({"XDG_CONFIG_HOME": str(home)}), {"XDG_CONFIG_HOME": str(home)})
 
 
+async def test_a_key_that_was_typed_ahead_ends_it(home: Path) -> None:
+    def ended() -> None:
+        app.action_end_tour()
+
+    app = TurbotuiApp(FakeSession(), tour=True, on_shown=ended)  # before a screen is drawn
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        assert shown(app) == ""
+    assert not read_settings({"XDG_CONFIG_HOME": str(home)}).tour
+
+
 async def test_escape_puts_it_away_until_the_next_start(home: Path) -> None:
     async with dashboard(FakeSession(), tour=True) as (app, pilot):
         await pilot.press("escape")

@@ -222,6 +222,9 @@ class TurbotuiApp(FramesApp):
             names, why = ", ".join(column.id for column, _ in absent), absent[0][1]
             self.call_after_refresh(self.say, f"Not here (C says why): {names}: {why.sentence()}")
         self.read_wanted()
+        if self._has_tour:
+            self.tour.begin()  # before the keys that were typed ahead, one of which may end it
+            self.call_after_refresh(self.tour.show)
         if self._on_shown is not None:
             self._on_shown()
         self.session.start(self._taken, on_end=lambda: self.request("ended"))
@@ -230,8 +233,6 @@ class TurbotuiApp(FramesApp):
             if self.watched.player.playing:
                 self.watched.player.playing = False
                 self._play(self.watched.player)
-        if self._has_tour:
-            self.call_after_refresh(self.tour.begin)
 
     def _taken(self, frame: Frame) -> None:
         """Keep a frame for the past and hand it to the screens; called on the sampler's thread."""
