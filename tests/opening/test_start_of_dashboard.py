@@ -42,11 +42,11 @@ def silent() -> Iterator[BarePty]:
 
 @pytest.mark.parametrize("key", [b"q", b"\x03"])
 def test_it_is_painted_and_can_be_left_before_the_first_reading(silent: BarePty, key: bytes) -> None:
-    silent.until(rb"Looking what can be read.*quit")
+    silent.until(rb"Looking at what can be read.*quit")
     silent.press(b"?")
     silent.until(rb"Show the keys")
     silent.press(b"\x1b")
-    silent.until(rb"Looking what can be read")
+    silent.until(rb"Looking at what can be read")
     silent.press(key)
     assert silent.ended() == 0
     assert silent.restored
@@ -56,7 +56,7 @@ def test_it_is_painted_and_can_be_left_before_the_first_reading(silent: BarePty,
 def test_a_key_typed_before_there_are_screens_goes_to_its_screen() -> None:
     terminal = BarePty((sys.executable, "-m", "turbotui", "--machine", "guest"), controlling=True)
     try:
-        terminal.until(rb"Looking what can be read")
+        terminal.until(rb"Looking at what can be read")
         os.write(terminal.master, b"9")
         terminal.until(rb"from turbotui|capabilit|source")
         assert terminal.output.count(b"\x1b[?1049h") == 1, "the driver takes the screen over as it is"

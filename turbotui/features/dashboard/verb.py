@@ -157,7 +157,7 @@ def _show(arguments: argparse.Namespace, abilities: Abilities, settings: Persona
     """
     wait_for = _at_once if opening is None else opening.wait_for
     session, columns, profile = wait_for(lambda: _opened(arguments, settings),
-                                         "Looking what can be read on this machine")
+                                         "Looking at what can be read on this machine")
     if beside is not None:
         beside.choose_columns(session)
         session.want(column.id for column in (*columns, *beside.columns))
