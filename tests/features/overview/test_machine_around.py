@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -78,9 +79,10 @@ def _drawn(width: int, arguments: str) -> list[str]:
 @pytest.mark.parametrize("which", ["absent", "unseen"])
 def test_why_there_are_no_tasks_is_not_cut(width: int, which: str) -> None:
     sentence = "not kept of the past: 7 has tasks of times when it was shown or recorded, of all of them or some"
-    _title, *lines = task_lines([], width, 4, **{which: sentence})
+    draw = partial(task_lines, absent=sentence) if which == "absent" else partial(task_lines, unseen=sentence)
+    _title, *lines = draw([], width, 4)
     assert " ".join("".join(span.text for span in line).strip() for line in lines) == sentence
-    assert len(task_lines([], width, 1, **{which: sentence})) == 2
+    assert len(draw([], width, 1)) == 2
 
 
 def test_arguments_stand_where_there_is_room_and_end_with_the_line() -> None:

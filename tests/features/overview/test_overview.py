@@ -93,6 +93,14 @@ class TestWhatIsShown:
             session.tick()
             await until(pilot, lambda: screen._look is not None and screen._look.tasks)
 
+    async def test_the_first_tasks_wait_for_no_interval(self) -> None:
+        session = SimulatedSession("laptop", few=True)
+        async with dashboard(session, ticks=0, screen="overview") as (app, pilot):  # type: ignore[arg-type]  # as below
+            screen = overview(app)
+            await until(pilot, lambda: screen._look is not None and screen._looking is None)
+            session._clock.advance(0.25)  # less than an interval, which has not ended
+            await until(pilot, lambda: " task, over 0." in "".join(drawn(app)))
+
     async def test_kinds_of_core_are_named(self, machines: dict[str, Recording]) -> None:
         async with dashboard(ReplayedSession(machines["laptop-arrow"]), screen="overview") as (app, _):
             text = "\n".join(drawn(app))

@@ -20,8 +20,9 @@ from turbotui.features.overview.kept_lines import KeptLines
 from turbotui.features.overview.lines import note_line
 from turbotui.features.overview.meters import meter_lines, plan_meters
 from turbotui.features.overview.painter import framed, parts, picture
-from turbotui.features.overview.standouts import _slow, settled
-from turbotui.features.overview.top_tasks import MachineStatus, look, make_poll
+from turbotui.features.overview.standouts import Standouts, _slow, settled
+from turbotui.features.overview.task_lines import task_lines
+from turbotui.features.overview.top_tasks import MachineStatus, TopTask, look, make_poll
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.tasks.process_stats import ProcessStats, ReadProcesses
 from turbotui.machine.topology import Topology
@@ -127,6 +128,11 @@ class TestRoom:
         found = parts(topology(machine), 80, height, has_tasks=True, note=True, most=4)
         assert found.tasks >= 2
         assert found.meters is not None or found.rows >= 3
+
+    @pytest.mark.parametrize("height", [17, 18])
+    def test_tasks_have_the_lines_that_the_map_of_a_small_screen_leaves(self, height: int) -> None:
+        found = parts(topology("big-8s"), 80, height, has_tasks=True, note=True, most=4)
+        assert (found.rows, found.tasks >= 2) == (0, True)
 
     def test_few_cpus_have_a_chart_each_where_there_is_room(self) -> None:
         wide = plan_meters(2, 300, 40, 30)
@@ -294,7 +300,41 @@ class TestFirstMinute:
         assert "memory 8.6 of 34.4 GiB" in note(0, 46)
 
 
+    @pytest.mark.parametrize("seconds", [0.2, 3.0, 12.0])
+    @pytest.mark.parametrize("width", [40, 80, 120])
+    def test_the_time_of_the_shares_of_tasks_is_told(self, seconds: float, width: int) -> None:
+        task = TopTask(1, "make", "R", 1, 0, 62.0, 1 << 20, 1.0)
+        head, line = ("".join(span.text for span in line) for line in task_lines([task], width, 1, seconds=seconds))
+        assert head.startswith(f" task, over {seconds:g} s " if seconds % 1 or seconds > 10 else " task, over 3.0 s ")
+        assert len(head) == len(line) == width
+        end = head.index("CPU%") + len("CPU%")
+        assert line[:end].endswith(" 62.0")
+
+
 class TestPlaces:
+    @pytest.mark.parametrize("count", [6, 12, 60])
+    def test_the_busiest_are_in_order_and_whole_whatever_else_they_are(self, count: int) -> None:
+        _machine, frames = frames_of_machine("sapphire-2s", 4)
+        by_id = {column.id: column for column in STATIC_COLUMNS}
+        numbers = cpu_numbers(by_id.values(), BUSY, by_id["Bzy_MHz"], by_id["CoreTmp"])
+        chosen_rows = Standouts()
+        for frame in frames[1:]:
+            rows = chosen_rows.choose(frame, numbers, count)
+            loads = {row: value for row in frame.rows(Scope.CPU) if isinstance(value := frame.cell(BUSY, row), float)}
+            shown = [loads.get(standout.row, 0.0) for standout in rows]
+            assert len(rows) == len({standout.row for standout in rows}) == count
+            busy = [load for load in shown if load > 5]
+            assert busy == sorted(busy, reverse=True)
+            assert shown[:len(busy)] == busy
+            plain = sum(not standout.word for standout in rows)
+            assert set(shown) >= {load for load in sorted(loads.values(), reverse=True)[:plain] if load > 5}
+            heats = {row: value for row in frame.rows(Scope.CPU)
+                     if isinstance(value := frame.cell(by_id["CoreTmp"], row), int | float)}
+            hot = [heats[standout.row] for standout in rows if standout.word == "hottest"]
+            words = {standout.word for standout in rows}
+            assert words - {""} or len(words) == 1
+            assert not hot or all(standout.word for standout in rows if heats.get(standout.row, 0.0) >= min(hot))
+
     def test_no_cpu_at_the_full_clock_of_its_kind_is_slow(self) -> None:
         _machine, frames = frames_of_machine("laptop", 2, columns=["Busy%"])
         clocks = {cpu_row(0): 4800.0, cpu_row(1): 4790.0, cpu_row(2): 3000.0, cpu_row(14): 3800.0, cpu_row(15): 3799.0}

@@ -93,7 +93,10 @@ _BESIDE: Final = 110
 _LEFT: Final = 72
 """The least characters of rows of CPUs with tasks beside them."""
 _BOTH: Final = 7
-"""The height from which both rows of CPUs and tasks below them are shown: that of 80x24 with a line of the tour."""
+"""The height from which both rows of CPUs and tasks below them are shown: that of 80x24 with a line of the tour.
+
+In less there are tasks alone, because the map has the CPUs.
+"""
 _LEAST_TASKS: Final = 2
 _TWO: Final = 22
 """The height of the charts' part from which charts may stand in two rows."""
@@ -163,7 +166,9 @@ def parts(topology: Topology, width: int, height: int, *, has_tasks: bool, note:
     core_map = plan_map(topology, width, max(room // 4, min(room // 2, room - least - _ROWS - 1)))
     left = room - least - len(core_map.lines) - 2 * gap
     beside = bool(tasks) and width >= _BESIDE
-    if tasks and not beside and left >= _BOTH:
+    if tasks and not beside and left < _BOTH:
+        rows, tasks = 0, max(0, left - 1 - gap)
+    elif tasks and not beside:
         free = left - 2 - gap
         rows = min(_ROWS, free - max(_LEAST_TASKS, free // 3))
         tasks = min(2 * _ROWS, free - rows)
@@ -275,7 +280,7 @@ class OverviewPainter:
             framed, chart, room, height, inputs.seconds, lit))
 
     def _row_lines(self, inputs: OverviewInputs, plan: Parts, width: int, gap: list[Line]) -> list[Line]:
-        tasks = () if inputs.look is None else inputs.look.tasks
+        tasks, seconds = ((), 0.0) if inputs.look is None else (inputs.look.tasks, inputs.look.seconds)
         absent = _NO_PAST if inputs.past else ""
         joined: list[Line] = []
         if plan.rows and self._numbers.busy is not None:
@@ -283,17 +288,17 @@ class OverviewPainter:
             left = min(max(_LEFT, width // 2), width) if plan.beside else width
             lines = standout_lines(self._source(inputs), rows, left)
             if plan.beside:
-                right = [*self._task_lines(tasks, width - left, plan.tasks, " │ ", absent, inputs.unseen)]
+                right = [*self._task_lines(tasks, width - left, plan.tasks, " │ ", seconds, absent, inputs.unseen)]
                 lines += [(Span(" " * left),)] * (len(right) - len(lines))
                 right += [(Span(" │", StyleRole.RULE),)] * (len(lines) - len(right))
                 lines = [(*spans, *other) for spans, other in zip(lines, right, strict=True)]
             joined += [*gap, *lines]
         if plan.tasks and not plan.beside:
-            joined += [*gap, *self._task_lines(tasks, width, plan.tasks, "", absent, inputs.unseen)]
+            joined += [*gap, *self._task_lines(tasks, width, plan.tasks, "", seconds, absent, inputs.unseen)]
         return joined
 
     def _task_lines(self, tasks: Sequence[TopTask], *of: Any) -> list[Line]:
         """Draw lines of tasks, once for each poll, because most frames have no new tasks."""
         if self._tasks[0] is not tasks or self._tasks[1] != of:
-            self._tasks = tasks, of, task_lines(tasks, *of[:3], absent=of[3], unseen=of[4])
+            self._tasks = tasks, of, task_lines(tasks, *of[:3], seconds=of[3], absent=of[4], unseen=of[5])
         return self._tasks[2]

@@ -115,10 +115,10 @@ class OverviewScreen(CellCursorScreen):
         super().on_screen_resume()
         self._poll()
 
-    def _poll(self) -> None:
+    def _poll(self, *, is_due: bool = False) -> None:
         if self._has_tasks and self.is_current and self._looking is None and self.is_mounted:
             host = self.watch_state.session.machine.host
-            if self._look is None or host.now_ns() >= self._look.next:
+            if is_due or self._look is None or host.now_ns() >= self._look.next:
                 self._looking = asyncio.get_running_loop().create_task(self._look_again())
 
     def read_beside(self) -> None:
@@ -144,6 +144,8 @@ class OverviewScreen(CellCursorScreen):
                 await self._look_at_memory(judge.diagnosis.seen)
         finally:
             self._looking = None
+        if not self._look.tasks:  # maybe sooner than the next frame
+            self.set_timer((self._look.next - self._look.at) / 1e9, partial(self._poll, is_due=True))
         if (awaited or self.watch_state.interval > _SOON) and not self.watch_state.held and self.is_current:
             self._paint()
 
@@ -203,12 +205,10 @@ class OverviewScreen(CellCursorScreen):
     def second_line(self, width: int) -> list[TextSegment]:
         """Return the verdict in place of the gauges, which are charts here."""
         verdict = self.watch_state.judge.verdict()
-        key = f"  {verdict.screen} " if verdict.screen else ""
-        room = width - len(key)
+        # the word stays beside the digit, which says nothing to whoever does not know the screens yet
+        key = next((f"  {spec.number} {spec.word} " for spec in SCREENS if spec.number == verdict.screen), "")
+        room = max(0, width - len(key))
         text = f" {MARK_AMBER if verdict.is_loss else ' '} {verdict.fitted(max(0, room - 3))}"
-        named = next((f"  {spec.number} {spec.word} " for spec in SCREENS if spec.number == verdict.screen), key)
-        if cell_count(text) + len(named) <= width:  # the screen's name takes no word of the sentence
-            key, room = named, width - len(named)
         calm = StyleRole.DIM if verdict.findings or verdict.sure else StyleRole.PLAIN  # what was not seen matters
         return [(set_cell_size(text, room), StyleRole.AMBER if verdict.is_loss else calm), (key, StyleRole.KEY)]
 

@@ -1,4 +1,4 @@
-"""Highlighted rows among many: the busiest, the hottest, the slowest of the busy; without Textual."""
+"""Highlighted rows among many: the busiest, with the hottest and the slowest of the busy; without Textual."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _SLOW: Final = 0.95
 """The share of the fastest clock below which a busy CPU is slow."""
 _IDLE_LOAD: Final = 5.0  # percent of load up to which no CPU is busier than another one
 _BUSY_ENOUGH: Final = 50.0  # percent of load from which a slow CPU matters
-_SHARES: Final = (("busiest", 0.5), ("hottest", 0.25), ("slowest", 0.25))
+_SHARES: Final = (("slowest", 0.25), ("hottest", 0.25))
+"""The words of rows that are not there for their load alone, and their share of all rows."""
+_ORDER: Final = " busiest first"
 _WORD: Final = 9
 _BAR: Final = 40
 _MHZ: Final = 7
@@ -77,7 +79,7 @@ class Standout:
     """A highlighted row, and the reason."""
 
     row: RowId
-    word: str
+    word: str  # "" for its load
 
 
 class Standouts:
@@ -87,27 +89,33 @@ class Standouts:
         self._before: dict[str, list[RowId]] = {}
 
     def choose(self, frame: Frame, numbers: CpuNumbers, count: int) -> list[Standout]:
-        """Choose at most `count` rows: the busiest, then the hottest, then the slowest of the busy.
+        """Choose at most `count` rows, in order of load: the hottest, the slowest of the busy, and the busiest.
 
-        Each row is chosen once; on a machine without temperatures there are more of the busiest.
+        The busiest rows are on top whatever else they are: a row below them is there for its word, which all rows have
+        that are as hot or as slow.
         """
         busy, heat = _known(frame, numbers.busy), _known(frame, numbers.heat)
         loaded = {row for row, value in busy.items() if value >= _BUSY_ENOUGH}
         slow = _slow(frame, {row: value for row, value in _known(frame, numbers.clock).items() if row in loaded})
         by_chance = numbers.clock is not None and numbers.clock.error is not None  # which is slowest at a moment
         slow = {} if by_chance else slow
-        candidates = {"busiest": busy, "hottest": heat, "slowest": slow}
-        standouts: dict[RowId, str] = {}
-        spare = count
-        for word, share in reversed(_SHARES[1:]):
-            values = candidates[word] if spare else {}
-            wanted = min(len(values), max(1, int(count * share)), spare) if count >= 4 else 0
-            standouts.update((row, word) for row in self._settle(word, values, wanted) if row not in standouts)
-            spare = count - len(standouts)
-        rest = {row: value for row, value in busy.items() if row not in standouts}
-        order = [*((row, "busiest") for row in self._settle("busiest", rest, spare, _IDLE_LOAD)),
-                 *((row, word) for name, _ in _SHARES[1:] for row, word in standouts.items() if word == name)]
-        return [Standout(row, word) for row, word in order]
+        rows: dict[RowId, None] = {}
+        least: dict[str, float] = {}  # a row with as much as a chosen one has its word, too
+        for (word, share), values in zip(_SHARES, (slow, heat), strict=True):
+            wanted = min(len(values), max(1, int(count * share)), count - len(rows)) if count >= 4 else 0
+            settled_rows = self._settle(word, values, wanted)
+            least[word] = min((values[row] for row in settled_rows), default=math.inf)
+            rows |= dict.fromkeys(settled_rows)
+        rest = {row: value for row, value in busy.items() if row not in rows}
+        rows |= dict.fromkeys(self._settle("", rest, count - len(rows), _IDLE_LOAD))
+        order = tuple(self._settle("order", {row: busy.get(row, 0.0) for row in rows}, len(rows), _IDLE_LOAD))
+        heats = [None] * len(order) if numbers.heat is None else frame.cells(numbers.heat, order)
+        words = ["slowest" if slow.get(row, -math.inf) >= least["slowest"] else
+                 "hottest" if isinstance(value, int | float) and value >= least["hottest"] else ""
+                 for row, value in zip(order, heats, strict=True)]
+        if len(set(words)) == 1:  # what is true of all rows singles out none
+            words = [""] * len(words)
+        return [Standout(row, word) for row, word in zip(order, words, strict=True)]
 
     def _settle(self, word: str, values: Mapping[RowId, float], count: int, idle: float = -math.inf) -> list[RowId]:
         chosen = self._before[word] = settled(self._before.get(word, ()), values, count, idle) if count > 0 else []
@@ -157,7 +165,7 @@ def standout_lines(source: CpuSource, rows: Sequence[Standout], width: int) -> l
     if runs and width - used - sum(size for _, size in after) >= 16 + 20:
         after.append((" runs", 16))
     bar = max(0, min(_BAR, width - used - sum(size for _, size in after)))
-    title = f"{'CPU':>{digits}} " + "     " * hybrid + " " * bar + "Busy% "
+    title = fitted(f"{'CPU':>{digits}}{_ORDER if bar > len(_ORDER) else ''}", digits + 1 + 5 * hybrid + bar) + "Busy% "
     title += "".join((flush_left if word.startswith(" ") else flush_right)(word, size) for word, size in after)
     lines: list[Line] = [(Span(fitted(title, width), StyleRole.TITLE),)]
     names = {word for word, _ in after}

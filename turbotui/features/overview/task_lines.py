@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from turbotui.cell_widths import cell_count, cut, fitted, flush_left, flush_right
+from turbotui.cell_widths import cell_count, cut, fitted, flush_right
 from turbotui.features.overview.top_tasks import TopTask
 from turbotui.widgets.cells import StyleRole, number
 from turbotui.widgets.levels import flat_bar, role_of
@@ -19,16 +19,19 @@ _LEAST_BAR: Final = 10
 _FIXED: Final = ((" process", 9), (" state", 6), (" threads", 8), ("  CPU", 5), (" memory", 9), ("   CPU time", 11))
 """Titles after the name, with their widths; they are dropped from the right."""
 _CPU_PERCENT: Final = 8
+_LONG: Final = 10.0
+"""Seconds from which a time has no decimals."""
 _BAR: Final = 16
 _ARGUMENTS: Final = 16
 """The width from which arguments are shown, which tell processes of one interpreter apart."""
 
 
 def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "", *,
-               absent: str = "", unseen: str = "") -> list[Line]:
+               seconds: float = 0.0, absent: str = "", unseen: str = "") -> list[Line]:
     """Draw a title, and a line of exactly `width` characters for each process.
 
     Args:
+        seconds: the time of the shares, which is not that of the numbers of CPUs.
         count: the most lines of tasks.
         before: the text between these lines and what stands at their left.
         absent: why there are no tasks, if they are never polled.
@@ -47,7 +50,8 @@ def task_lines(tasks: Sequence[TopTask], width: int, count: int, before: str = "
             fixed, free, words = few, left, left - min(_BAR, max(_LEAST_BAR, left - 2 * _ARGUMENTS))
     bar = max(0, min(40, free - words))
     edge = [Span(before, StyleRole.RULE)] if before else []
-    title = flush_left(" task", _NAME) + " " * (bar + 1) + flush_right("CPU%", _CPU_PERCENT - 1)
+    time = f", over {seconds:.{int(seconds < _LONG)}f} s" if tasks and seconds else ""
+    title = fitted(f" task{time}", _NAME + bar + 1) + flush_right("CPU%", _CPU_PERCENT - 1)
     title += " " + "".join(flush_right(word, size) for word, size in fixed)
     title += "  arguments" if words else ""
     lines: list[Line] = [(*edge, Span(fitted(title, inner), StyleRole.TITLE))]

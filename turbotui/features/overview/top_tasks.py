@@ -82,6 +82,7 @@ class ProcessLook:
     machine: MachineStatus = field(default_factory=MachineStatus)  # facts of the machine
     before: int = 0  # the number of polls before: the second one tells who runs
     took: int = 0  # ns of CPU time of the poll, including what was polled together with it
+    seconds: float = 0.0  # since the previous poll: the time of the tasks' shares
 
     @property
     def next(self) -> int:
@@ -107,8 +108,9 @@ def look(host: Host, processes: ReadProcesses, before: ProcessLook | None) -> Pr
            and (seconds := processes.seconds_since(earlier, pid)) > 0]
     ran.sort(key=lambda task: -task.percent)
     top = (*(replace(task, arguments=_arguments(host, task)) for task in ran[:_NAMED]), *ran[_NAMED:_MOST])
-    return ProcessLook(host.now_ns(), processes, top, len(processes), machine_status(host),
-                       0 if before is None else before.before + 1)
+    result = ProcessLook(host.now_ns(), processes, top, len(processes), machine_status(host))
+    return result if before is None else replace(result, before=before.before + 1,
+                                                 seconds=(result.at - before.at) / 1e9)
 
 
 def _task(pid: int, stat: ProcessStat, ticks: int, seconds: float) -> TopTask:
