@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -58,6 +59,24 @@ def test_a_short_reason_of_some_signals_is_not_that_of_the_source(machine: str) 
         missing = sum(not signal.usable for signal in source.signals)
         counted = f"{missing} of {len(source.signals)} missing: "
         assert shown.startswith((counted, "without ")) or len(counted + source.in_short[-1]) > 50
+
+
+async def test_a_long_title_of_added_columns_takes_no_room_of_the_reasons() -> None:
+    async with dashboard(SimulatedSession("guest"), size=(120, 36), screen="doctor") as (app, pilot):  # type: ignore[arg-type]
+        screen = app.screen
+        assert isinstance(screen, DoctorScreen)
+
+        def width_of_reasons() -> int:
+            content = screen.table.content
+            assert content is not None
+            return next(column.width for column in content.whole.columns if column.id == "why")
+
+        before = width_of_reasons()
+        first, *others = screen._diagnosis.sources
+        screen._diagnosis = replace(screen._diagnosis, sources=(replace(first, title="added " * 12), *others))
+        screen.show_columns()
+        await pilot.pause()
+        assert before - width_of_reasons() < 10, "of the 54 characters more that the title has"
 
 
 async def test_a_column_is_found_at_the_source_for_want_of_which_it_is_missing() -> None:

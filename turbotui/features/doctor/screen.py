@@ -34,6 +34,8 @@ _ROLES: Final = dict(_STATES.values())
 _FACTS: Final = "the machine"
 _LONG: Final = 90
 """Characters of a reason beside which there is room for what a source gives."""
+_TITLE: Final = 24
+"""The most characters of a source's title, which of added columns is their formulas; the report below has all of it."""
 _STATE: Final = cell_count("▲ partial")
 _MARKED: Final = 50
 """Characters that a reason gets first: where it has fewer beside a state in words, the state is its mark alone."""
@@ -138,6 +140,7 @@ class DoctorScreen(RowTableScreen[DoctorRow]):
         rows = (*(DoctorRow(source) for source in sources), DoctorRow(None))
         title, why, gives = (max(map(len, texts)) for texts in (
             [row.title for row in rows], [row.why for row in rows], [row.gives for row in rows]))
+        title = min(title, _TITLE)
         # the reason is what people come for: what a source gives stands behind it, where both have room
         room = self.size.width - title - len(RULE) - sum(1 + width for width in (_STATE, 1, 1))
         state = _STATE if room >= min(why, _MARKED) else len("state")
