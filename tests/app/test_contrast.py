@@ -120,7 +120,7 @@ def _poor_words(segments: Iterable[Segment], colours: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("keys", WINDOW_KEYS)
-async def test_the_words_of_windows_can_be_read_as_they_are_drawn(keys: str) -> None:
+async def test_the_words_of_windows_and_of_the_screen_below_can_be_read_as_they_are_drawn(keys: str) -> None:
     async with dashboard(FakeSession()) as (app, pilot):
         await pilot.press("right", *keys.split())
         await pilot.pause()
@@ -130,8 +130,10 @@ async def test_the_words_of_windows_can_be_read_as_they_are_drawn(keys: str) -> 
             app.theme = theme.name
             await pilot.pause()
             strips = app.screen._compositor.render_strips()
-            drawn = [segment for y in region.line_range for segment in strips[y].crop(region.x, region.right)]
-            assert sum(any(map(str.isalnum, segment.text)) for segment in drawn) > 1
+            inside = [segment for y in region.line_range for segment in strips[y].crop(region.x, region.right)]
+            drawn = [segment for strip in strips for segment in strip]
+            for segments in (inside, drawn):
+                assert sum(any(map(str.isalnum, segment.text)) for segment in segments) > 1
             for colours in SIXTEEN_COLOURS:
                 assert list(_poor_words(drawn, colours)) == [], theme.name
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import ClassVar, Final, TypeVar
 
 from rich.console import RenderableType
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
-from textual.color import Color
 from textual.content import Content
 from textual.css.styles import RulesMap
 from textual.keys import _character_to_key
@@ -30,11 +27,10 @@ from turbotui.widgets.key_phrases import NAMED_KEYS, key_of_hint
 
 
 class ScreenBelow(Visual):
-    """The tinted screen below a window: the same lines as Textual's own in less than half of the time of a key.
+    """The screen below a window, as it is: a shade would take its colours below the contrast of 4.5 : 1.
 
-    Textual takes the lines of the screen below apart, mixes the colours of each word anew, passes the words through
-    three generators of Rich and cuts the result into lines again. The lines are there already, and a screen has few
-    styles.
+    What goes on there is read beside a window: the columns that `C` shows, the table of the cell that `e` explains.
+    The lines are drawn already, while Textual takes each word apart and cuts the result into lines again.
     """
 
     def __init__(self, below: BackgroundScreen) -> None:
@@ -42,24 +38,18 @@ class ScreenBelow(Visual):
 
     def render_strips(self, width: int, height: int | None, style: VisualStyle,
                       options: RenderOptions) -> list[Strip]:  # noqa: ARG002 - the base class's
-        base, tint = style.rich_style, self._below.color
         lines = self._below.screen._compositor.render_strips()[:height]  # noqa: SLF001 - as Textual's own does
+        base = style.rich_style
         cut = [line if line.cell_length <= width else line.crop(0, width) for line in lines]
-        return [Strip([Segment(text, _tinted(style, base, tint)) for text, style, control in line if not control])
-                for line in cut]
+        # nothing there can be clicked or marked
+        return [Strip([Segment(text, base + word.clear_meta_and_links() if word else base)
+                       for text, word, control in line if not control]) for line in cut]
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:  # noqa: ARG002 - as above
         return container_width
 
     def get_height(self, rules: RulesMap, width: int) -> int:  # noqa: ARG002 - as above
         return self._below.screen.size.height
-
-
-@lru_cache(4096)
-def _tinted(style: Style | None, base: Style, tint: Color) -> Style:
-    """The style of a word below a window whose own style is `base`."""
-    (word,) = BackgroundScreen.process_segments([Segment("", style)], tint)
-    return base + word.style
 
 
 LONGEST_LINE: Final = 4096
@@ -80,8 +70,7 @@ class Window(ModalScreen[Result]):
     ]
 
     DEFAULT_CSS = """
-    Window { align: center middle; background: $background 35%; }
-    Window:ansi { background: transparent; }
+    Window { align: center middle; background: transparent; }
     Window > .window {
         width: 90%; max-width: 100; height: auto; max-height: 90%; background: $background; color: $foreground;
         border: round $tui-accent; border-title-color: $tui-accent; border-subtitle-color: $tui-dim; padding: 0 1;
