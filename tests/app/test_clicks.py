@@ -7,15 +7,18 @@ import re
 import pytest
 from dashboard_driver import dashboard, terminal_text, text_of, until
 from simulated_session import SimulatedSession
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from turbotui.app.picker import Picker
+from turbotui.app.screen_table import SCREENS
 from turbotui.app.text_window import TextWindow
 from turbotui.app.tour import STEPS, TourLines
 from turbotui.app.why_window import WhyWindow
 from turbotui.features.overview.screen import OverviewScreen
 from turbotui.features.tasks.screen import TasksScreen
-from turbotui.widgets.key_phrases import key_of_hint
+from turbotui.widgets.key_phrases import NAMED_KEYS, key_of_hint
+from turbotui.widgets.segment_lines import SegmentLines
 
 
 @pytest.mark.parametrize(("screen", "line"), [("0", "#summary"), ("4", "#headline")])
@@ -181,3 +184,24 @@ async def test_clicks_on_the_frame_of_a_window_do_what_its_keys_do() -> None:
         assert isinstance(app.screen, TextWindow)
         await click("Esc close")
         assert not isinstance(app.screen, TextWindow)
+
+
+async def test_every_key_and_every_screen_of_the_bottom_line_can_be_clicked_on_every_screen() -> None:
+    session = SimulatedSession("laptop-old")
+    async with dashboard(session, size=(200, 40)) as (app, pilot):  # type: ignore[arg-type]
+        for spec in SCREENS:
+            keys = text_of(app, "keys")
+            tab = re.compile(rf" {re.escape(spec.number)}(?= |$)").search(keys, keys.rindex(" 0"))
+            assert tab is not None
+            await pilot.click("#keys", offset=(tab.start() + 1, 0))
+            await pilot.pause()
+            assert app.current_mode == spec.id
+            keys = text_of(app, "keys")
+            places = app.screen.query_one("#keys", SegmentLines)._hot
+            words = {keys[place.start:place.end].split()[0]: place.action for place in places
+                     if place.start < keys.rindex(" 0")}
+            assert {"?", "q"} <= words.keys()
+            for key, action in words.items():
+                name = NAMED_KEYS.get(key.capitalize()) or _character_to_key(key)
+                binding = app.screen.active_bindings[name].binding
+                assert action.removeprefix("app.") == binding.action.removeprefix("app."), (spec.id, key)

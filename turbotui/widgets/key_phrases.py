@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_KEY: Final = r"(?:Esc|Enter|Tab|Backspace|Ctrl\+\w|[^\s\w(·:]|\w)"
+_KEY: Final = r"(?:Esc|Enter|Tab|Backspace|[Ss]pace|[Cc]trl\+\w|Shift\+[←→]|[^\s\w(·:]|\w)"
+VERBS: Final = ("explains", "shows", "opens", "says", "ends", "tests", "returns", "starts", "adds", "lists", "changes",
+                "compares", "folds", "unfolds", "goes", "stops", "leaves", "closes", "drops", "keeps", "finds", "saves",
+                "remembers", "begins", "measures", "replaces", "makes", "replays", "copies")
+"""What keys do, in sentences such as "! lists them"."""
 _PHRASE: Final = re.compile(
-    rf"(?:^|(?<=[\s(·,]))(?P<first>{_KEY})"
-    r"(?:: | (?:explains|shows|opens|says|ends|tests|returns|starts|adds)\b)[^·(),;]*"
+    rf"(?:^|(?<=[\s(·,]))(?P<first>{_KEY})(?:: | (?:{'|'.join(VERBS)})\b)[^·(),;]*"
     r"|\bnow: (?P<last>Esc)\b")
 
 
