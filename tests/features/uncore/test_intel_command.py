@@ -56,17 +56,26 @@ def test_a_caption_ends_behind_a_word() -> None:
     def caption(width: int) -> str:
         return "".join(text for text, _role in caption_of(units, content, width))
 
-    assert caption(200).endswith("channels and links have peaks")
-    assert caption(79) == "   CHA  cache and home agents: last-level cache slices · 112 x uncore_cha …"
+    assert caption(200).startswith(f"   CHA  no share of a peak: {units.no_peak} · cache and home agents: ")
+    assert caption(79) == "   CHA  no share of a peak · cache and home agents: last-level cache slices …"
     assert {len(caption(width)) <= width for width in range(10, 180)} == {True}
 
 
-def test_at_80_columns_it_is_whole_why_a_link_has_no_bandwidth() -> None:
-    watch = UncoreWatch("vera-2s")
-    units = watch.units_of("nvidia_nvlink_c2c_pmu")
-    content = content_of(uncore_table(watch.counters, units, watch.frames()[-1]))
-    caption = "".join(text for text, _role in caption_of(units, content, 79))
-    assert caption.startswith("   NVLink-C2C  no GB/s: it counts requests and no bytes · ")
+@pytest.mark.parametrize("machine", ["sapphire-2s", "turin-2s", "grace-2s", "vera-2s", "neoverse-2s"])
+def test_at_80_columns_the_answer_above_a_table_is_whole(machine: str) -> None:
+    watch = UncoreWatch(machine)
+    frame = watch.frames()[-1]
+    answers = []
+    for units in watch.counters.kinds:
+        content = content_of(uncore_table(watch.counters, units, frame))
+        fullest = content.whole.fullest()  # type: ignore[attr-defined]  # of a table of units
+        answers.append(f"nearest to its peak: {fullest.words}  " if fullest is not None else
+                       f"no GB/s: {units.kind.no_bytes} · " if units.kind.no_bytes else
+                       "no share of a peak · " if units.no_peak else "")
+        caption = "".join(text for text, _role in caption_of(units, content, 79))
+        assert caption.removeprefix(f"   {units.kind.title}  ").startswith(answers[-1])
+    assert any(answers)
+    assert machine != "vera-2s" or "no GB/s: it counts requests and no bytes · " in answers
 
 
 def test_what_is_nearest_to_its_peak() -> None:

@@ -35,16 +35,17 @@ NO_EVENTS: Final[Column[UnitRow]] = Column(
 
 
 def caption_of(units: UncoreUnits, content: RowContent[UnitRow], width: int) -> list[TextSegment]:
-    """Return the line above a table, cut behind a word at this width; the important words come first."""
+    """Return the line above a table, cut behind a word at this width, but never within the sentence that answers."""
     kind, many = units.kind, f"{len(units.units)} x {units.kind.id}"
     fullest = content.whole.fullest() if isinstance(content.whole, UncoreTable) else None
     line: list[TextSegment] = [(f"   {kind.title}", StyleRole.SUMMARY)]
     if fullest is not None:
         line += [("  nearest to its peak: ", StyleRole.DIM), (fullest.words, cell_role_of(fullest.share))]
-    lacks = f"no GB/s: {kind.no_bytes}" if kind.no_bytes else ""
-    parts = (lacks, kind.what, many, f"no share of a peak: {units.no_peak}" if units.no_peak and not lacks else "")
+    answers = ((f"no GB/s: {kind.no_bytes}",) if kind.no_bytes else
+               (f"no share of a peak: {units.no_peak}", "no share of a peak") if units.no_peak else ("",))
+    captions = ["  " + " · ".join(filter(None, (answer, kind.what, many))) for answer in answers]
     room = width - sum(len(text) for text, _role in line)
-    line.append((cut_words("  " + " · ".join(filter(None, parts)), room), StyleRole.DIM))
+    line.append((cut_words(next((text for text in captions if len(text) <= room), captions[-1]), room), StyleRole.DIM))
     return line
 
 
