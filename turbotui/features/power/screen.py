@@ -40,8 +40,8 @@ _LEAST = 58
 """The least characters of a panel with useful bars."""
 _SENTENCES = 3
 """Lines of the sentences above the panels."""
-_FLATTEST, _TALLEST = 4, 20
-"""Lines of the picture of the past."""
+_FLATTEST, _TALLEST = 4, 10
+"""Lines of the picture of the past; a taller one leaves the panels beside it empty, and charts below too little."""
 _ROLES = {LimitState.HELD: StyleRole.AMBER, LimitState.UNKNOWN: StyleRole.TITLE}
 
 
