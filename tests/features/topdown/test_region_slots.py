@@ -239,7 +239,7 @@ def test_what_was_before_the_rows_are_shown_is_not_counted(bed: Bed) -> None:
     assert whole.percent("backend") == pytest.approx(25.0)
     notes = " ".join(region_interval_notes(bed.found()))
     assert "counted for 3.0 s" in notes
-    assert "1 programs are not counted: it belongs to another user" in notes
+    assert "1 program not counted: it belongs to another user" in notes
     assert "leave the kernel out" in notes
 
 

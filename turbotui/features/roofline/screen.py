@@ -39,6 +39,7 @@ from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.columns import CounterColumn
 from turbotui.quantities.roofline import NO_FLOPS
 from turbotui.quantities.scope import SYSTEM_ROW, RowId
+from turbotui.quantities.sentences import several
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.kept_intervals import KeptIntervals
 from turbotui.tables.csv_lines import csv_text
@@ -460,7 +461,7 @@ class RooflineScreen(RowTableScreen[JudgedPoint]):
             return
         gone = self.view.forgotten if self.view.tasks else 0
         self._save("csv", csv_text(envelope_now(self.watch_state.session.machine.host), point_table(self.view.past)),
-                   f" without {gone} threads of long ago:" if gone else "")
+                   f" without {several(gone, 'thread')} of long ago:" if gone else "")
 
     def _save(self, suffix: str, text: str, without: str = "") -> None:
         self.notice(save_file(self.watch_state.session.machine.host.name, suffix, text, without))

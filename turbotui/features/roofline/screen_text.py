@@ -13,6 +13,7 @@ from turbotui.features.roofline.screen_view import TRAILS, RoofView
 from turbotui.features.roofline.task_points import Note
 from turbotui.features.roofline.verdict_text import verdict_text
 from turbotui.quantities.marks import PARTIAL
+from turbotui.quantities.sentences import several
 from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 
@@ -30,9 +31,9 @@ def notes_of(view: RoofView, outside: int) -> tuple[Note, ...]:
         notes.append(Note(f"{view.unknown} not counted", f"{view.unknown} not counted"))
     unplaced = [region for region in view.regions if region.point is None]
     if unplaced:
+        short = f"{several(len(unplaced), 'region')} without a point"
         why = unplaced[0].why
-        notes.append(Note(f"{len(unplaced)} regions without a point: {'' if why is None else why.sentence()}",
-                          f"{len(unplaced)} regions without a point"))
+        notes.append(Note(f"{short}: {'' if why is None else why.sentence()}", short))
     if view.idle:
         notes.append(Note(f"{view.idle} without floating-point work or bytes", f"{view.idle} without FLOPs or bytes"))
     return tuple(notes)

@@ -50,6 +50,7 @@ from turbotui.machine.perf_errors import circumstances, explain_perf
 from turbotui.machine.region_pipes import GivenPipe, MarkPipe, RegionProcesses
 from turbotui.machine.regions import SHARED_BY_TIME, RegionTimes, by_rows, region_notes
 from turbotui.machine.tasks.processes import running_threads
+from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.region_marks import VARIABLE
 
@@ -294,6 +295,6 @@ def follow_programs(machine: Machine, counters: TopdownCounters, pipe: GivenPipe
                 time.sleep(pipe.rest())
     finally:
         opened.close()
-    notes = (*(f"{number} programs are not counted: {why}" for why, number in opened.refused.items()),
+    notes = (*(f"{several(number, 'program')} not counted: {why}" for why, number in opened.refused.items()),
              *(USER_ONLY if opened.user_only else ()), *(() if marked else (_NOTHING_MARKED,)), *regions.notes(pipe))
     return regions.result(ALL_PROGRAMS, counters, counts, last - began, notes)

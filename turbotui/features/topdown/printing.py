@@ -24,6 +24,7 @@ from turbotui.features.topdown.tables import (
     topdown_table,
 )
 from turbotui.machine.machine import Machine
+from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import RowTable
 from turbotui.sampling.frame import Frame
 from turbotui.tables.envelope import Envelope
@@ -104,7 +105,7 @@ def _text(envelope: Envelope, tables: Sequence[RowTable[TopdownRow]], trees: Ite
         kept = (name, *ids, BAR, *_shown(table), *((ran,) if shared else ()), HOTTEST)
         yield from text_lines(envelope, replace(table, columns=kept))
     if asleep:
-        yield f"# {asleep} threads did not run"
+        yield f"# {several(asleep, 'thread')} did not run"
     yield from (f"# ! {text}" for text in envelope.notes)
     rows = [row for table in tables for row in table.rows]
     hottest = {node.id: node for row in rows if not row.fault() for node in row.hottest_path()}

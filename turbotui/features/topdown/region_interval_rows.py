@@ -15,6 +15,7 @@ from turbotui.features.topdown.region_slots import RegionInterval, RegionSpan
 from turbotui.features.topdown.tables import EXACT
 from turbotui.features.topdown.thread_rows import USER_ONLY, rows_with_kinds
 from turbotui.machine.regions import SHARED_BY_TIME
+from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 _COMMAND: Final = "the command"
@@ -63,7 +64,7 @@ def region_interval_notes(interval: RegionInterval) -> tuple[str, ...]:
     notes = [f"counted for {interval.first.seconds:.1f} s, from when its regions were first counted{ended}"]
     if interval.deeper is not None:
         notes.append(f"the opened row is counted since it was opened, for {interval.deeper.seconds:.1f} s")
-    notes += [f"{number} programs are not counted: {why}" for why, number in interval.refused.items()]
+    notes += [f"{several(number, 'program')} not counted: {why}" for why, number in interval.refused.items()]
     if any(region.extent.apportioned > EXACT * region.extent.seconds for region in interval.first.regions):
         notes.append(SHARED_BY_TIME)
     if interval.lost:

@@ -14,6 +14,7 @@ from turbotui.features.topdown.model import UNSPLIT, TopdownRow, count_name
 from turbotui.features.topdown.places import MOVING, CpuSet, RowLevel
 from turbotui.features.topdown.trees import Node
 from turbotui.quantities.columns import PERCENT, Column, Value
+from turbotui.quantities.sentences import several
 from turbotui.quantities.tables import Cell, CellEvidence, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
@@ -281,7 +282,7 @@ def basis(column: TopdownColumn, row: TopdownRow) -> CellEvidence:
         for event in branch.tree.counted_for(node.parent):
             count = row.count(branch, node.parent, event)
             increase = "not counted in this interval" if count is None else f"{count:,.0f}"
-            where = f"on {len(branch.cpus)} CPUs" if row.place.cpus else f"of {row.place.name}, on any CPU"
+            where = f"on {several(len(branch.cpus), 'CPU')}" if row.place.cpus else f"of {row.place.name}, on any CPU"
             readings.append((f"{event}: {increase}", f"perf {branch.event(event)} {where}"))
         ran = row.ran.get((branch.pmu, node.parent), row.ran.get((branch.pmu, "")))
         remarks += [f"{node.words.title}: {node.words.sentence}", f"what to try: {node.words.advice}",

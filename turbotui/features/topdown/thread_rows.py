@@ -13,6 +13,7 @@ from turbotui.features.topdown.model import TopdownRow, count_key
 from turbotui.features.topdown.places import CpuSet, RowLevel
 from turbotui.features.topdown.thread_counters import ThreadInterval
 from turbotui.features.topdown.thread_search import MOST, CountedThread
+from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 USER_ONLY: Final = ("counts leave the kernel out: kernel.perf_event_paranoid hides it from this user",)
@@ -142,5 +143,5 @@ def interval_notes(interval: ThreadInterval) -> tuple[str, ...]:
     notes = []
     if interval.left_out:
         notes.append(f"the {MOST} busiest threads; {interval.left_out} more ran and are not counted")
-    notes += [f"{number} threads are not counted: {why.sentence()}" for why, number in interval.refused.items()]
+    notes += [f"{several(number, 'thread')} not counted: {why.sentence()}" for why, number in interval.refused.items()]
     return (*notes, *(USER_ONLY if interval.user_only else ()))
