@@ -17,7 +17,7 @@ from turbotui.quantities.tables import C, K
 from turbotui.widgets.cells import Slot, StyleRole
 from turbotui.widgets.content import F, Line
 from turbotui.widgets.direct_screen import draw_lines
-from turbotui.widgets.geometry import RULE, Geometry
+from turbotui.widgets.geometry import RULE, Geometry, arrange
 from turbotui.widgets.headings import Drag, Heading, border_at, heading_at
 from turbotui.widgets.row_charts import LEAST, ChartedRow, RowCharts
 from turbotui.widgets.styled_scroll import StyledScroll
@@ -210,10 +210,9 @@ class TableWidget(StyledScroll, Generic[F, C, K]):
         columns = [slot.column for slot in self._geometry.slots if not slot.spark]
         return columns, tuple(line.row for line in self._lines_drawn())
 
-    @property
-    def end(self) -> int:
-        """The character behind the last drawn column."""
-        return self._geometry.end
+    def end_in(self, width: int) -> int:
+        """The character behind the last column where the table is as wide as this."""
+        return arrange(self._canvas.painter.moving, self._canvas.painter.edge, width).end
 
     @property
     def headings(self) -> Sequence[Heading]:

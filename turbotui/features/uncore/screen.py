@@ -233,7 +233,8 @@ class UncoreScreen(RowTableScreen[UnitRow]):
     def _side_width(self) -> int:
         """The characters beside the tables, where charts stand if there is no room for them below; 0 for none."""
         used = sum(table.virtual_size.height + 2 for table in self._tables.values())
-        side = self.size.width - max(_NARROWEST, *(table.end + 2 for table in self._tables.values()))
+        width = self.size.width
+        side = width - max(_NARROWEST, *(table.end_in(width) + 2 for table in self._tables.values()))
         return side if side >= BESIDE and self._stack.size.height - used < LEAST else 0
 
     # The table that keys act on
