@@ -119,7 +119,7 @@ async def test_the_tables_of_a_machine() -> None:
         assert cell(screen, "nvidia_ucf_pmu", "pkg 1", "frequency GHz") == "~2.500"
         assert cell(screen, "nvidia_nvdlink_pmu", "pkg 0", "in_rd latency ns") == "—"
         text = drawn(screen)
-        for part in ("UCF  coherency fabric", "req/cyc", "▾ pkg 0 Σ", "0005:{00,40,c0}:00.0"):
+        for part in ("UCF  no share of a peak · coherency fabric", "req/cyc", "▾ pkg 0 Σ", "0005:{00,40,c0}:00.0"):
             assert part in text
         at(screen, "nvidia_nvdlink_pmu", "pkg 0", "in_rd latency ns")
         await pilot.pause()
