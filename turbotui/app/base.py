@@ -530,7 +530,10 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         if host.kind is HostKind.REAL:
             word, long = "container", f"container {host.name}: {CONTAINER_NUMBERS}, not the machine's"
         if host.kind is HostKind.RECORDED:
-            long = f"{word} on {host.name}: these numbers are of an earlier time"
+            player = self.watch_state.player
+            beside = "" if player is None or not player.command else f", beside {player.command}"
+            earlier = ": these numbers are of an earlier time"
+            long = f"{word} on {host.name}{cut(beside, max(0, width - len(word + host.name + earlier) - 6))}{earlier}"
         return centred(long if len(long) + 2 <= width else f"{word} {host.name}", width)
 
     def show_keys(self) -> None:

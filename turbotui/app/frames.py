@@ -215,7 +215,9 @@ class FramesApp(App[int]):
             self.base.notice(sentence)
 
     def action_past_step(self, by: int) -> None:
-        """Show an earlier moment, or a later one."""
+        """Show an earlier moment, or a later one, at which a recording then stands."""
+        if (player := self.watched.player) is not None and player.playing:
+            self._play(player)
         if (cursor := self._past()) is not None and cursor.step(by):
             self._show_moment(cursor)
 

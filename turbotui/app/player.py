@@ -21,13 +21,15 @@ class Player:
 
     Args:
         speed: seconds of the recording that pass in a second.
+        command: the command line of the recorded run; "" for none.
 
     Attributes:
         playing: whether the moment advances by itself.
     """
 
-    def __init__(self, cursor: TimeCursor, speed: float = 1.0) -> None:
+    def __init__(self, cursor: TimeCursor, speed: float = 1.0, command: str = "") -> None:
         self.cursor = cursor
+        self.command = command
         self.speed = min(max(speed, SPEEDS[0]), SPEEDS[-1])
         self.playing = False
         self._head: float | None = None

@@ -168,6 +168,35 @@ async def test_every_screen_of_a_recording_says_that_it_is_one(journal: Journal,
         assert len(app.watched.frame.rows(Scope.CPU)) == 22  # type: ignore[union-attr]
 
 
+async def test_the_banner_names_the_command_that_was_recorded(journal: Journal) -> None:
+    player = Player(TimeCursor(JournalPast(journal), live=False), command="make -j2 " + "target " * 20)
+    app = TurbotuiApp(RecordedSession(journal, 1.0), player=player)
+    async with app.run_test(size=(100, 24)) as pilot:
+        await pilot.pause()
+        said = app.screen.query_one("#banner").text  # type: ignore[attr-defined]
+        assert ", beside make -j2 target" in said
+        assert "…: these numbers are of an earlier time" in said
+        assert len(said) <= 100
+
+
+async def test_a_step_stops_a_recording_that_plays_where_it_leads(journal: Journal) -> None:
+    """At the end `,` was played over at once."""
+    past = JournalPast(journal)
+    player = Player(TimeCursor(past, live=False))
+    player.cursor.jump(past.times[-1])
+    player.playing = True
+    app = TurbotuiApp(RecordedSession(journal, 1.0), player=player)
+    async with app.run_test(size=(100, 24)) as pilot:
+        await pilot.pause()
+        assert player.playing
+        await pilot.press("comma")
+        await pilot.pause()
+        assert not player.playing
+        assert player.cursor.at == past.times[-2]
+        await pilot.press("space")
+        assert player.playing
+
+
 async def test_the_uncore_screen_shows_what_was_counted_and_filters_nothing_more() -> None:
     with read(str(Path(__file__).parents[2] / "recording" / "golden" / "version1.uncore.ttj")) as journal:
         past = JournalPast(journal)
@@ -255,7 +284,7 @@ def test_the_verb_plays_a_file_and_is_left_by_q(path: str) -> None:
         running.until(rb"RECORDED on laptop")
         running.until(rb"1000x [^\n]*?(\d\d:\d\d:\d\d)[^\n]* \1 ")
         running.press(b",")
-        running.until(rb"1000x [^\n]*?(\d\d:\d\d:\d\d)[^\n]* (?!\1)\d\d:\d\d:\d\d ")
+        running.until(rb"\xe2\x96\xa0 RECORDED [^\n]*?(\d\d:\d\d:\d\d)[^\n]* (?!\1)\d\d:\d\d:\d\d ")
         running.press(b"q")
         assert running.ended() == 0
         assert running.restored

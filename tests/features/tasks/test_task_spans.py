@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from dashboard_driver import text_of
@@ -11,15 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_tasks_screen import laptop, tasks
 
+from turbotui.app.dashboard import TurbotuiApp
+from turbotui.app.journal_past import JournalPast
+from turbotui.app.past import TimeCursor
+from turbotui.app.player import Player
+from turbotui.app.recorded_session import RecordedSession
 from turbotui.features.tasks.applications import EVERYTHING, Application
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
 from turbotui.features.tasks.report import Apart, Report
+from turbotui.features.tasks.screen import TasksScreen
 from turbotui.features.tasks.screen_rows import PastTasks
 from turbotui.features.tasks.screen_text import note_lines
 from turbotui.features.tasks.spans import joined
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.totals_table import IDLE_PART
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.recording import read
 from turbotui.sampling.energy import Energy
 
 TOPOLOGY = laptop().topology
@@ -185,6 +193,30 @@ async def test_amounts_since_the_mark_begin_with_it() -> None:
         assert "SINCE THE MARK OF" in text_of(found.app, "heads")
         assert " in 1.00 s" in text_of(found.app, "heads")
         assert found.rows
+
+
+async def test_a_span_that_ends_with_an_interval_without_tasks_has_those_before_it(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of a command ends so: the last minute was empty, without a word."""
+    with read(str(Path(__file__).parents[2] / "recording" / "golden" / "version1.tasks.ttj")) as journal:
+        past = JournalPast(journal)
+        player = Player(TimeCursor(past, live=False))
+        player.cursor.jump(past.times[-1])
+        app = TurbotuiApp(RecordedSession(journal, 1.0), player=player)
+        async with app.run_test(size=(120, 36)) as pilot:
+            await pilot.press("7")
+            await pilot.pause()
+            screen = app.screen
+            assert isinstance(screen, TasksScreen)
+            of_moment = screen._of_moment
+            monkeypatch.setattr(screen, "_of_moment", lambda frame: None if (
+                frame.newer.wall_ns == past.times[-1]) else of_moment(frame))
+            screen.show_again()
+            assert not screen.tables[0].lines
+            await pilot.press("K")
+            await pilot.pause()
+            assert "LAST MINUTE" in text_of(app, "heads")
+            assert screen.tables[0].lines
 
 
 def re_sorted(titles: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Mapping
 
 from turbotui.commands.recorded import report_missing
@@ -11,6 +12,7 @@ from turbotui.commands.screens import add_screen_arguments, screen_abilities
 from turbotui.errors import UsageError
 from turbotui.quantities.plain_numbers import decimal_number
 from turbotui.recording.kept_runs import find_run, is_run, runs_folder
+from turbotui.untrusted import one_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
         if not past.times:
             raise UsageError(f"{path} holds one reading, and no interval yet")
         first, last = past.times[0], past.times[-1]
-        player = Player(TimeCursor(past, live=False), speed)
+        command = one_line(shlex.join(journal.header.command))
+        player = Player(TimeCursor(past, live=False), speed, command)
         player.cursor.jump(max(first, parse_start(arguments.start, journal.first_ns, last)))
         player.playing = not arguments.paused
         session = RecordedSession(journal, (past.times[1] - first) / NS if len(past.times) > 1 else 1.0)

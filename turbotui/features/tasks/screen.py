@@ -368,7 +368,7 @@ class TasksScreen(RowTableScreen[TaskInputs]):
     def _show_kept(self, kept: PastTasks | None) -> None:
         """Show the kept tasks of an interval, or of the span that ends with it, or that none were kept."""
         self._kept = kept
-        if kept is not None and self.over_span:
+        if self.over_span:  # also where the span ends with an interval without tasks
             kept = self._spanned()
         self._snapshot = None if kept is None else kept.snapshot
         self._show(TaskContent(RowTable(TASKS, self.view.by.value, starting_columns(self.view.by), ())) if kept is None
