@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from turbotui import __version__
 from turbotui.app.themes import THEMES
 from turbotui.commands.parser import Parser, verb_of
-from turbotui.feature import Command
+from turbotui.feature import VERB_GROUPS, Command
 from turbotui.feature_list import COMMANDS, FEATURES
 from turbotui.features.stat.options import OPTIONS as STAT_OPTIONS
 from turbotui.quantities.catalog import catalog_for
@@ -49,7 +49,7 @@ class Verb:
     """A verb, or a verb of a verb ("events list"); "" is the program without one.
 
     `words` are those of which its first operand is one, `behind` is what the words after -- are, `notes` what --help
-    says after the options.
+    says after the options, `group` the heading of --help under which it stands.
     """
 
     name: str
@@ -60,11 +60,14 @@ class Verb:
     words: tuple[tuple[str, str], ...] = ()
     behind: str = ""
     notes: str = ""
+    group: str = ""
+    examples: tuple[tuple[str, str], ...] = ()
 
 
 def verbs() -> list[Verb]:
     """Every verb, the one without a name first."""
-    return [_of_stat(command) if command.name == "stat" else _of(command) for command in COMMANDS]
+    return [replace(_of_stat(command) if command.name == "stat" else _of(command), group=command.group,
+                    examples=command.examples) for command in COMMANDS]
 
 
 def _of(command: Command) -> Verb:
@@ -136,8 +139,10 @@ def man_page(verb: Verb, all_verbs: Sequence[Verb]) -> str:
         lines += [".SH NOTES", _roff(verb.notes)]
     if not verb.name:
         lines += [".SH COMMANDS"]
-        for other in all_verbs:
-            if other.name:
+        for group, heading in VERB_GROUPS.items():
+            listed = [other for other in all_verbs if other.name and other.group == group]
+            lines += [f'.SS "{_roff(heading)}"'] if listed else []
+            for other in listed:
                 name = _roff(other.name)
                 lines += [".TP", f"\\fB{name}\\fR", f"{_roff(other.summary)}; see turbotui\\-{name}(1)"]
         lines += [".SH EXIT STATUS", "0 done, 1 failed, 2 wrong command line, 3 the machine, or what the verb "
@@ -145,6 +150,9 @@ def man_page(verb: Verb, all_verbs: Sequence[Verb]) -> str:
                   "4 no usable terminal, 5 slower and 6 no sure answer (score \\-\\-slower, diff \\-\\-limit, "
                   "fleet check, why), 7 something slows the machine down (why) or a node was found (fleet check), 130 and "
                   "143 ended by SIGINT and SIGTERM, 70 a fault of turbotui itself."]
+    lines += [".SH EXAMPLES"] if verb.examples else []
+    for line, what in verb.examples:
+        lines += [".TP", f"\\fB{_roff(line)}\\fR", _roff(what)]
     lines += [".SH SEE ALSO", "turbotui(1), turbostat(8), perf(1)"]
     return "\n".join(lines) + "\n"
 

@@ -7,6 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from every_row import of_every
+
+from turbotui.feature import Command
+from turbotui.feature_list import COMMANDS
 
 SHARE = Path(__file__).parents[2] / "share"
 BASH = SHARE / "bash-completion" / "completions" / "turbotui"
@@ -100,3 +104,10 @@ def test_a_page_is_formatted_without_a_warning(page: Path) -> None:
     done = subprocess.run([groff, "-man", "-ww", "-Tutf8", str(page)], capture_output=True, text=True, check=True)  # noqa: S603 - ours
     assert done.stderr == ""
     assert page.stem.upper() in done.stdout
+
+
+@of_every([command for command in COMMANDS if command.examples])
+def test_a_page_has_the_examples_of_help(command: Command) -> None:
+    page = SHARE / "man" / "man1" / f"{'-'.join(filter(None, ('turbotui', command.name)))}.1"
+    lines = page.read_text().replace("\\-", "-").partition(".SH EXAMPLES")[2].splitlines()
+    assert [line for line, _ in command.examples if f"\\fB{line}\\fR" not in lines] == []

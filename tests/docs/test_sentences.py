@@ -78,6 +78,12 @@ def test_texts_of_tables_begin_with_a_capital_letter_and_end() -> None:
     assert [text for text in texts if text[-1] != "."] == []
 
 
+def test_a_column_is_explained_without_the_column_before_it_and_without_modules_of_python() -> None:
+    """`e` shows one column's text, and its document is for readers who do not look at the code."""
+    assert [column.id for column in STATIC_COLUMNS if re.match(r"(The same|It|They)\b", column.help)] == []
+    assert [column.id for column in STATIC_COLUMNS if re.search(r"turbotui\.\w+\.", column.document)] == []
+
+
 def test_words_of_the_house_are_nowhere() -> None:
     word = re.compile(r"\bmode [A-C]\b")
     suspects = [path for path in ROOT.rglob("*.py") if word.search(path.read_text())]

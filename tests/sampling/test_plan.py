@@ -83,7 +83,9 @@ def test_the_first_source_that_works_provides_a_signal() -> None:
     found = capabilities(host, refused, second, third)
     assert found.provider["x"] is second
     assert "x" not in found.missing
-    assert found.why_missing("y").reason is Reason.NO_HARDWARE
+    why = found.why_missing("the.signal")
+    assert why.reason is Reason.NO_HARDWARE
+    assert "the.signal" not in why.detail, "nobody but a developer knows it by that name"
     assert found.without({"x": BARE}).why_missing("x") is BARE
     assert "x" not in found.without({"x": BARE}).signals
 

@@ -111,7 +111,7 @@ class Capabilities:
         """Why a signal is not available here."""
         if (known := self.missing.get(signal)) is not None:
             return known
-        return Unavailable(Reason.NO_HARDWARE, f"no source on this machine offers {signal}")
+        return Unavailable(Reason.NO_HARDWARE, "nothing on this machine counts or reports it")
 
     def tells_as(self, other: Capabilities) -> bool:
         """Whether readings mean the same by another object, as after a visit to a screen that reads more sources."""

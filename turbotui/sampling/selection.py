@@ -16,7 +16,8 @@ from turbotui.quantities.units import Unit
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.sampling.limits import COMPARED_SECONDS
 
-_LEVELS = {"Package": Scope.PACKAGE, "Die": Scope.DIE, "L3": Scope.L3, "Node": Scope.NODE, "Module": Scope.MODULE}
+_LEVELS = {"Package": (Scope.PACKAGE, "package"), "Die": (Scope.DIE, "die"), "L3": (Scope.L3, "L3 cache"),
+           "Node": (Scope.NODE, "NUMA node"), "Module": (Scope.MODULE, "module of cores")}
 
 
 def why_absent(column: CounterColumn, capabilities: Capabilities, topology: Topology) -> Unavailable | None:
@@ -29,8 +30,8 @@ def why_absent(column: CounterColumn, capabilities: Capabilities, topology: Topo
             return capabilities.why_missing(name)
     if _divides_energy(column, capabilities) and (part := part_of_packages(topology)) is not None:
         return part
-    if (level := _LEVELS.get(column.id)) is not None and not topology.has_several(level):
-        return Unavailable(Reason.NO_HARDWARE, f"there is only one {level.value} (or the machine does not say)")
+    if (level := _LEVELS.get(column.id)) is not None and not topology.has_several(level[0]):
+        return Unavailable(Reason.NO_HARDWARE, f"there is only one {level[1]}, or the machine does not tell them apart")
     if column.id == "Type" and len(topology.core_types) < 2:
         return _one_type(topology)
     return None

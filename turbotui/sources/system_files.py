@@ -26,6 +26,8 @@ from turbotui.sources.unreadable import may_pass, proc_unreadable
 Parse: TypeAlias = Callable[[str], Mapping[str, int]]
 """Makes the numbers of a file's text, by their names; what is none is left out."""
 
+_MORE = r"\w*"
+"""In patterns: any end of a name."""
 _NAMED = re.compile(r"^([^\s:]+):?[ \t]+(\d+)", re.MULTILINE)
 
 
@@ -56,8 +58,9 @@ class SystemFact:
 
     def offered(self) -> Signal:
         """Return the signal of a machine that has the number."""
+        names = self.pattern.replace(_MORE, "*")
         return Signal(self.signal, Scope.SYSTEM, self.unit, self.behavior, Reduce.SUM,
-                      origin=f"{self.path} {self.pattern}", document=self.document, scale=self.scale)
+                      origin=f"{self.path} {names}", document=self.document, scale=self.scale)
 
 
 class SystemFiles(SharedSource, ABC):

@@ -29,25 +29,26 @@ _firmware_column = partial(CounterColumn, scope=Scope.PACKAGE, document=_DOCUMEN
 def _temperature(title: str, signal: SignalId, what: str) -> CounterColumn:
     return _firmware_column(id=title, category=Category.THERMAL, unit="°C", decimals=0, needs=(signal,),
                             compute=whole_of(signal),
-                            formula=_READ, help=f"Temperature of {what}, as the firmware of MI300A tells it.", width=5,
+                            formula=_READ, width=5,
+                            help=f"Temperature of {what}, as the firmware of MI300A reports it.",
                             thresholds=Thresholds(85.0, 95.0))
 
 
 def _percent(title: str, category: Category, signal: SignalId, what: str) -> CounterColumn:
     return _firmware_column(id=title, category=category, unit="%", decimals=1, needs=(signal,), compute=_share(signal),
-                            help=f"{what}, as the firmware of MI300A tells it.", width=5, scale=PERCENT)
+                            help=f"{what}, as the firmware of MI300A reports it.", width=5, scale=PERCENT)
 
 
 def _clock(title: str, signal: SignalId, what: str) -> CounterColumn:
     return _firmware_column(id=title, category=Category.FREQUENCY, unit="MHz", decimals=0, needs=(signal,),
                             compute=mega_of(signal), formula=_READ, width=7,
-                            help=f"Effective clock of {what}, as the firmware of MI300A tells it.")
+                            help=f"Effective clock of {what}, as the firmware of MI300A reports it.")
 
 
 COLUMNS: Final = (
     _firmware_column(id="HsmpWatt", category=Category.POWER, unit="W", decimals=1, needs=("hsmp.power",),
                      compute=value_of("hsmp.power"), formula=_READ, width=8,
-                     help="Power of the socket with accelerators and HBM, as the firmware of MI300A tells it."),
+                     help="Power of the socket with accelerators and HBM, as the firmware of MI300A reports it."),
     _temperature("VRTmp", "hsmp.temp.vr", "the hottest voltage regulator"),
     _temperature("HBMTmp", "hsmp.temp.hbm", "the hottest HBM stack"),
     _percent("HsmpC0%", Category.OTHER, "hsmp.c0", "Share of the time that cores are in C0"),

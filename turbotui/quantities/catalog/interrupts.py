@@ -33,7 +33,8 @@ COLUMNS = (
     _per_second("Dev/s", "irq.device", "Interrupts of devices per second."),
     _per_second("Resch/s", "irq.res", "Rescheduling interrupts per second: another CPU asked this one to schedule."),
     _per_second("Call/s", "irq.cal", "Function-call interrupts per second: another CPU made this one run a function."),
-    _per_second("TLB/s", "irq.tlb", "TLB shootdowns per second."),
+    _per_second("TLB/s", "irq.tlb",
+                "TLB shootdowns per second: another CPU changed memory mappings that this one had cached."),
     _per_second("IPI/s", "irq.ipi", "Interrupts from other CPUs per second whose purpose is not counted: POWER, s390."),
     _per_second("Work/s", "irq.work", "IRQ work interrupts per second: kernel work that a CPU put off for itself."),
     _per_second("NMI/s", "irq.nmi", "Non-maskable interrupts per second."),
@@ -46,5 +47,6 @@ COLUMNS = (
     _per_second("NetTx/s", "softirq.net_tx", "Network transmit soft interrupts per second.", _SOFT_DOCUMENT),
     _per_second("Block/s", "softirq.block", "Block-device soft interrupts per second.", _SOFT_DOCUMENT),
     _per_second("Sched/s", "softirq.sched", "Scheduler balancing soft interrupts per second.", _SOFT_DOCUMENT),
-    _per_second("RCU/s", "softirq.rcu", "RCU soft interrupts per second.", _SOFT_DOCUMENT),
+    _per_second("RCU/s", "softirq.rcu",
+                "RCU soft interrupts per second: the kernel frees what no CPU reads any more.", _SOFT_DOCUMENT),
 )

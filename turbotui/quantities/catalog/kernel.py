@@ -79,8 +79,9 @@ COLUMNS = (
     _time("guest%", _share("guest", "guest_nice"),
           "Time running virtual machines' CPUs.", default=False, needs=(*_NEEDS, "stat.guest")),
     _time("unbooked%", _unbooked,
-          "Time that the kernel booked in no state, beyond what ticks and the reading explain: a guest without steal "
-          "accounting while the hypervisor ran others, nohz_full, a suspension. No other share contains it.",
+          "Time that the kernel counted in no state, beyond what its ticks of 10 ms explain: the hypervisor ran others "
+          "and does not report steal time, the CPU runs without ticks (nohz_full), or the machine was suspended. No "
+          "other share contains it.",
           default=False, needs=(*_NEEDS, _BOOKED), thresholds=Thresholds(20.0, 50.0), scale=PERCENT),
     _rate("CSW/s", "switches", "Context switches per second."),
     _rate("Migr/s", "migrations", "Tasks per second that moved to this CPU from another."),

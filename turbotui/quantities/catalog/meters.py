@@ -67,8 +67,8 @@ def _asleep(meter: PowerMeter) -> Callable[[Inputs], Unavailable | None]:
 
 
 def _watts(meter: PowerMeter) -> CounterColumn:
-    averaged = "" if meter.interval is None else f" It is an average over {meter.interval:g} s."
-    words = f"Power of {meter.kind.words} {meter.label}. {meter.kind.note}{averaged}"
+    averaged = "" if meter.interval is None else f", averaged over {meter.interval:g} s"
+    words = f"Power of {meter.kind.words} {meter.label}{averaged}. {meter.kind.note}"
     energy, power = meter.signal("energy"), meter.signal("power")
     if "energy" not in meter.quantities:
         return _column(meter, "Watt", "W", ("power",), value_of(power), words=words, decimals=2, width=7,
@@ -111,7 +111,7 @@ def _battery(meter: PowerMeter) -> tuple[CounterColumn, ...]:
     worn = ("full", "design") if {"full", "design"} <= has else ("charge_full", "charge_design")
     if set(charge) <= has:
         columns.append(_column(meter, "%", "%", charge, _part(meter, *charge),
-                               words=f"Charge of {meter.label}, of what it holds when it is full today.",
+                               words=f"Charge of {meter.label}, of what it holds today when it is full.",
                                thresholds=Thresholds(20.0, 10.0, low=True)))
     elif "capacity" in has:
         signal = meter.signal("capacity")
@@ -121,21 +121,22 @@ def _battery(meter: PowerMeter) -> tuple[CounterColumn, ...]:
     flow = power if "stored" in charge else ("amperes",)
     if "status" in has and {*charge, *flow} <= has:
         columns.append(_column(meter, "Left", "h", ("status", *charge, *flow), _left(meter, charge, flow), decimals=2,
-                               width=5, words="Hours until it is empty at this rate, or full while it is charged."))
+                               width=5,
+                               words="Hours until the battery is empty at this rate, or full while it is charged."))
     if set(worn) <= has:
         columns.append(_column(meter, "Health%", "%", worn, _part(meter, *worn), width=5,
-                               words="What the full battery holds, of what it held when it was new.",
+                               words="What the battery holds when it is full, of what it held when it was new.",
                                thresholds=Thresholds(80.0, 60.0, low=True)))
     if "cycles" in has:
         columns.append(_column(meter, "Cycles", "", ("cycles",), value_of(meter.signal("cycles")), decimals=0, width=5,
-                               words="How often it was discharged and charged, whole cycles."))
+                               words="Whole cycles of discharging and charging so far."))
     if "status" in has:
         status = meter.signal("status")
         columns.append(_column(meter, "State", "", ("status",), text_of(status), decimals=-1, width=12,
-                               words="What it does: Charging, Discharging, Full, Not charging."))
+                               words="What the battery does: Charging, Discharging, Full or Not charging."))
     columns.append(_column(meter, "Age", "s", ("age",), value_of(meter.signal("age")), decimals=0, width=4,
-                           words="How long ago turbotui saw its numbers change: its firmware makes new ones now and "
-                           "then only."))
+                           words="How long ago turbotui saw the battery's numbers change; its firmware updates them "
+                           "now and then only."))
     return tuple(columns)
 
 

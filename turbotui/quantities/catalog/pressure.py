@@ -95,11 +95,11 @@ COLUMNS = (
            "Share of time in which interrupts and soft interrupts kept the tasks of a CPU from running.",
            Thresholds(10.0, 30.0)),
     _now("Load1", "load.1",
-         "Tasks that run, want to run, or wait uninterruptibly (mostly for storage): average over one minute, which "
-         "the kernel lets fade.", document=_LOAD, formula="first word of /proc/loadavg", decimals=2),
-    _now("Load5", "load.5", "The same, averaged over five minutes.", document=_LOAD,
+         "Tasks that run, want to run, or wait uninterruptibly (mostly for storage): averaged over one minute, "
+         "in which the newest moments count most.", document=_LOAD, formula="first word of /proc/loadavg", decimals=2),
+    _now("Load5", "load.5", "As Load1, averaged over five minutes.", document=_LOAD,
          formula="second word of /proc/loadavg", decimals=2),
-    _now("Load15", "load.15", "The same, averaged over fifteen minutes.", document=_LOAD,
+    _now("Load15", "load.15", "As Load1, averaged over fifteen minutes.", document=_LOAD,
          formula="third word of /proc/loadavg", decimals=2),
     _column("RunQ", ("stat.running",), _wanting,
             "Tasks that run or want to run at the instant of reading, without the thread of turbotui that reads; one "

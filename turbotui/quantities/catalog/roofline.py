@@ -14,7 +14,7 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.speeds import Speed, row_speed
 
-_DOCUMENT = "Antao et al., cache-aware roofline model; events by microarchitecture: turbotui.quantities.metric_table"
+_DOCUMENT = "Antao et al., cache-aware roofline model; events: turbotui/quantities/metric_definitions.toml"
 _SIZING = Sizing()
 _ENERGY = "energy.pkg"
 _WIDE = ("avx512", "amx")
@@ -45,16 +45,16 @@ COLUMNS = (
             "roofline."),
     _column("V512/s", "/s", 0, (NO_FLOPS,), formula="Δ(512-bit floating-point and AMX instructions) / interval",
             says="Floating-point instructions of 512 bits, and operations of AMX where the core counts them, a second: "
-            "dense ones take turbo from the core. Those on integers are not counted."),
+            "many of them lower the core's turbo clock. Those on integers are not counted."),
     _column("GFLOPS/W", "GFLOP/s/W", 3, (NO_FLOPS, _ENERGY), scope=Scope.PACKAGE,
             formula="Δ(floating-point operations) / Δenergy.pkg / 1e9",
             says="Energy efficiency: GFLOP/s for each watt of the package, which is GFLOP for each joule."),
 )
 LEVEL_COLUMNS = tuple(
     replace(_column(f"{level}GB/s", "GB/s", 3, (NO_FLOPS,), formula=f"Δ(lines between {inner}) x 64 / interval / 1e9",
-                    says=f"Bytes per second that pass between {inner}, by events that count cache lines there. What "
-                    "they leave out, such as lines that are written back, the notes of `turbotui roofline --levels` "
-                    "say for each family of cores."),
+                    says=f"Bytes per second that pass between {inner}, by events that count cache lines there. The "
+                    "notes of `turbotui roofline --levels` say for each family of cores what they leave out, such as "
+                    "lines that are written back."),
             groups=("levels",))
     for level, inner in (("L2", "L1 and L2"), ("L3", "L2 and what lies beyond it"))
 )
