@@ -187,6 +187,8 @@ def test_no_option_takes_the_numbers_of_python_literals(command: Command) -> Non
         (["why", "--int", "1"], 2, "--int is the beginning of several options: --intervals, --interval"),
         (["tasks", "--all", "--pid", "1"], 2, "--pid and --all exclude each other: give one of them"),
         (["record"], 2, "turbotui: missing: FILE (see"),
+        (["record", "--kepe", "7d"], 2, "unknown option --kepe; did you mean --keep? (see turbotui record --help)"),
+        (["events", "--jsno"], 2, "unknown option --jsno"),  # though a verb is missing too
         (["score", "baseline"], 2, "missing: --name, --unit"),
         (["fleet", "chek"], 2, '"chek" is unknown; did you mean check?'),
         (["record", "-"], 2, "- is no file: record writes to a file, turbotui collect to stdout"),

@@ -139,11 +139,24 @@ def run_parsed(command: Command, commands: Sequence[Command], words: list[str]) 
         arguments, foreign = parser.parse_known_args(_with_values(own))
     except SystemExit:  # --help and --version have been printed, and a failed write must still be reported
         return 0
+    except UsageError:  # argparse tells of what is missing first; but an option that is unknown is why, more often
+        if not (foreign := _foreign_options(parser, _with_values(own))):
+            raise
     if foreign:
         parser.error(_about_foreign(foreign, command, [*parser._option_string_actions]))  # noqa: SLF001 - as above
     if command.behind:
         arguments.command = rest
     return verb.run(arguments)
+
+
+def _foreign_options(parser: Parser, words: list[str]) -> list[str]:
+    """The options among the words that the parser does not know; none where it finds something else wrong."""
+    for action in parser._actions:  # noqa: SLF001 - nothing else names them
+        action.required = False
+    try:
+        return [word for word in parser.parse_known_args(words)[1] if word.startswith("-")]
+    except UsageError:
+        return []
 
 
 def _describe_verbs(parser: argparse.ArgumentParser) -> None:

@@ -63,7 +63,8 @@ PANELS: Final = (
         (_CLOCK, "{{instance}} mean"),
         ("turbotui_machine_busy_hertz", "{{instance}} {{stat}}"),
         ("turbotui_machine_base_hertz", "{{instance}} base clock"),
-    ], "By APERF and MPERF, of CPUs that did something."),
+        ("turbotui_machine_moment_hertz", "{{instance}} {{stat}} at a moment"),
+    ], "By APERF and MPERF, of CPUs that did something; of virtual machines, which count no cycles, timed at moments."),
     DashboardPanel("Power", "watt", [
         (_watts("energy", "package"), "{{instance}} package {{package}}"),
         (_watts("dram_energy"), "{{instance}} memory"),
