@@ -333,7 +333,7 @@ class FramesApp(App[int]):
             self._show_moment(cursor)
             self.say(moment.text)
         else:
-            wanted = "" if cursor.condition is None else f" where {cursor.condition.text}"
+            wanted = "" if cursor.condition is None else f" where {cursor.condition.text} begins to hold"
             self.say(f"Nothing {'later' if by > 0 else 'earlier'}{wanted}: {looked:,} moments were looked at")
 
     @property

@@ -188,13 +188,13 @@ async def test_a_step_stops_a_recording_that_plays_where_it_leads(journal: Journ
     app = TurbotuiApp(RecordedSession(journal, 1.0), player=player)
     async with app.run_test(size=(100, 24)) as pilot:
         await pilot.pause()
-        assert player.playing
+        assert player.state == "▶ 1x"
         await pilot.press("comma")
         await pilot.pause()
-        assert not player.playing
+        assert player.state == "■ RECORDED"
         assert player.cursor.at == past.times[-2]
         await pilot.press("space")
-        assert player.playing
+        assert player.state == "▶ 1x"
 
 
 async def test_the_uncore_screen_shows_what_was_counted_and_filters_nothing_more() -> None:
