@@ -143,6 +143,8 @@ def test_units_of_pmus() -> None:
 
 def test_titles() -> None:
     assert short_title("power/energy-pkg/") == "power/energy-pkg/"
+    assert short_title("power/energy-core/") == "power/energy-core/"
+    assert short_title("power/energy-cores/") == "energy-cores"
     assert short_title("nvidia_ucf_pmu_0/slc_bytes_rd,src_rem=1/") == "slc_bytes_rd"
     assert short_title("mem:0x123456789abcdef/8:rw") == "mem:0x123456789abcdef/8:rw"
     assert short_title("mem_inst_retired.all_loads:u") == "mem_inst_retired.all_loads:u"

@@ -23,4 +23,4 @@ def test_times_and_shares_are_at_most_all_there_is_and_a_tenth(name: str, unit: 
 def test_a_clock_of_0_is_no_answer_and_a_temperature_of_0_is() -> None:
     clock, heat = bounds_of_kind("cpufreq.cur", Unit.HERTZ, False), bounds_of_kind("heat", Unit.CELSIUS, False)
     assert [clock.admits(value) for value in (0.0, 1e9, 20e9, 21e9)] == [False, True, True, False]
-    assert [heat.admits(value) for value in (-60.0, 0.0, 200.0, 201.0)] == [True, True, True, False]
+    assert [heat.admits(value) for value in (-60.5, -60.0, 0.0, 200.0, 200.5)] == [False, True, True, True, False]
