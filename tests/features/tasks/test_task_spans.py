@@ -18,6 +18,7 @@ from turbotui.app.past import TimeCursor
 from turbotui.app.player import Player
 from turbotui.app.recorded_session import RecordedSession
 from turbotui.features.tasks.applications import EVERYTHING, Application
+from turbotui.features.tasks.columns import TASK_COLUMNS, TaskInputs
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
 from turbotui.features.tasks.report import Apart, Report
 from turbotui.features.tasks.screen import TasksScreen
@@ -26,6 +27,7 @@ from turbotui.features.tasks.screen_text import note_lines
 from turbotui.features.tasks.spans import joined
 from turbotui.features.tasks.tables import Grouping, TaskRow
 from turbotui.features.tasks.totals_table import IDLE_PART
+from turbotui.features.tasks.waits import Waits
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording import read
 from turbotui.sampling.energy import Energy
@@ -142,6 +144,16 @@ def test_a_task_has_one_row_and_its_own_energy(by: Grouping, earlier: list[TaskR
     assert joules_of(found) == {sum_row.key: 2.0, IDLE_PART: 0.0}
     # threads that did nothing in an interval have no row there: nobody knows what their process did since the beginning
     assert sum_row.whole_run == (later[-1].whole_run if by is Grouping.THREAD else None)
+
+
+def test_waits_by_schedstat_are_of_the_whole_span() -> None:
+    waits = Waits(None, 5 * 10**8, 4, why_no_records=NOT_YET, delayed=0.5)
+    rows = replace(thread(1, 1, 10), waits=waits), replace(thread(2, 2, 10), waits=waits)
+    found = joined([interval(rows, 1.0), interval(rows[:1], 1.0)], Grouping.THREAD, TOPOLOGY)
+    assert found is not None
+    [report] = found.snapshot.reports
+    wait = next(column for column in TASK_COLUMNS if column.id == "Wait%")
+    assert {row.tid: wait.compute(TaskInputs(row, report.seconds)) for row in report.rows} == {1: 50.0, 2: 25.0}
 
 
 async def test_one_key_shows_the_amounts_of_the_last_minute_and_esc_each_interval_again() -> None:

@@ -350,8 +350,10 @@ def joined_reports(later: Iterable[Report], earlier: Iterable[Report]) -> Iterab
 def _joined_rows(earlier: Sequence[TaskRow], later: Sequence[TaskRow]) -> tuple[TaskRow, ...]:
     sums: dict[str, TaskRow] = {}
     for row in (*earlier, *later):
+        # `delayed` is a share of the row's own interval
+        part = row if row.waits is None else replace(row, waits=replace(row.waits, delayed=None))
         known = sums.get(row.key)
-        sums[row.key] = row if known is None else _plus(known, row)
+        sums[row.key] = part if known is None else _plus(known, part)
     return tuple(sorted(sums.values(), key=lambda row: (-row.cpu_ns, row.pid or 0, row.tid or 0)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -76,12 +77,13 @@ def waits_of_all(parts: Sequence[Waits | None]) -> Waits | None:
     delays = [part.delay for part in known if part.delay is not None]
     most = max(known, key=lambda part: -1 if part.waited is None else part.waited.pushed)
     sleeping = Counter(part.sleeping for part in known if part.sleeping).most_common(1)
+    shares = [part.delayed for part in known if part.delayed is not None]
     return replace(
         known[0],
         waited=total_of(WaitSums(), waited) if waited else None,
         delay=sum(delays) if delays else None,
         slices=sum(part.slices or 0 for part in known) if delays else None,
-        delayed=sum(part.delayed or 0.0 for part in known) if any(part.delayed is not None for part in known) else None,
+        delayed=math.fsum(shares) if len(shares) == len(known) else None,
         pusher=most.pusher,
         behind=behind_of_all(part.behind for part in known),
         lost=max(part.lost for part in known),
