@@ -34,7 +34,7 @@ _ROLES: Final = dict(_STATES.values())
 _FACTS: Final = "the machine"
 _LONG: Final = 90
 """Characters of a reason beside which there is room for what a source gives."""
-_TITLE: Final = 24
+_TITLE: Final = 20
 """The most characters of a source's title, which of added columns is their formulas; the report below has all of it."""
 _STATE: Final = cell_count("▲ partial")
 _MARKED: Final = 50
