@@ -44,9 +44,12 @@ def test_threads_and_swap_are_told_where_nothing_becomes_shorter_for_them() -> N
     assert note(facts, 21, 36, 140) == note(_FACTS, 21, 36, 140)
 
 
-def test_a_big_machine_has_its_bar_of_memory_on_a_small_screen() -> None:
-    facts = MachineStatus((43.1, 120.4, 9.0), (256 << 30, 1024 << 30), 93_780.0)
-    assert note(facts, 14, 46, 80) == " load 43.1 120 9.00 · mem ■···· 256 of 1,024 GiB   9 doctor: 14 sources missing"
+@pytest.mark.parametrize(("load", "words"), [
+    ((43.1, 120.4, 9.0), "load 43.1 120 9.00 · mem ■···· 256 of 1,024 GiB   9 doctor: 14 sources missing"),
+    ((43.1, 43.2, 43.0), "load 43.1 43.2 43.0 · mem ■···· 256 of 1,024 GiB  9 doctor: 14 sources missing"),
+])
+def test_a_big_machine_has_its_bar_of_memory_on_a_small_screen(load: tuple[float, ...], words: str) -> None:
+    assert note(MachineStatus(load, (256 << 30, 1024 << 30), 93_780.0), 14, 46, 80) == f" {words}"
 
 
 def test_threads_and_swap_are_those_of_proc(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ class OverviewLines(SegmentLines):
         self.post_message(self.Clicked(event.x, event.y, event.chain))
 
 
-_GAP: Final = 3
+_GAP: Final = 2
 _MEMORY: Final = (("memory", 10), ("mem", 5))
 """The word for memory and the characters of its bar, the widest first."""
 _BARE: Final = ("memory", 0)
