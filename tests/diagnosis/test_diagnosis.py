@@ -53,7 +53,7 @@ def diagnosed(*rules: SlownessRule, kept: int = 4) -> MachineDiagnosis:
 def test_a_cause_that_has_always_been_there_says_for_how_long() -> None:
     (finding,) = diagnosed(rule("a", in_intervals({1, 2, 3, 4}))).findings()
     assert (finding.seconds, finding.share, finding.window) == pytest.approx((4.0, 1.0, 4.0))
-    assert finding.how == "certain, 50 %; for 4.0 s"
+    assert finding.how == "certain, 50 % lost; for 4.0 s"
 
 
 def test_a_cause_that_comes_and_goes_says_its_share() -> None:

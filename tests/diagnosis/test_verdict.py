@@ -23,7 +23,7 @@ BUSY = verdict("12 tasks want to run on 4 CPUs, which are 100 % busy; a task wai
 
 
 def test_all_is_reported_where_there_is_room() -> None:
-    assert HELD.fitted(200) == f"{HELD.sentence} (certain, 40 %; for 10 s). Most of it: db.service"
+    assert HELD.fitted(200) == f"{HELD.sentence} (certain, 40 % lost; for 10 s). Most of it: db.service"
 
 
 def test_who_it_is_stays_longest() -> None:
@@ -62,7 +62,7 @@ def test_the_responsible_task_is_not_named_twice() -> None:
     assert found.fitted(100) == found.sentence
     assert found.fitted(70) == "A CPU quota was used up in 60 % of its periods: /a (2.00 CPUs) …"
     thread = verdict("One thread, mypy 29911, uses 100 % of a CPU", "mypy 29911 (100 % CPU)")
-    assert thread.fitted(100) == f"{thread.sentence} (certain, 40 %; for 10 s)"
+    assert thread.fitted(100) == f"{thread.sentence} (certain, 40 % lost; for 10 s)"
 
 
 def test_what_cannot_be_read_stays_before_the_numbers() -> None:

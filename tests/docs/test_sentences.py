@@ -13,9 +13,11 @@ from every_row import of_every
 from turbotui.app.actions import ACTIONS
 from turbotui.app.help import SIGNS, STATES
 from turbotui.app.tour import STEPS
+from turbotui.features.tasks.columns import TASK_COLUMNS
 from turbotui.quantities.catalog import STATIC_COLUMNS
 from turbotui.quantities.formula_text import formula_of
 from turbotui.quantities.signal_words import SIGNAL_WORDS, legend
+from turbotui.sampling.row_tables import known_kinds
 
 ROOT = Path(__file__).parents[2] / "turbotui"
 SAYING = frozenset({"notice", "_say", "say"})
@@ -80,7 +82,12 @@ def test_texts_of_tables_begin_with_a_capital_letter_and_end() -> None:
 
 def test_a_column_is_explained_without_the_column_before_it_and_without_modules_of_python() -> None:
     """`e` shows one column's text, and its document is for readers who do not look at the code."""
-    assert [column.id for column in STATIC_COLUMNS if re.match(r"(The same|It|They)\b", column.help)] == []
+    leaning = re.compile(r"(the same|it|they|its|that \w+'s|share that|\w+ of them|what it)\b", re.IGNORECASE)
+    told = {f"{kind}: {column.id}": column.help for kind, definition in known_kinds().items()
+            for column in definition.columns}
+    told |= {column.id: column.help for column in STATIC_COLUMNS}
+    told |= {column.id: column.help for column in TASK_COLUMNS}
+    assert [name for name, text in told.items() if leaning.match(text)] == []
     assert [column.id for column in STATIC_COLUMNS if re.search(r"turbotui\.\w+\.", column.document)] == []
 
 

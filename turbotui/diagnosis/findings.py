@@ -60,7 +60,7 @@ class Finding:
     @property
     def how(self) -> str:
         """How certain the finding is, how much is lost, and how long the cause has been present."""
-        lost = "" if self.observed.news else f", {100 * self.observed.lost:.0f} %"
+        lost = "" if self.observed.news else f", {100 * self.observed.lost:.0f} % lost"
         return f"{self.observed.sure.value}{lost}; {self.since}"
 
 

@@ -199,7 +199,7 @@ COLUMNS: Final[tuple[RowColumn, ...]] = (
     _column("Cooling%", "%", 1, ("state", "most"), "how much the device cools: 0 not at all, and 100 as much as it "
             "can, which slows a processor down the most", compute=_cooled, doubt=_one_state),
     _column("State", "", 0, ("state",), "the device's cooling state; 0 for none"),
-    _column("States", "", 0, ("most",), "its strongest cooling state"),
+    _column("States", "", 0, ("most",), "the device's strongest cooling state"),
     _column("Policy", "", -1, ("policy",), "the governor that chooses the states of the zone's devices", width=14,
             shown=False),
 )

@@ -328,7 +328,7 @@ COLUMNS: Final[tuple[RowColumn, ...]] = (
     RowColumn("Top", "", -1, ("count",), _top_cpu, formula="the CPU that took the most in the interval", width=4,
               help="the CPU that took the most in the interval", doubt=_no_top),
     RowColumn("Top%", "%", 1, ("count",), _top_share, formula="100 x the most of one CPU / Δcount", width=5,
-              scale=PERCENT, help="that CPU's share of the source's interrupts", doubt=_no_top),
+              scale=PERCENT, help="share of the source's interrupts that the CPU of Top took", doubt=_no_top),
     RowColumn("Affinity", "", -1, ("affinity",), lambda row: row.text("affinity"), width=12,
               help="the CPUs to which the interrupt may go", document=_AFFINITY),
     RowColumn("Effective", "", -1, ("effective",), lambda row: row.text("effective"), width=12, priority=6,

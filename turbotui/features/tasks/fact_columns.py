@@ -70,7 +70,7 @@ LAST_FACTS: Final = (
              "CPU time of its process, user and kernel, since the process began (TIME+ of htop and top); of a thread "
              "that of its process, too", default=True, decimals=2, unit="s"),
     TaskFact("Group", lambda facts: None if facts.group is None else facts.group.text, 20, 4,
-             "its container, pod, job or unit, by the path of its control group", default=True),
+             "the task's container, pod, job or unit, by the path of its control group", default=True),
     TaskFact("Cgroup", lambda facts: None if facts.group is None else facts.group.path, 30, 7,
              "the path of that container, pod, job or unit among the control groups"),
     TaskFact("Process", lambda facts: facts.process, 15, 6, "the process's name; Command is the thread's own"),
@@ -88,6 +88,6 @@ LAST_FACTS: Final = (
              f"were at most {ALLOWED_SECONDS} s ago; of a process those of its first thread"),
     TaskFact("Sched", lambda facts: facts.stat.policy, 8, 6, "the scheduler's policy, as chrt calls it"),
     TaskFact(ARGUMENTS, lambda facts: facts.arguments or None, 24, 0,
-         "its command line, as the process keeps it; a thread of the kernel has its name in brackets", default=True),
+         "the command line, as the process keeps it; a thread of the kernel has its name in brackets", default=True),
 )
 """Right of the numbers."""

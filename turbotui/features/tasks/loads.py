@@ -80,22 +80,22 @@ LOAD_FACTS: Final[tuple[MeasuredFact[LoadCounts, float | None], ...]] = (
     MeasuredFact("LoadLat", "cycles", 0, 8, "mean latency of sampled loads that L1 did not serve, in core cycles: on "
                  "Intel from the load's dispatch, on AMD from the miss of L1 until the data came; ~ where the standard "
                  f"error is above 5 %; {COST}", _mean, _LATENCY),
-    MeasuredFact("LoadNs", "ns", 1, 7, "the same in nanoseconds, by the row's clock (GHz)", _nanoseconds, _LATENCY),
+    MeasuredFact("LoadNs", "ns", 1, 7, "LoadLat in nanoseconds, by the row's clock (GHz)", _nanoseconds, _LATENCY),
     MeasuredFact("LoadL1%", "%", 1, 7, "share of sampled loads that L1 served; ~ where the standard error is above 5 "
                  "points", _share(Served.L1), _SOURCE),
-    MeasuredFact("LoadBuf%", "%", 1, 8, "share that waited for a line that was on its way already (fill buffers)",
-                 _share(Served.BUFFER), _SOURCE),
-    MeasuredFact("LoadL2%", "%", 1, 7, "share that L2 served", _share(Served.L2), _SOURCE),
-    MeasuredFact("LoadL3%", "%", 1, 7, "share that L3 served; before Zen 4 another core's cache of this complex is in "
-                 "it", _share(Served.L3), _SOURCE),
-    MeasuredFact("LoadPeer%", "%", 1, 9, "share that another core's or complex's cache of this node served",
-                 _share(Served.PEER), _SOURCE),
-    MeasuredFact("LoadRAM%", "%", 1, 8, "share that this node's memory served, with CXL, persistent memory and caches "
-                 "on the memory's side", _share(Served.MEMORY), _SOURCE),
-    MeasuredFact("LoadFar%", "%", 1, 8, "share that another node served: its memory, or its caches", _share(Served.FAR),
-                 _SOURCE),
-    MeasuredFact("LoadElse%", "%", 1, 9, "share that I/O or uncached memory served, or of which the core does not say "
-                 "what did", _share(Served.ELSE), _SOURCE),
+    MeasuredFact("LoadBuf%", "%", 1, 8, "share of sampled loads that waited for a line that was on its way already "
+                 "(fill buffers)", _share(Served.BUFFER), _SOURCE),
+    MeasuredFact("LoadL2%", "%", 1, 7, "share of sampled loads that L2 served", _share(Served.L2), _SOURCE),
+    MeasuredFact("LoadL3%", "%", 1, 7, "share of sampled loads that L3 served; before Zen 4 another core's cache of "
+                 "this complex is in it", _share(Served.L3), _SOURCE),
+    MeasuredFact("LoadPeer%", "%", 1, 9, "share of sampled loads that another core's or complex's cache of this node "
+                 "served", _share(Served.PEER), _SOURCE),
+    MeasuredFact("LoadRAM%", "%", 1, 8, "share of sampled loads that this node's memory served, with CXL, persistent "
+                 "memory and caches on the memory's side", _share(Served.MEMORY), _SOURCE),
+    MeasuredFact("LoadFar%", "%", 1, 8, "share of sampled loads that another node served: its memory, or its caches",
+                 _share(Served.FAR), _SOURCE),
+    MeasuredFact("LoadElse%", "%", 1, 9, "share of sampled loads that I/O or uncached memory served, or of which the "
+                 "core does not say what did", _share(Served.ELSE), _SOURCE),
     MeasuredFact("LoadSmp", "", 0, 7, "sampled loads of the interval: what the columns of loads are made of", _number,
                  _SOURCE, accumulates=True),
 )

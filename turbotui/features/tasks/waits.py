@@ -211,12 +211,12 @@ WAIT_FACTS: Final[tuple[MeasuredFact[Waits, float], ...]] = (
                  _DOCUMENTS),
     MeasuredFact("Sleep%", "%", 1, 6, "time that it slept: until a lock (futex), a timer, input or another task woke "
                  "it", _asleep, _DOCUMENTS),
-    MeasuredFact("WaitsFor", "", -1, 8, "what it waited for longest: a CPU, storage, sleep, or its quota, by the time "
-                 "that it could run while its CPU had nothing to do; ~ instead of sleep what SleepsIn says", _waits_for,
-                 _DOCUMENTS),
-    MeasuredFact("SleepsIn", "", -1, 8, "what it slept for when the interval ended: a futex (a lock of programs), "
-                 "poll, timer, pipe, socket, child, signal, storage, else the kernel's function; ~: it is inferred "
-                 "from one look", _sleeps_in, "proc_pid_wchan(5)"),
+    MeasuredFact("WaitsFor", "", -1, 8, "what the task waited for longest: a CPU, storage, sleep, or its quota, by the "
+                 "time that it could run while its CPU had nothing to do; ~ instead of sleep what SleepsIn says",
+                 _waits_for, _DOCUMENTS),
+    MeasuredFact("SleepsIn", "", -1, 8, "what the task slept for when the interval ended: a futex (a lock of "
+                 "programs), poll, timer, pipe, socket, child, signal, storage, else the kernel's function; ~: it is "
+                 "inferred from one look", _sleeps_in, "proc_pid_wchan(5)"),
 )
 _SIMULATED: Final = Unavailable(Reason.NO_HARDWARE, "tasks of a simulated machine wait for nothing that is recorded")
 SIMULATED: Final = Waits(why_no_records=_SIMULATED, why_no_wakeups=_SIMULATED, why_no_delay=_SIMULATED)
