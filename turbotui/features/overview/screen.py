@@ -140,7 +140,7 @@ class OverviewScreen(CellCursorScreen):
         try:
             self._look, judge.diagnosis.seen = poll = await asyncio.to_thread(
                 make_poll(host, self._stats, self._look, judge.look))
-            if poll[0].before:  # else resctrl has no increase yet
+            if poll[0].seconds:  # else resctrl has no increase yet
                 await self._look_at_memory(judge.diagnosis.seen)
         finally:
             self._looking = None
