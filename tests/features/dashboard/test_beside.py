@@ -20,10 +20,11 @@ _ENDS_SCREEN = b"\x1b[?1049l"
 
 
 @contextmanager
-def beside(*words: str, options: tuple[str, ...] = (), leader: tuple[str, ...] = ()) -> Iterator[BarePty]:
+def beside(*words: str, options: tuple[str, ...] = (), leader: tuple[str, ...] = (),
+           size: tuple[int, int] = (120, 36)) -> Iterator[BarePty]:
     """Run a command with the dashboard beside it, from a program of the same terminal or detached."""
     running = BarePty((*leader, sys.executable, "-m", "turbotui", "-i", "0.2", *options, "--", *words),
-                      controlling=bool(leader), size=(120, 36), forked=not leader)
+                      controlling=bool(leader), size=size, forked=not leader)
     try:
         yield running
     finally:
@@ -50,6 +51,17 @@ def test_it_ends_with_the_command_and_tells_its_output_its_status_and_what_the_m
     assert re.search(r"sh -c .* ended with status 3 after \d", text)
     assert "s of CPU time" in text
     assert re.search(r"(?m)^ *CPU +TSC_MHz|^.*\bCPU\b.*\n +-", text), text
+
+
+def test_sentences_of_the_report_are_wrapped_between_words() -> None:
+    words = "a title that is as long as a line of a narrow terminal"
+    with beside("sh", "-c", "sleep 0.3", words, size=(60, 24)) as running:
+        assert running.ended() == 0
+        text = told(running)
+    assert re.search(r"ended\s+with\s+status\s+0\s+after", text), text
+    sentences = text[text.index("sh -c"):].partition("\n\n")[0].splitlines()
+    assert len(sentences) > 2
+    assert max(map(len, sentences)) <= 60, "no number is cut by the end of the line"
 
 
 def test_its_tasks_are_counted_from_the_first_instruction_and_reported() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -44,11 +45,11 @@ def report_lines(beside: CommandBeside, session: Session, room: int | None) -> I
         room: characters of a line of the terminal; None for unlimited.
     """
     frame, machine = beside.frame, session.machine
-    yield f"{beside.title}: {beside.state}{_used(beside)}"
+    yield from _in_words(f"{beside.title}: {beside.state}{_used(beside)}", room)
     if frame is not None and frame.older is not None:
         facts = [*_means(frame, session), *_energy(beside, frame)]
         if facts:
-            yield f"The machine meanwhile: {', '.join(facts)}"
+            yield from _in_words(f"The machine meanwhile: {', '.join(facts)}", room)
         yield ""
         many = len(frame.topology.cpus) > _CPUS
         layout = Layout(beside.columns, summary_only=many, machine=machine.host.name, kind=machine.host.kind)
@@ -65,9 +66,15 @@ def report_lines(beside: CommandBeside, session: Session, room: int | None) -> I
         yield from text_lines(envelope_now(machine.host), replace(table, rows=table.rows[:_REGIONS]), room=room)
         more = len(table.rows) - _REGIONS
         yield from [f"and {more} more regions: turbotui tasks -- COMMAND shows all"] if more > 0 else []
-        yield from (f"# {note}" for note in totals.notes())
+        yield from (line for note in totals.notes() for line in _in_words(f"# {note}", room))
     if beside.keeper is not None and not beside.keeper.failure:
         yield from ("", "turbotui replay shows this run again")
+
+
+def _in_words(text: str, room: int | None) -> list[str]:
+    """Wrap a sentence between words, because half a number is another number."""
+    return [text] if room is None else textwrap.wrap(text, room, subsequent_indent="  ", break_long_words=False,
+                                                     break_on_hyphens=False)
 
 
 def _used(beside: CommandBeside) -> str:
@@ -106,4 +113,4 @@ def _task_lines(watching: WatchedApplications, beside: CommandBeside, machine: M
     more = len(report.rows) - _TASKS
     lines = list(text_lines(shown.envelope, in_text(shown.tasks), room=room))
     return [*lines, *([f"and {more} more commands: turbotui tasks -- COMMAND shows all"] if more > 0 else []),
-            *([f"# {report.serial_part}"] if report.serial_part else [])]
+            *(_in_words(f"# {report.serial_part}", room) if report.serial_part else [])]
