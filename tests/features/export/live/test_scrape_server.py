@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -51,6 +53,39 @@ async def test_no_method_passes_the_access_rules() -> None:
     async with serving(NEVER, _Closed()) as port:
         for method in (b"GET", b"HEAD"):
             assert (await answered(port, GOOD.replace(b"GET", method))).startswith(b"HTTP/1.1 401 ")
+
+
+class _Guessed(Access):
+    """Rules that refuse everybody, after a time that the test never waits for."""
+
+    def __init__(self) -> None:
+        self.refusals: list[weakref.ref[RefusedError]] = []
+        self.refused = asyncio.Event()
+
+    async def check(self, request: HttpRequest) -> None:
+        self.refused.set()
+        raise self._refusal()
+
+    def _refusal(self) -> RefusedError:
+        error = RefusedError(401, "no", None, ENDED_BY_THE_TEST)
+        self.refusals.append(weakref.ref(error))
+        return error
+
+
+async def test_a_refusal_is_not_kept_while_its_answer_waits() -> None:
+    """Else what it was raised through stays with each connection that is cut meanwhile, until gc looks for cycles."""
+    access = _Guessed()
+    gc.disable()
+    try:
+        async with serving(NEVER, access) as port:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(GOOD)
+            await access.refused.wait()
+            await asyncio.sleep(0)
+            assert [refusal() for refusal in access.refusals] == [None]
+            writer.close()
+    finally:
+        gc.enable()
 
 
 async def test_a_request_that_does_not_end_is_cut() -> None:

@@ -28,7 +28,7 @@ class ClientTimes:
 
     ask: float = ASK_SECONDS  # for the request, including the TLS handshake
     take: float = 10.0  # for receiving the answer
-    check: float = 120.0  # for being admitted, behind the passwords of the other connections
+    check: float = 600.0  # for being admitted, among the passwords of the other connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class ScrapeServer:
             return b""
 
     async def _answered(self, asked: bytes, peer: tuple[str, int], own: tuple[str, int]) -> bytes:
-        head = False
+        head, status, penalty = False, 200, 0.0
         try:
             request = replace(_request(asked), peer=peer, own=own)
             head = request.method == "HEAD"
@@ -192,12 +192,12 @@ class ScrapeServer:
             await self._check(request)
             answer = self._answer(request)
         except RefusedError as refused:
-            if refused.penalty:
-                self._first_to_cut()
-                await asyncio.sleep(refused.penalty)
-            sentence = f"{refused.sentence}\n".encode()
-            return self._written(refused.status, HttpAnswer(sentence, _TEXT, refused.headers), head)
-        return self._written(200, answer, head)
+            status, penalty = refused.status, refused.penalty
+            answer = HttpAnswer(f"{refused.sentence}\n".encode(), _TEXT, refused.headers)
+        if penalty:  # beyond the handler: else a connection that is cut here keeps all that the refusal passed
+            self._first_to_cut()
+            await asyncio.sleep(penalty)
+        return self._written(status, answer, head)
 
     def _first_to_cut(self) -> None:
         """Have this connection cut before those that may still be admitted."""

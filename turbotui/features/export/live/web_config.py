@@ -40,7 +40,7 @@ _HASH: Final = re.compile(r"\$2[aby]\$(0[4-9]|1[0-2])\$[./A-Za-z0-9]{53}")
 _NOBODY: Final = "$2b${:02}$c0SuML1dwvl4Ssh0qJXDFeTvwAjgJ4YEnQySV/iJMZxABe6pI9R1y"
 """A hash that is tried for unknown users, so that they wait as long as known ones."""
 _PENALTY: Final = 1.0  # seconds that the answer to a wrong password takes
-_MOST_WAITING: Final = 256  # passwords that wait for their hash: 100 s at the greatest cost
+_MOST_WAITING: Final = 1024  # passwords that wait for their hash: 400 s at the greatest cost
 _MOST_WRONG: Final = 1024  # wrong passwords that are known as such without a hash
 _MOST_BYTES: Final = 72  # the most bytes of a password for bcrypt
 
@@ -48,9 +48,9 @@ _MOST_BYTES: Final = 72  # the most bytes of a password for bcrypt
 class Passwords:
     """The passwords of users.
 
-    A right password waits for its hash, at most behind one of each other client that guesses, and is known from then
-    on. A wrong one is answered late, which costs nobody else anything. Hashes are computed one at a time, for at most
-    half of the time.
+    A right password waits for its hash, and is known from then on: behind at most one of each other client that
+    guesses, and by lot with the guesses of its own client. A wrong one is answered late, which costs nobody else
+    anything. Hashes are computed one at a time, for at most half of one CPU's time.
 
     Args:
         users: name -> hash.
@@ -63,7 +63,7 @@ class Passwords:
         self._right: set[bytes] = set()
         self._wrong: dict[bytes, None] = {}  # the oldest first
         self._queue = FairQueue(_MOST_WAITING, lambda: RefusedError(
-            503, "too many passwords wait for being checked", None, _PENALTY))
+            503, "too many passwords wait for being checked: ask again", {"Retry-After": "1"}, _PENALTY))
 
     def remember(self, before: Passwords) -> None:
         """Take over which passwords were right; those of users with another hash are no longer."""
@@ -95,11 +95,11 @@ class Passwords:
         async with self._queue.of(client):
             if mark in self._right or mark in self._wrong:  # the same came before
                 return
-            start = time.monotonic()
-            if await asyncio.to_thread(_fits, password, hashed.encode()) and known:
+            fits, seconds = await asyncio.to_thread(_fits, password, hashed.encode())
+            if fits and known:
                 self._right.add(mark)
             else:
-                await asyncio.sleep(time.monotonic() - start)
+                await asyncio.sleep(seconds)
 
 
 def _credentials(field: str) -> tuple[str, bytes]:
@@ -116,11 +116,14 @@ def _credentials(field: str) -> tuple[str, bytes]:
     return name, password
 
 
-def _fits(password: bytes, hashed: bytes) -> bool:
+def _fits(password: bytes, hashed: bytes) -> tuple[bool, float]:
+    """Return whether a password has a hash, and the CPU seconds that this took to find out."""
+    start = time.thread_time()
     try:
-        return bool(bcrypt.checkpw(password, hashed))
+        fits = bool(bcrypt.checkpw(password, hashed))
     except ValueError:  # a NUL in it
-        return False
+        fits = False
+    return fits, time.thread_time() - start
 
 
 def _unauthorized(sentence: str, penalty: float = 0.0) -> RefusedError:
