@@ -62,7 +62,6 @@ def cache_names() -> Mapping[str, int]:
     return names
 
 
-@functools.cache
 def generic_event(name: str) -> tuple[int, int] | None:
     """Return (type, config) of a generic name, else None; hardware events precede cache events ("branches")."""
     kinds = ((HARDWARE, HARDWARE_NAMES), (SOFTWARE, SOFTWARE_NAMES), (HW_CACHE, cache_names()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, MutableSequence, Sequence
+from functools import cache
 from operator import itemgetter
 from typing import Any, TypeAlias, cast
 
@@ -192,11 +193,12 @@ def _group(width: int, members: Sequence[tuple[int, Places]], columns: TickColum
         for clock, position in moments:
             stamps.setdefault(clock, []).append((at, position))
     size = len(members)
+    target = cache(_target)  # one object for equal ones: nearly all of thousands of uncore counters
     return _Group(
         _pick([number for number, _places in members]), width,
-        tuple((index, name, _target(pairs, size, columns.sizes[name], filled[name]))
+        tuple((index, name, target(tuple(pairs), size, columns.sizes[name], filled[name]))
               for (index, name), pairs in values.items()),
-        tuple((clock, _target(pairs, size, len(columns.clocks[clock]), 0)) for clock, pairs in stamps.items()),
+        tuple((clock, target(tuple(pairs), size, len(columns.clocks[clock]), 0)) for clock, pairs in stamps.items()),
     )
 
 

@@ -6,6 +6,7 @@ the topology, and there may be a hundred in a package.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 
 from turbotui.dataclass import dataclass
@@ -55,13 +56,13 @@ class UncoreRequest:
         return f"{self.pmu}/{terms}/"
 
     def signal(self, unit: UncoreUnit, bundle: int, event: str) -> SignalId:
-        """Return the id of the signal of one event of one unit."""
-        return f"uncore.{unit.key}.{self.number}.{bundle}.{event}"
+        """Return the id of the signal of one event of one unit, one object for all who ask: there may be thousands."""
+        return sys.intern(f"uncore.{unit.key}.{self.number}.{bundle}.{event}")
 
     def times(self, unit: UncoreUnit, bundle: int) -> Times:
         """Return the ids of the signals with a bundle's enabled and running times."""
         stem = f"uncore.{unit.key}.{self.number}.{bundle}"
-        return Times(f"{stem}:enabled", f"{stem}:running")
+        return Times(sys.intern(f"{stem}:enabled"), sys.intern(f"{stem}:running"))
 
     def signals(self) -> frozenset[SignalId]:
         """Return the ids of all signals that are read for the request."""
