@@ -154,7 +154,7 @@ async def test_a_machine_without_any_of_the_chosen_columns_shows_the_usual_ones_
     absent = [column for column in session.catalog.columns if column.id in {"RAMWatt", "CPU"}]
     async with dashboard(session, columns=absent, ticks=0, size=(160, 36)) as (app, _pilot):
         assert "PkgWatt" in values(app)
-        assert "none of the chosen columns" in text_of(app, "status")
+        assert "None of the chosen columns" in text_of(app, "status")
 
 
 async def test_the_palette_has_default_columns_and_settings() -> None:

@@ -135,6 +135,22 @@ async def test_a_number_of_the_overview_is_found_by_row_and_by_its_chart() -> No
         assert text_of(app, "status").startswith(" Busy% · whole machine")
 
 
+@pytest.mark.parametrize(("machine", "size", "text", "row"), [
+    ("laptop-old", (200, 60), "cpu 1", cpu_row(1)),
+    ("cascade-2s", (120, 36), "package 1", RowId(Scope.PACKAGE, (1,))),
+])
+async def test_a_name_beside_a_number_of_the_overview_leads_to_the_number(machine: str, size: tuple[int, int],
+                                                                               text: str, row: RowId) -> None:
+    async with dashboard(SimulatedSession(machine), screen="overview", size=size) as (app, pilot):  # type: ignore[arg-type]
+        screen = app.screen
+        assert isinstance(screen, OverviewScreen)
+        await pilot.press("slash", *("space" if letter == " " else letter for letter in text), "enter")
+        await pilot.pause()
+        assert screen.pointed is not None
+        assert screen.pointed[1] == row
+        assert "found by /" not in text_of(app, "status")
+
+
 async def test_every_cpu_is_found_where_a_mark_of_the_overview_is_a_core() -> None:
     async with dashboard(FakeSession(build_topology(2, 48, 2)), screen="overview", size=(80, 24)) as (app, pilot):
         screen = app.screen

@@ -216,8 +216,7 @@ class TurbotuiApp(FramesApp):
             self.call_after_refresh(self.say, f"{len(self._problems)} mistakes ({key} lists them): {first}" if others
                                     else first)
         elif self.watched.lacks_chosen:
-            self.call_after_refresh(self.say, "This machine has none of the chosen columns, so the usual ones are "
-                                              "shown: C says why each is missing")
+            self.call_after_refresh(self.say, "None of the chosen columns is here, so the usual ones are; C says why")
         elif absent := self.watched.absent_columns(self.named_columns):
             names, why = ", ".join(column.id for column, _ in absent), absent[0][1]
             self.call_after_refresh(self.say, f"Not here (C says why): {names}: {why.sentence()}")

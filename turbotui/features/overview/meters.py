@@ -148,7 +148,8 @@ def _box(source: CpuSource, cpu: int, plan: MeterPlan) -> list[Line]:
     """Draw a CPU with its load over time in a frame, and its other numbers in the upper edge."""
     frame, numbers, row, cursor = source.frame, source.numbers, cpu_row(cpu), source.cursor
     inner, edge = plan.width - 2, Span("│", StyleRole.RULE)
-    title: list[Span] = [Span(f" CPU {cpu} {kind_of(frame, cpu)}".rstrip() + " ", StyleRole.TITLE)]
+    title: list[Span] = [Span(f" CPU {cpu} {kind_of(frame, cpu)}".rstrip() + " ", StyleRole.TITLE,
+                              None if numbers.busy is None else (numbers.busy, row))]
     past: Sequence[float] = ()
     if numbers.busy is not None:
         value = frame.cell(numbers.busy, row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any, Final
@@ -241,7 +242,12 @@ class OverviewPainter:
             figures.pop()
         source = self._source(inputs)
         for at, line in enumerate(plan.lines):
-            if (row := line.package) is not None and figures:
+            if (row := line.package) is None:
+                continue
+            if not line.names:  # the name is that of the number: a search for it goes there
+                role = StyleRole.CELL if cursor == (busy, row) else StyleRole.TITLE
+                lines[at] = (replace(lines[at][0], target=(busy, row), role=role), *lines[at][1:])
+            if figures:
                 after = [Span(" " * (plan.width + _BETWEEN - sum(span.cells for span in lines[at])))]
                 for column, size in figures:
                     after += [number_span(source, column, row, size, frame.cell(column, row)),
