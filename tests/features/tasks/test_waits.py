@@ -289,6 +289,23 @@ def test_applications_share_an_interval(waiting: WaitSet) -> None:
         assert of_row(watch, [Thread(1, 1)]) is not None
 
 
+def test_a_second_application_has_the_whole_interval_too(waiting: WaitSet) -> None:
+    host = Tasks(dict(schedstat(1_000, 10)))
+    watch = WaitWatch(host, (0,), waiting, beginning=True)
+    watch.forget(0)
+    host.clock_ns += 10_000
+    host.files |= schedstat(6_000, 12) | {"/proc/3/task/3/schedstat": "5 2500 1\n"}
+    shares = {}
+    for application, thread in (("one", Thread(1, 1)), ("two", Thread(1, 1)), ("three", Thread(3, 3))):
+        watch.end_interval(application, 0)
+        host.clock_ns += 2_000  # one application's rows are made after the other's
+        waits = of_row(watch, [thread])
+        assert waits is not None
+        shares[application] = waits.delay, waits.delayed
+    assert shares["one"] == shares["two"] == (5_000, 5_000 / 12_000)
+    assert shares["three"] == (2_500, 2_500 / 16_000), "it may have begun at any time since the interval did"
+
+
 def test_simulated_tasks_say_why_they_wait_for_nothing() -> None:
     with watching("turin-2s", Application("all", everything=True)) as (host, found, one):
         passes(host, found, 20, 0.05)

@@ -76,7 +76,7 @@ class WaitWatch:
         self._everything: dict[int, WaitSums] = {}
         self._delays: dict[Thread, Delay] = {} if self._complete or beginning else self._all_delays()
         self._first: dict[Thread, Delay] = dict(self._delays)
-        self._first_ns = self._read_ns = host.now_ns()
+        self._first_ns = self._began_ns = self._ended_ns = host.now_ns()
         self._grown: dict[Thread, Delay] = {}
 
     @property
@@ -103,7 +103,7 @@ class WaitWatch:
         if not self._complete:
             self._delays = self._all_delays()
             self._first = dict(self._delays)
-            self._first_ns = self._read_ns = self._host.now_ns()
+            self._first_ns = self._began_ns = self._ended_ns = self._host.now_ns()
 
     def close(self) -> None:
         """Close every descriptor."""
@@ -124,6 +124,7 @@ class WaitWatch:
         for tid, waited in self._interval.items():
             if tid in self._everything or len(self._everything) < _MOST_KEPT:
                 self._everything.setdefault(tid, WaitSums()).add(waited)
+        self._began_ns, self._ended_ns = self._ended_ns, self._host.now_ns()
         self._grown = {}
         self._slept = {}
         self._names = {}
@@ -201,12 +202,11 @@ class WaitWatch:
         return self._delays[thread].since(self._first.get(thread, Delay(0, 0, self._first_ns)))
 
     def _read_delays(self, threads: Sequence[Thread]) -> None:
-        """Read schedstat of the first threads; the whole delay of a new thread counts."""
-        before_ns, self._read_ns = self._read_ns, self._host.now_ns()
+        """Read schedstat of the first threads once an interval; the whole delay of a new thread counts."""
         for thread in threads[:_MOST_READ]:
-            if (read := run_delay(self._host, thread.pid, thread.tid)) is not None:
+            if thread not in self._grown and (read := run_delay(self._host, thread.pid, thread.tid)) is not None:
                 now = Delay(*read, self._host.now_ns())
-                self._grown[thread] = now.since(self._delays.get(thread, Delay(0, 0, before_ns)))
+                self._grown[thread] = now.since(self._delays.get(thread, Delay(0, 0, self._began_ns)))
                 self._delays[thread] = now
 
     def _all_delays(self) -> dict[Thread, Delay]:
