@@ -13,7 +13,7 @@ from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sources import SOURCES
-from turbotui.sources.hidden import PLACES
+from turbotui.sources.bases import source_facts
 
 BASE = ("1 0 0:1 / / rw - overlay o rw\n2 1 0:2 / /proc rw - proc proc rw\n3 1 0:3 / /sys ro - sysfs sysfs ro\n"
         "4 1 0:4 / /dev rw - devtmpfs d rw\n")
@@ -30,7 +30,7 @@ def machine_behind(mounts: str, files: dict[str, Content] | None = None) -> Mach
 
 
 def test_every_source_is_in_the_table() -> None:
-    assert {source.id for source in SOURCES} == PLACES.keys()
+    assert {source.id for source in SOURCES} == source_facts().keys()
 
 
 def test_a_masked_source_is_hidden_and_the_others_keep_their_reasons() -> None:

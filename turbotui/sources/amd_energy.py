@@ -31,8 +31,6 @@ class AmdEnergy(LocatedFiles):
     """The `Source` of the amd_energy driver's counters."""
 
     id = "amd-energy"
-    title = "amd_energy hwmon"
-    gives = "energy of AMD cores and sockets on Linux 5.8 to 5.12"
 
     def _find(self, machine: Machine) -> LocatedSignals:
         directories = (f"{CLASS}/{name}" for name in names_in(machine.host, CLASS))

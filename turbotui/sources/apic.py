@@ -43,8 +43,6 @@ class Apic(PerCpuSource):
     """The `Source` of APIC ids. Each is read once, when opened."""
 
     id = "apic"
-    title = "APIC ids"
-    gives = "8-bit and 32-bit APIC id of each CPU"
 
     def __init__(self) -> None:
         # the kernel's text about all CPUs, read once for a topology because it grows with their number

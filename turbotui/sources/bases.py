@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, TypeVar
+import functools
+from collections.abc import Callable, Mapping
+from typing import Final, Generic, TypeVar
 
+from turbotui.dataclass import dataclass
 from turbotui.errors import InternalError
 from turbotui.machine.host import Host
 from turbotui.machine.machine import Machine
 from turbotui.machine.topology import Topology
 from turbotui.quantities.added import AddedCounter
+from turbotui.quantities.facts import FactFile
 from turbotui.quantities.signals import SignalId
 from turbotui.sources.source import Reader, SharedReader
 
 T = TypeVar("T")
+_FILE: Final = FactFile("machine/data/sources.toml")
 
 
-class SharedSource:
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """A source's table of `sources.toml`, which says what its keys are."""
+
+    title: str
+    gives: str
+    files: tuple[str, ...] = ()
+
+
+@functools.cache
+def source_facts() -> Mapping[str, SourceFacts]:
+    """What the file has of each source, by its id."""
+    return {name: _FILE.row(SourceFacts, name, table) for name, table in _FILE.tables()}
+
+
+class DescribedSource:
+    """Base of sources that `sources.toml` describes; a source that it does not know sets both attributes."""
+
+    id: str
+
+    @functools.cached_property
+    def title(self) -> str:
+        """The name for people."""
+        return source_facts()[self.id].title
+
+    @functools.cached_property
+    def gives(self) -> str:
+        """The use of the source's signals."""
+        return source_facts()[self.id].gives
+
+
+class SharedSource(DescribedSource):
     """Base of sources whose one file covers all CPUs."""
 
     shared = True
@@ -35,7 +70,7 @@ class SharedSource:
         raise InternalError(f"{type(self).__name__} holds all CPUs in one file and is not opened on CPU {cpu} alone")
 
 
-class PerCpuSource:
+class PerCpuSource(DescribedSource):
     """Base of sources that are opened on each reading CPU."""
 
     shared = False

@@ -41,8 +41,6 @@ class Batteries(MeterSource):
     """The `Source` of batteries that feed the machine."""
 
     id = "power-supply"
-    title = "power supply"
-    gives = "power, charge and wear of batteries"
 
     def find(self, machine: Machine) -> FoundDevices:
         host = machine.host

@@ -52,8 +52,6 @@ class ClockStart(_Clock):
     """The `Source` of the time before a CPU's other readings."""
 
     id = "clock-start"
-    title = "clock before"
-    gives = "when the readings of each CPU began"
     _signals: Mapping[SignalId, Signal] = {"clock.start": _signal("clock.start", Reduce.MIN,
                                                                   "monotonic clock before a CPU's readings")}
 
@@ -62,8 +60,6 @@ class ClockEnd(_Clock):
     """The `Source` of the time after a CPU's other readings."""
 
     id = "clock-end"
-    title = "clock after"
-    gives = "when the readings of each CPU ended, and the time of day then"
     _signals: Mapping[SignalId, Signal] = {"clock.end": _signal("clock.end", Reduce.MAX,
         "monotonic clock after a CPU's readings"), "clock.wall": _signal("clock.wall", Reduce.MAX,
         "time of day after a CPU's readings")}

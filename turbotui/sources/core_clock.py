@@ -238,8 +238,6 @@ class CoreClock(PerCpuSource):
     """The `Source` of clocks at moments."""
 
     id = "core-clock"
-    title = "instruction chains"
-    gives = "clock of busy CPUs at one moment of the interval, without any counter: for virtual machines"
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

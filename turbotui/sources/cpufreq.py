@@ -72,8 +72,6 @@ class Cpufreq(PerCpuSource):
     """The `Source` of the cpufreq directories."""
 
     id = "cpufreq"
-    title = "cpufreq"
-    gives = "frequency as the kernel sees it, its limits, driver, governor, energy preference"
 
     def probe(self, machine: Machine) -> Probe:
         """Read each file on CPUs with a policy until one has it, and time the reading of the frequency."""

@@ -95,8 +95,6 @@ class Cpuidle(PerCpuSource):
     """The `Source` of the cpuidle directories."""
 
     id = "cpuidle"
-    title = "cpuidle"
-    gives = "idle states asked for by the kernel: entries, time, too deep, too shallow, rejected"
 
     def probe(self, machine: Machine) -> Probe:
         """List the states of all measured CPUs; nothing is kept open."""

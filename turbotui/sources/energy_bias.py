@@ -20,8 +20,6 @@ class EnergyBias(LocatedFiles):
     """The `Source` of the energy performance bias."""
 
     id = "energy-bias"
-    title = "energy_perf_bias"
-    gives = "the energy performance bias of each CPU"
 
     def _find(self, machine: Machine) -> LocatedSignals:
         if not any(machine.host.exists(_FILE.format(cpu=cpu)) for cpu in machine.topology.cpus):

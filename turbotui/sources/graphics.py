@@ -102,8 +102,6 @@ class Graphics(LocatedFiles):
     """The `Source` of the integrated graphics' files."""
 
     id = "graphics"
-    title = "graphics sysfs"
-    gives = "sleep and clocks of the integrated graphics and media engines"
 
     def _find(self, machine: Machine) -> LocatedSignals:
         host = machine.host

@@ -6,7 +6,7 @@ on a machine without the driver or the hardware, and its advice would be to load
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -15,40 +15,9 @@ from turbotui.machine.small_files import names_in
 from turbotui.machine.view import SHOW_FILE
 from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.sources.bases import source_facts
 from turbotui.sources.source import Probe
 
-_CPU: Final = "/sys/devices/system/cpu/cpu{cpu}"
-_CPUINFO: Final = "/proc/cpuinfo"  # without it nothing is known of the processor, and so of what it cannot have
-_HWMON: Final = "/sys/class/hwmon/hwmon*"
-_PMUS: Final = "/sys/bus/event_source/devices/*"
-_CPUIDLE: Final = "/sys/devices/system/cpu/cpuidle"
-_PLATFORM: Final = "/sys/devices/platform"
-PLACES: Final[Mapping[str, tuple[str, ...]]] = {
-    # Source -> its files: of each CPU where {cpu} stands, and links where the last part ends with *
-    **dict.fromkeys(("clock-end", "clock-start", "perf-software"), ()),
-    **dict.fromkeys(("apic", "msr", "msr-settings", "platform-constants", "rdtsc"), (_CPUINFO,)),
-    **dict.fromkeys(("perf-cstate", "perf-hardware", "perf-l2", "perf-licence", "perf-msr", "perf-power",
-                     "perf-roofline"), (_PMUS, _CPUINFO)),
-    **dict.fromkeys(("amd-energy", "hwmon-fans", "hwmon-graphics", "hwmon-power"), (_HWMON, _CPUINFO)),
-    **dict.fromkeys(("hsmp", "hwmon"), (_HWMON, _PLATFORM, _CPUINFO)),
-    **{f"proc-{name}": (f"/proc/{name}",) for name in (
-        "interrupts", "loadavg", "meminfo", "pressure", "schedstat", "softirqs", "stat", "vmstat")},
-    "accel": ("/sys/class/accel/accel*", _CPUINFO),
-    "core-clock": (_CPUINFO, "/proc/stat"),
-    "cpufreq": (f"{_CPU}/cpufreq", "/sys/devices/system/cpu/cpufreq", _CPUINFO),
-    "cpuidle": (f"{_CPU}/cpuidle", _CPUIDLE, _CPUINFO),
-    "energy-bias": (f"{_CPU}/power", _CPUINFO),
-    "graphics": ("/sys/class/drm/card*", _CPUINFO),
-    "hsmp-metrics": (_PLATFORM, _CPUINFO),
-    "low-power-idle": (_CPUIDLE, _CPUINFO),
-    "nvml": ("/proc/driver", "/sys/bus/pci/devices"),
-    "own-cgroup": ("/sys/fs/cgroup",),
-    "pmt": ("/sys/class/intel_pmt/telem*", _CPUINFO),
-    "power-supply": ("/sys/class/power_supply/*", _CPUINFO),
-    "powercap": ("/sys/class/powercap/intel-rapl*", "/sys/devices/virtual/powercap", _CPUINFO),
-    "thermal-throttle": (f"{_CPU}/thermal_throttle", _CPUINFO),
-    "uncore-frequency": ("/sys/devices/system/cpu/intel_uncore_frequency", _CPUINFO),
-}
 _NOT_FOUND: Final = (Reason.NO_DRIVER, Reason.NO_HARDWARE, Reason.VIRTUALISED, Reason.UNKNOWN_MODEL, Reason.NOT_SET,
                      Reason.FAILED, Reason.RECORDED)
 """What a source takes a hidden file for."""
@@ -74,7 +43,8 @@ class HiddenSources:
 
     def _hidden(self, source: str) -> Iterator[Unavailable]:
         view, cpus = self._machine.view, self._machine.topology.cpus
-        for place in PLACES.get(source, ()):
+        facts = source_facts().get(source)  # of a package's source the file has none
+        for place in () if facts is None else facts.files:
             if view.masks or view.renumbered:
                 paths = (place.removesuffix("*").rstrip("/").format(cpu=cpu) for cpu in (
                     cpus if "{cpu}" in place else cpus[:1]))

@@ -36,8 +36,6 @@ class Hsmp(LocatedFiles):
     """The `Source` of the sockets' power limits by HSMP."""
 
     id = "hsmp"
-    title = "amd_hsmp hwmon"
-    gives = "power limits of AMD EPYC sockets"
 
     def _find(self, machine: Machine) -> LocatedSignals:
         packages = [instance.row for instance in machine.topology.instances(Scope.PACKAGE)]

@@ -92,8 +92,6 @@ class HsmpMetrics(PerCpuSource):
     """The `Source` of what the metrics table holds."""
 
     id = "hsmp-metrics"
-    title = "amd_hsmp metrics"
-    gives = "power, temperatures, residencies and clocks of AMD MI300A"
 
     def probe(self, machine: Machine) -> Probe:
         """Read the first socket's table once."""

@@ -307,8 +307,6 @@ class Hwmon(LocatedFiles):
     """The `Source` of CPU temperature sensors under hwmon: of a core, core complex and package around a CPU."""
 
     id = "hwmon"
-    title = "hwmon"
-    gives = "temperatures of cores, packages and core complexes"
 
     def _find(self, machine: Machine) -> LocatedSignals:
         """Read the labels of all CPU sensors."""

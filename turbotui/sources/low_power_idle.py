@@ -31,8 +31,6 @@ class LowPowerIdle(LocatedFiles):
     """The `Source` of the low-power idle residencies."""
 
     id = "low-power-idle"
-    title = "low-power idle"
-    gives = "time in the low-power idle state of the CPUs and of the whole system (S0ix)"
 
     def _find(self, machine: Machine) -> LocatedSignals:
         signals: dict[SignalId, LocatedSignal | Unavailable] = {}

@@ -107,8 +107,6 @@ class Msr(PerCpuSource):
     """The MSR device of each CPU, for the registers of one table."""
 
     id = "msr"
-    title = "MSR device"
-    gives = "TSC, cycles, SMIs, C-state residency, energy and temperatures, by register"
     table = COUNTERS
 
     def __init__(self) -> None:
@@ -252,8 +250,6 @@ class MsrSettings(Msr):
     """The MSR device of each CPU, for settings that files describe better where they can be read."""
 
     id = "msr-settings"
-    title = "MSR settings"
-    gives = "power limits, hints, and what holds packages and cores back, by register"
     table = SETTINGS
 
 

@@ -24,8 +24,6 @@ class Npus(MeterSource):
     """The `Source` of neural processors."""
 
     id = "accel"
-    title = "accel"
-    gives = "busy time and clock of neural processors"
 
     def find(self, machine: Machine) -> FoundDevices:
         host = machine.host

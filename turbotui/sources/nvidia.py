@@ -56,8 +56,6 @@ class Nvidia(MeterSource):
     """The `Source` of NVIDIA's cards."""
 
     id = "nvml"
-    title = "NVML"
-    gives = "energy and power of NVIDIA's graphics cards"
 
     def find(self, machine: Machine) -> FoundDevices:
         host = machine.host

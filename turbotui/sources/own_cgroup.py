@@ -61,8 +61,6 @@ class OwnCgroup(SharedSource):
     """The `Source` of the groups that this process is in."""
 
     id = "own-cgroup"
-    title = "own control group"
-    gives = "quota of CPU time of the group that turbotui is in, time throttled by it, and the group's pressure"
     counts_from_open = True
 
     def probe(self, machine: Machine) -> Probe:

@@ -75,8 +75,6 @@ class PerfCstate(NamedEvents):
     """perf's residency events."""
 
     id = "perf-cstate"
-    title = "perf cstate"
-    gives = "hardware residency of core, module and package C-states"
     pmus: ClassVar = {
         "cstate_core": _events("cstate.core", "c1", "c3", "c6", "c7"),
         "cstate_module": _events("cstate.module", "c6"),

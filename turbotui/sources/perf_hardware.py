@@ -88,8 +88,6 @@ class PerfHardware(PerfSource):
     """perf's generic hardware events."""
 
     id = "perf-hardware"
-    title = "perf hardware"
-    gives = "instructions, cycles, cache references and misses"
 
     def _find(self, machine: Machine) -> Findings:
         trials = Trials(machine)

@@ -29,8 +29,6 @@ class PerfL2(PerfSource):
     """perf's raw L2 events."""
 
     id = "perf-l2"
-    title = "perf L2"
-    gives = "references and hits of the second-level cache"
 
     def _find(self, machine: Machine) -> Findings:
         if not machine.platform.l2:

@@ -31,8 +31,6 @@ class PerfLicence(PerfSource):
     """perf's raw events of the power licences."""
 
     id = "perf-licence"
-    title = "perf licences"
-    gives = "cycles at each turbo schedule for vectors"
 
     def _find(self, machine: Machine) -> Findings:
         if (row := processor_of(machine.model)) is None or not row.licences:

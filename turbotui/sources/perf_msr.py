@@ -42,8 +42,6 @@ class PerfMsr(NamedEvents):
     """perf's msr PMU."""
 
     id = "perf-msr"
-    title = "perf msr"
-    gives = "TSC, requested and achieved cycles, SMIs"
 
     pmus: ClassVar = {"msr": {signal: row.event for signal, row in _EVENTS.items()}}
 

@@ -37,8 +37,6 @@ class PerfPower(NamedEvents):
     """perf's energy events."""
 
     id = "perf-power"
-    title = "perf power"
-    gives = "energy of packages, cores, graphics, memory and platform"
 
     pmus: ClassVar = {"power": _DOMAINS, "power_core": _PER_CORE}
 

@@ -24,8 +24,6 @@ class PerfSoftware(PerfSource):
     """perf's software events."""
 
     id = "perf-software"
-    title = "perf software"
-    gives = "context switches, CPU migrations, page faults"
 
     def _find(self, machine: Machine) -> Findings:
         offers = [Offer(GroupEvent(signal, PerfAttr(_TYPE_SOFTWARE, config), f"perf {name}"))

@@ -111,9 +111,6 @@ class PerfReader(Reader, Adjustable, Protocol):
 class PerfSource(PerCpuSource, ABC):
     """A source over perf; findings are kept for their machine, so that opening needs no search."""
 
-    id: str
-    title: str
-    gives: str
     counts_from_open = True
 
     def __init__(self) -> None:

@@ -50,8 +50,6 @@ class PlatformConstants(PerCpuSource):
     """Constants by register, CPUID and cpufreq."""
 
     id = "platform-constants"
-    title = "platform constants"
-    gives = "base clock, TSC clock, turbo clocks, tj_max"
 
     def probe(self, machine: Machine) -> Probe:
         """Read every constant once."""

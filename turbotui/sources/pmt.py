@@ -142,8 +142,6 @@ class Pmt(PerCpuSource):
     """The `Source` of the telemetry counters that columns are made of."""
 
     id = "pmt"
-    title = "Intel PMT"
-    gives = "residency of die C6 (Meteor Lake) and module C1E (Clearwater Forest)"
 
     def __init__(self) -> None:
         self._regions = CachedSearch(lambda machine: find_regions(machine.host))

@@ -67,8 +67,6 @@ class GraphicsPower(MeterSource):
     """The `Source` of graphics cards' energy."""
 
     id = "hwmon-graphics"
-    title = "hwmon graphics"
-    gives = "energy or power of graphics cards (i915, xe, amdgpu, nouveau)"
 
     def find(self, machine: Machine) -> FoundDevices:
         chips = [chip for chip in ordered(hwmon_chips(machine.host)) if chip.name in _GRAPHICS]
@@ -83,8 +81,6 @@ class PowerMeters(MeterSource):
     """The `Source` of the platform's own power figures."""
 
     id = "hwmon-power"
-    title = "hwmon power"
-    gives = "power of the whole machine: power supplies, ACPI power meters, service processors"
 
     def find(self, machine: Machine) -> FoundDevices:
         host = machine.host
@@ -107,8 +103,6 @@ class Fans(MeterSource):
     """The `Source` of fans."""
 
     id = "hwmon-fans"
-    title = "hwmon fans"
-    gives = "revolutions of fans"
 
     def find(self, machine: Machine) -> FoundDevices:
         devices: list[MeterDevice] = []

@@ -87,8 +87,6 @@ class Powercap(LocatedFiles):
     """The `Source` of the intel-rapl powercap zones, of the package and die around a CPU."""
 
     id = "powercap"
-    title = "powercap"
-    gives = "energy of packages, cores, graphics, memory and the platform; package power limits"
 
     def _find(self, machine: Machine) -> LocatedSignals:
         """List the zones."""

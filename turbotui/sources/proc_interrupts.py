@@ -124,8 +124,6 @@ class ProcInterrupts(SharedSource):
     """The `Source` of /proc/interrupts."""
 
     id = "proc-interrupts"
-    title = "/proc/interrupts"
-    gives = "interrupts of each CPU: all, devices, timers, from other CPUs, of virtualisation, NMI, thermal and others"
 
     def probe(self, machine: Machine) -> Probe:
         """Read the table once, and find the rows that this machine prints."""

@@ -24,8 +24,6 @@ class ProcLoadavg(SystemFiles):
     """The `Source` of /proc/loadavg."""
 
     id = "proc-loadavg"
-    title = PATH
-    gives = "load averages over 1, 5 and 15 minutes"
     facts = tuple(SystemFact(f"load.{minutes}", PATH, minutes, Unit.COUNT, Behavior.GAUGE, _DOCUMENT, 0.01)
                   for minutes in _MINUTES)
 

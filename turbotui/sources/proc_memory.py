@@ -38,8 +38,6 @@ class ProcVmstat(SystemFiles):
     """The `Source` of /proc/vmstat."""
 
     id = "proc-vmstat"
-    title = VMSTAT
-    gives = "pages swapped in and out, major faults, direct reclaim, processes killed for want of memory"
     facts = (
         _event("vm.swap_in", "pswpin", _SWAP),
         _event("vm.swap_out", "pswpout", _SWAP),
@@ -59,8 +57,6 @@ class ProcMeminfo(SystemFiles):
     """The `Source` of /proc/meminfo."""
 
     id = "proc-meminfo"
-    title = MEMINFO
-    gives = "memory that programs can still have, and free swap space"
     facts = (
         _size("mem.total", "MemTotal"),
         _size("mem.available", "MemAvailable", "use Linux 3.14 or later"),

@@ -45,8 +45,6 @@ class ProcPressure(SystemFiles):
     """The `Source` of /proc/pressure."""
 
     id = "proc-pressure"
-    title = FOLDER
-    gives = "share of time in which tasks waited for a CPU, memory, storage, or were held up by interrupts (PSI)"
     facts = tuple(SystemFact(signal, f"{FOLDER}/{file}", line, Unit.SECOND, Behavior.COUNTER, _DOCUMENT, _MICROSECOND)
                   for signal, file, line in _LINES)
 

@@ -53,8 +53,6 @@ class ProcSchedstat(SharedSource):
     """The `Source` of /proc/schedstat."""
 
     id = "proc-schedstat"
-    title = PATH
-    gives = "time that tasks waited on each CPU's run queue, and time slices"
     counts_from_open = False  # the kernel's own totals since boot
 
     def probe(self, machine: Machine) -> Probe:

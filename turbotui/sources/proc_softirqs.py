@@ -39,8 +39,6 @@ class ProcSoftirqs(SharedSource):
     """The `Source` of /proc/softirqs."""
 
     id = "proc-softirqs"
-    title = "/proc/softirqs"
-    gives = "softirqs of each CPU: all, and timer, network, block, scheduler, RCU and the other kinds"
 
     def probe(self, machine: Machine) -> Probe:
         """Read the table once, and find the rows that this kernel prints."""

@@ -100,8 +100,6 @@ class ProcStat(SharedSource):
     """The `Source` of /proc/stat."""
 
     id = "proc-stat"
-    title = "/proc/stat"
-    gives = "user, system, idle, iowait, irq, steal and guest time of each CPU; context switches; forks; run queue"
     counts_from_open = False  # the kernel's own totals since boot
 
     def probe(self, machine: Machine) -> Probe:

@@ -31,8 +31,6 @@ class PerfRoofline(PerfSource):
     """perf's raw events of the roofline definitions."""
 
     id = "perf-roofline"
-    title = "perf roofline"
-    gives = "floating-point operations, loads and stores, lines between caches by core"
 
     def _find(self, machine: Machine) -> Findings:
         facts = circumstances(machine)

@@ -46,8 +46,6 @@ class ThermalThrottle(PerCpuSource):
     """The `Source` of the thermal_throttle directories."""
 
     id = "thermal-throttle"
-    title = "thermal_throttle"
-    gives = "thermal throttling of Intel cores and packages: episodes and time"
 
     def probe(self, machine: Machine) -> Probe:
         """List the directory of the first measured CPU that has one with files."""

@@ -45,8 +45,6 @@ class Timestamp(PerCpuSource):
     """The `Source` of the instruction rdtsc."""
 
     id = "rdtsc"
-    title = "rdtsc"
-    gives = "the time-stamp counter, without any right"
 
     def probe(self, machine: Machine) -> Probe:
         """Execute RDTSC once."""

@@ -50,8 +50,6 @@ class UncoreFrequency(LocatedFiles):
     """The `Source` of the uncore's clocks."""
 
     id = "uncore-frequency"
-    title = "uncore frequency"
-    gives = "clock of the uncore (mesh, ring, fabric), by die or by fabric cluster"
 
     def probe(self, machine: Machine) -> Probe:
         """Find the files, and read the files of each signal; a clock that is 0 in all of them is unavailable."""
