@@ -201,13 +201,10 @@ def _choice(node: ast.expr) -> tuple[Step, Sequence[ast.expr]] | None:
 
 def _called(node: ast.expr) -> tuple[str, Sequence[ast.expr]] | None:
     """The name and the values of a call that names no parameters; None for any other node."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords and _plain(node.args):
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords and not any(
+            isinstance(argument, ast.Starred) for argument in node.args):
         return node.func.id, node.args
     return None
-
-
-def _plain(given: Sequence[ast.expr]) -> bool:
-    return not any(isinstance(argument, ast.Starred) for argument in given)
 
 
 def _operand(text: str, tokens: Sequence[Token], node: ast.expr, *, choices: bool) -> Step:

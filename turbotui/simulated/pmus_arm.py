@@ -19,7 +19,6 @@ from turbotui.simulated.events_common import counts
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, EventFile, Resolve, SimulatedCounter, SimulatedPmu
 from turbotui.simulated.pmu_codes import pmu_codes
-from turbotui.simulated.shapes import MachineShape
 
 _LINE: Final = 64.0
 _DSU_COUNTERS: Final = 6
@@ -49,26 +48,16 @@ def arm_pmus(model: Model) -> list[SimulatedPmu]:
     shape = model.shape
     if not shape.mesh:
         return []
-    pmus = [_cluster(model, number) for number in range(_clusters(shape))]
+    clusters = shape.packages * sum(block.cores // block.l3 for block in shape.blocks)
+    pmus = [_cluster(model, number) for number in range(clusters)]
     for package in range(shape.packages):
         pmus += [_mesh(model, package), _network(model, package)]
-        pmus += [_smmu(model, package, name, share)
-                 for name, share in zip(_smmus(package), _SMMU_SHARES, strict=True)]
-        pmus += [_controller(model, package, name) for name in _controllers(package)]
+        # named by the page frame of their registers (arm_smmuv3_pmu.c)
+        pmus += [_smmu(model, package, f"smmuv3_pmcg_{page + package * 0x400000:x}", share)
+                 for page, share in zip(_SMMU_PAGES, _SMMU_SHARES, strict=True)]
+        pmus += [_controller(model, package, 0x10008C000 + package * 0x400000000000 + number * 0x400000)
+                 for number in range(_CHANNELS)]
     return pmus
-
-
-def _clusters(shape: MachineShape) -> int:
-    return shape.packages * sum(block.cores // block.l3 for block in shape.blocks)
-
-
-def _smmus(package: int) -> list[str]:
-    """Return a package's SMMUs by the hexadecimal page frame of their registers (arm_smmuv3_pmu.c)."""
-    return [f"smmuv3_pmcg_{page + package * 0x400000:x}" for page in _SMMU_PAGES]
-
-
-def _controllers(package: int) -> list[str]:
-    return [f"arm_dmc620_{0x10008C000 + package * 0x400000000000 + number * 0x400000:x}" for number in range(_CHANNELS)]
 
 
 def _mesh(model: Model, package: int) -> SimulatedPmu:
@@ -147,7 +136,7 @@ def _stream_share(attr: PerfAttr) -> float:
     return STREAM_SHARE if not attr.config1 >> 32 & 1 and attr.config1 & 0xFFFFFFFF == STREAM else 0.0
 
 
-def _controller(model: Model, package: int, name: str) -> SimulatedPmu:
+def _controller(model: Model, package: int, address: int) -> SimulatedPmu:
     """Make a memory channel, whose driver cannot stop counters together and so accepts one event a group."""
     basis = model.package[package]
     each: Form = tuple((index, 1 / _LINE / _CHANNELS) for index in (b.PKG_READ_BYTES, b.PKG_WRITTEN_BYTES))
@@ -164,7 +153,7 @@ def _controller(model: Model, package: int, name: str) -> SimulatedPmu:
 
     events = {f"clkdiv2_{event}": EventFile(f"event={code:#x},clkdiv2=0x1") for event, code in divided.items()}
     events |= {f"clk_{event}": EventFile(f"event={code:#x},clkdiv2=0x0") for event, code in whole.items()}
-    return SimulatedPmu(name, Context.UNCORE, resolve, pmu_codes("dmc620").formats, events,
+    return SimulatedPmu(f"arm_dmc620_{address:x}", Context.UNCORE, resolve, pmu_codes("dmc620").formats, events,
                         partial(model.first_online, [model.layout.package_cpus[0]]), counters=_DMC_COUNTERS,
                         fits=lambda attrs: len(attrs) < 2)
 

@@ -72,7 +72,7 @@ def intel_pmus(model: Model) -> list[SimulatedPmu]:
 
     return [
         SimulatedPmu(
-            name=name,
+            name=f"uncore_{box.name}_{number}" if len(box.shares) > 1 else f"uncore_{box.name}",
             context=Context.UNCORE,
             resolve=_resolver(model, box, share, flows),
             formats=box.formats,
@@ -82,13 +82,8 @@ def intel_pmus(model: Model) -> list[SimulatedPmu]:
             files=_mapping(model.shape, box, number),
         )
         for box in _boxes(model.shape)
-        for number, (name, share) in enumerate(zip(_instances(box), box.shares, strict=True))
+        for number, share in enumerate(box.shares)
     ]
-
-
-def _instances(box: _Box) -> list[str]:
-    return [f"uncore_{box.name}_{number}" for number in range(len(box.shares))] if len(box.shares) > 1 else [
-        f"uncore_{box.name}"]
 
 
 def _resolver(model: Model, box: _Box, share: float,

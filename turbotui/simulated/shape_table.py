@@ -38,7 +38,8 @@ def _machine(name: str) -> MachineShape:
     parts = {key: {field.name: values.pop(field.name) for field in fields(kind) if field.name in values}
              for key, kind in (("power", Power), ("around", OtherDevices))}
     lacks, more = texts(values.pop("lacks", [])), text(values.pop("more_flags", ""))
-    words = (word for group in texts(values["flags"]) for word in _flag_words(group))
+    words = (word for group in texts(values["flags"])
+             for line in texts(CPU_FLAGS.inherited(group)["words"]) for word in line.split())
     values |= {"name": name, "flags": " ".join((*(word for word in words if not word.startswith(lacks)),
                                                 *more.split())), **parts}
     return MACHINES.row(
@@ -47,10 +48,6 @@ def _machine(name: str) -> MachineShape:
         schedule=lambda written: _schedule(text(written)), power=_tabled(Power), around=_tabled(OtherDevices),
         package_states=each(_state), domains=lambda written: frozenset(texts(written)),
     )
-
-
-def _flag_words(group: str) -> tuple[str, ...]:
-    return tuple(word for line in texts(CPU_FLAGS.inherited(group)["words"]) for word in line.split())
 
 
 def _core_type(name: str) -> CoreType:

@@ -137,7 +137,7 @@ class WatchedApplications:
         if application.container and self._host.kind is HostKind.REAL:
             application = replace(application, cgroup=find_container(self._host, application.container).path)
         pids = application.pids if child is None else (child,)
-        chosen = self._choose(application, pids)
+        chosen = choose_sets(self._machine, application, pids)
         try:
             watched = self._opened(application, chosen, pids, on_exec=child is not None)
         except MachineError:
@@ -378,9 +378,6 @@ class WatchedApplications:
 
     def _present(self) -> tuple[int, ...]:
         return tuple(sorted(cpus_in(self._host, _PRESENT) | set(self._cpus)))
-
-    def _choose(self, application: Application, pids: Sequence[int]) -> ChosenSets:
-        return choose_sets(self._machine, application, pids)
 
     def _aim(self, watched: WatchedApplication, reader: SampleReader, *, on_exec: bool) -> str | None:
         """Open the counters of one event set, and return the control group's folder."""

@@ -166,7 +166,8 @@ def busiest_first(rows: Sequence[TopdownRow], before: Sequence[Hashable] = ()) -
         before: the keys of the rows in their previous order, which rows with similar slots keep, so that lines do not
             jump. Without it the order is exact.
     """
-    slots = {row.place.key: _weight(row) for row in rows}
+    # of a region its share, because an opened region is counted for a shorter time than others
+    slots = {row.place.key: (row.slots() if row.extent is None else row.extent.of_slots) or 0.0 for row in rows}
     if not before:
         return tuple(sorted(rows, key=lambda row: -slots[row.place.key]))
     at = {key: place for place, key in enumerate(before)}
@@ -177,8 +178,3 @@ def busiest_first(rows: Sequence[TopdownRow], before: Sequence[Hashable] = ()) -
             place -= 1
         ordered.insert(place, row)
     return tuple(ordered)
-
-
-def _weight(row: TopdownRow) -> float:
-    """Return slots; for a region its share, because an opened region is counted for a shorter time than others."""
-    return (row.slots() if row.extent is None else row.extent.of_slots) or 0.0
