@@ -48,7 +48,6 @@ PADS = {
     "app/plain_help.py": "own words",
     "features/stat/help_text.py": "own words",
     "features/roofline/curve_tables.py": "numbers",
-    "features/roofline/machine_curves.py": "own words and numbers",
     "features/roofline/screen_text.py": "own words and numbers",
     "features/uncore/map_picture.py": "numbers",
     "simulated/proc_files.py": "files of the kernel",

@@ -9,9 +9,9 @@ import statistics
 import sys
 import time
 
+from turbotui.machine.delegating_host import RestrictedHost
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.machine.restricted_host import RestrictedHost
 from turbotui.quantities.signals import Behavior
 from turbotui.sampling.answers import ReadRequest
 from turbotui.sampling.capabilities import probe_sources

@@ -36,7 +36,7 @@ from turbotui.features.tasks.marking_processes import MarkingProcesses
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.sources.perf_group import Times
 from turbotui.sources.source import CpuGone
-from turbotui.sources.uncore_reader import ConcurrentEvents, UncoreReader
+from turbotui.sources.uncore import ConcurrentEvents, UncoreReader
 
 RATE = 1_000_000
 EVENTS = (PerfAttr(9, 0), PerfAttr(9, 1), PerfAttr(9, 2))
@@ -231,7 +231,7 @@ _RINGS = {"machine/ip_sampling.py", "machine/perf_groups.py", "machine/tasks/tra
           "machine/tasks/switch_times.py", "machine/tasks/wait_times.py"}
 """Those that open events with rings, and read counters beside them."""
 _HOSTS = {f"{name}.py" for name in (
-    "machine/host", "machine/linux", "machine/perf_abi", "machine/delegating_host", "machine/restricted_host",
+    "machine/host", "machine/linux", "machine/perf_abi", "machine/delegating_host",
     "machine/container_host", "machine/gathered/host", "machine/gathered/noting_host", "recording/recorded_host",
     "remote/session", "simulated/host")}
 _OPENS_GROUPS = {"machine/tasks/load_sampler.py", "machine/tasks/sets.py", "events/listing.py"}

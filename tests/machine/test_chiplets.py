@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from treehost import TreeHost
 
-from turbotui.machine.chiplets import chiplet_names
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.machine import read_machine
-from turbotui.machine.topology import CpuPlace, read_topology
+from turbotui.machine.topology import CpuPlace, chiplet_names, read_topology
 from turbotui.quantities.scope import RowId, Scope
 from turbotui.recording.cpu_layout import topology_facts, topology_from
 from turbotui.recording.json_values import JsonValue

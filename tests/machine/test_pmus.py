@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from treehost import TreeHost
 
-from turbotui.events.pmu_terms import attr_of
 from turbotui.machine.pmus import EventError, Pmu, PmuEvent, TermFormat, list_pmus, parse_format, read_pmu
+from turbotui.sources.perf_source import attr_of
 
 BASE = "/sys/bus/event_source/devices"
 

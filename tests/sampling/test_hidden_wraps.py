@@ -8,8 +8,8 @@ import pytest
 from model_truth import truth_of
 from patience import PATIENCE
 
+from turbotui.machine.delegating_host import RestrictedHost
 from turbotui.machine.machine import read_machine
-from turbotui.machine.restricted_host import RestrictedHost
 from turbotui.quantities.scope import SYSTEM_ROW
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.session import Session

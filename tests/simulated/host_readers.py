@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct
 
-from turbotui.events.pmu_terms import attr_of
 from turbotui.machine.host import HostError, PerfAttr
 from turbotui.machine.pmus import read_pmu
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
+from turbotui.sources.perf_source import attr_of
 
 X86 = ("sapphire-2s", "icelake-2s", "turin-2s", "laptop", "laptop-arrow", "laptop-old", "forest-1s")
 SMALL = ("sapphire-2s", "turin-2s", "laptop", "laptop-arrow", "laptop-old", "grace-2s", "guest")

@@ -8,11 +8,11 @@ import pytest
 from host_readers import group, machine, named, refusal, values
 from model_truth import truth_of
 
-from turbotui.events.pmu_terms import attr_of
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.pmus import list_pmus, read_pmu
 from turbotui.simulated import SimulatedHost
-from turbotui.simulated.nvidia_ports import ROOT_PORTS
+from turbotui.simulated.root_ports import ROOT_PORTS
+from turbotui.sources.perf_source import attr_of
 
 
 def count(host: SimulatedHost, clock: object, pmu: str, events: list[str], seconds: float = 3.0) -> list[int]:

@@ -24,11 +24,11 @@ from turbotui.sources.cpuidle import Cpuidle
 from turbotui.sources.energy_bias import EnergyBias
 from turbotui.sources.graphics import Graphics
 from turbotui.sources.hwmon import Hwmon
+from turbotui.sources.perf_generic import PerfSoftware
 from turbotui.sources.perf_group import GroupEvent, PerfGroupReader
-from turbotui.sources.perf_software import PerfSoftware
 from turbotui.sources.powercap import Powercap
-from turbotui.sources.proc_memory import ProcMeminfo
 from turbotui.sources.proc_stat import ProcStat
+from turbotui.sources.proc_system import ProcMeminfo
 from turbotui.sources.source import Incomplete, Source
 from turbotui.sources.sysfs_files import FileReader, ValueFile
 from turbotui.sources.thermal_throttle import ThermalThrottle

@@ -16,11 +16,10 @@ from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.msr import Msr
 from turbotui.sources.perf_cstate import PerfCstate
+from turbotui.sources.perf_generic import PerfHardware, PerfSoftware
 from turbotui.sources.perf_group import GroupEvent, PerfGroupReader
-from turbotui.sources.perf_hardware import PerfHardware
 from turbotui.sources.perf_msr import PerfMsr
 from turbotui.sources.perf_power import PerfPower
-from turbotui.sources.perf_software import PerfSoftware
 from turbotui.sources.platform_constants import PlatformConstants
 from turbotui.sources.source import Source
 

@@ -11,10 +11,9 @@ from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal, SignalId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.perf_cstate import PerfCstate
-from turbotui.sources.perf_hardware import PerfHardware
+from turbotui.sources.perf_generic import PerfHardware, PerfSoftware
 from turbotui.sources.perf_msr import PerfMsr
 from turbotui.sources.perf_power import PerfPower
-from turbotui.sources.perf_software import PerfSoftware
 from turbotui.sources.source import Probe
 
 BARE = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0x8F)

@@ -7,9 +7,7 @@ from prochost import machine_of
 
 from turbotui.quantities.signals import Raw, Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.proc_loadavg import PATH as LOADAVG
-from turbotui.sources.proc_loadavg import ProcLoadavg
-from turbotui.sources.proc_memory import MEMINFO, VMSTAT, ProcMeminfo, ProcVmstat
+from turbotui.sources.proc_system import LOADAVG, MEMINFO, VMSTAT, ProcLoadavg, ProcMeminfo, ProcVmstat
 from turbotui.sources.system_files import SystemFiles
 
 VM_TEXT = """\

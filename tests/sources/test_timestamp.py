@@ -15,10 +15,10 @@ from fakehost import FakeHost, machine
 from patience import PATIENCE
 
 from turbotui.machine.cpumodel import CpuModel
+from turbotui.machine.delegating_host import RestrictedHost
 from turbotui.machine.host import HostError, HostKind
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import Machine
-from turbotui.machine.restricted_host import RestrictedHost
 from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.timestamp import Timestamp

@@ -7,11 +7,10 @@ from fakehost import GUEST, FakeHost, machine
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turbotui.machine.calibration import KnownConstant
+from turbotui.machine.calibration import KnownConstant, turbo_hz
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.perf_errors import circumstances
 from turbotui.machine.topology import CpuPlace
-from turbotui.machine.turbo import turbo_hz
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 

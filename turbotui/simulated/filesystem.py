@@ -8,17 +8,16 @@ from typing import Final
 
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.simulated.cpu_files import CpuFiles
-from turbotui.simulated.intel_ports import intel_root_ports
 from turbotui.simulated.layout import SimulatedCpu
 from turbotui.simulated.meter_files import accelerators, power_supplies, thermal
 from turbotui.simulated.model import Model
-from turbotui.simulated.nvidia_ports import root_ports
 from turbotui.simulated.pmu import Context, SimulatedPmu
 from turbotui.simulated.pmus_cxl import cxl_devices
 from turbotui.simulated.pmus_intel import has_stacks
 from turbotui.simulated.power_files import graphics, hwmon, nodes, powercap
 from turbotui.simulated.proc_files import ProcFiles
 from turbotui.simulated.resctrl_files import resctrl_tree
+from turbotui.simulated.root_ports import intel_root_ports, root_ports
 from turbotui.simulated.shapes import Isa, MachineShape
 from turbotui.simulated.strain_files import StrainFiles
 from turbotui.simulated.task_files import USERS

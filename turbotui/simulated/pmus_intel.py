@@ -19,11 +19,11 @@ from turbotui.simulated import intel_traffic as flow
 from turbotui.simulated import skylake_cha
 from turbotui.simulated.intel_generations import Generation, code, generation_of
 from turbotui.simulated.intel_memory import HBM_CHANNELS, halves_events, hbm_counts, memory_counts, whole_events
-from turbotui.simulated.intel_ports import root_bus
 from turbotui.simulated.intel_traffic import LINE, Events, Flows, Parts, times
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu, Value
 from turbotui.simulated.pmu_codes import pmu_codes
+from turbotui.simulated.root_ports import root_bus
 from turbotui.simulated.shapes import MachineShape
 
 _COUNTERS: Final = 4

@@ -25,23 +25,21 @@ from turbotui.sources.npus import Npus
 from turbotui.sources.nvidia import Nvidia
 from turbotui.sources.own_cgroup import OwnCgroup
 from turbotui.sources.perf_cstate import PerfCstate
-from turbotui.sources.perf_hardware import PerfHardware
+from turbotui.sources.perf_generic import PerfHardware, PerfSoftware
 from turbotui.sources.perf_l2 import PerfL2
 from turbotui.sources.perf_licence import PerfLicence
 from turbotui.sources.perf_msr import PerfMsr
 from turbotui.sources.perf_power import PerfPower
-from turbotui.sources.perf_software import PerfSoftware
 from turbotui.sources.platform_constants import PlatformConstants
 from turbotui.sources.pmt import Pmt
 from turbotui.sources.power_meters import Fans, GraphicsPower, PowerMeters
 from turbotui.sources.powercap import Powercap
 from turbotui.sources.proc_interrupts import ProcInterrupts
-from turbotui.sources.proc_loadavg import ProcLoadavg
-from turbotui.sources.proc_memory import ProcMeminfo, ProcVmstat
 from turbotui.sources.proc_pressure import ProcPressure
 from turbotui.sources.proc_schedstat import ProcSchedstat
 from turbotui.sources.proc_softirqs import ProcSoftirqs
 from turbotui.sources.proc_stat import ProcStat
+from turbotui.sources.proc_system import ProcLoadavg, ProcMeminfo, ProcVmstat
 from turbotui.sources.roofline import PerfRoofline
 from turbotui.sources.source import Source
 from turbotui.sources.thermal_throttle import ThermalThrottle

@@ -1,4 +1,7 @@
-"""The base of sources over perf, which finds events, decides which CPUs open them, and opens groups."""
+"""The base of sources over perf, which finds events, decides which CPUs open them, and opens groups.
+
+Of the grammar of events it imports only the part that every start needs.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ from itertools import islice
 from typing import ClassVar, Protocol
 
 from turbotui.dataclass import dataclass
-from turbotui.events.pmu_terms import attr_of
+from turbotui.events.errors import EventSyntaxError
+from turbotui.events.syntax import Written, parse
+from turbotui.events.terms import settings_of
+from turbotui.machine.host import PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances
 from turbotui.machine.pmus import EventError, Pmu, read_pmu
@@ -242,3 +248,17 @@ def try_offers(machine: Machine, offers: Iterable[Offer], facts: Circumstances) 
         elif cpu >= 0:
             usable.append(offer if why is None else replace(offer, doubtful=True))
     return tuple(usable), refused
+
+
+def attr_of(pmu: Pmu, terms: str) -> PerfAttr:
+    """Return the attribute that counts an event of a PMU, given by its name or by terms as between slashes.
+
+    Raises:
+        EventError: one of the classes of `turbotui.events.errors`.
+    """
+    (written, *more) = parse(f"{pmu.name}/{terms}/")
+    if more or not isinstance(written, Written) or not written.terms:
+        raise EventSyntaxError(terms, 0, "the terms of one event are expected")
+    word, *others = settings_of(pmu, written.terms, core=False, extended=False).words
+    config1, config2, config3, config4 = others
+    return PerfAttr(pmu.type, word, config1, config2, config3, config4=config4)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.calibration import Constant, KnownConstant, base_hz, tj_max, tsc_hz, tsc_tweak
+from turbotui.machine.calibration import Constant, KnownConstant, base_hz, tj_max, tsc_hz, tsc_tweak, turbo_hz
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import circumstances
-from turbotui.machine.turbo import turbo_hz
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Behavior, Raw, Reduce, Signal, SignalId
 from turbotui.quantities.unavailable import Unavailable

@@ -15,7 +15,7 @@ from turbotui.machine.machine import read_machine
 from turbotui.machine.pmus import list_pmus
 from turbotui.quantities.unavailable import Reason
 from turbotui.simulated import ManualClock, simulated_host
-from turbotui.simulated.nvidia_ports import ROOT_PORTS, configuration_space
+from turbotui.simulated.root_ports import ROOT_PORTS, configuration_space
 
 SPACE = configuration_space(ROOT_PORTS[3])
 CAPABILITY = 0x240  # where the simulated port keeps it

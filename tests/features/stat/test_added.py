@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statscripts import PAIR, SERVER, FilesHost, Script, intel, machine_of, signal
 
+from turbotui.machine.delegating_host import RestrictedHost
 from turbotui.machine.machine import Machine
-from turbotui.machine.restricted_host import RestrictedHost
 from turbotui.quantities.added import (
     AddedCounter,
     AddError,

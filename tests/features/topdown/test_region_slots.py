@@ -27,7 +27,7 @@ from turbotui.features.topdown.recorded_regions import RegionSlotsRecord, region
 from turbotui.features.topdown.recorders import RegionSlotsRecorder
 from turbotui.features.topdown.region_interval_rows import interval_rows, region_interval_notes
 from turbotui.features.topdown.region_slots import RegionCount, RegionInterval, RegionSlots, RegionSpan
-from turbotui.features.topdown.shown_regions import ShownRegions
+from turbotui.features.topdown.shown_parts import ShownRegions
 from turbotui.features.topdown.tables import region_table
 from turbotui.machine.observing import Observation, observe
 from turbotui.machine.region_pipes import RegionPipe

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from turbotui.events.encoder import EventEncoder
-from turbotui.events.pmu_terms import attr_of
 from turbotui.events.uncore import filters
 from turbotui.machine.host import HostError
 from turbotui.machine.pmus import EventError, read_pmu
 from turbotui.simulated import ManualClock, simulated_host
+from turbotui.sources.perf_source import attr_of
 
 
 def test_addresses_follow_the_formula_not_the_examples() -> None:

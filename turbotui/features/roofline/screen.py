@@ -18,17 +18,24 @@ from turbotui.app.sessions import PlayedSession
 from turbotui.app.view_states import ViewChoice
 from turbotui.app.watch import Watch
 from turbotui.features.roofline.export import svg_text
-from turbotui.features.roofline.machine_curves import EACH, machine_lines
 from turbotui.features.roofline.point_table import point_table
 from turbotui.features.roofline.result import JudgedPoint
 from turbotui.features.roofline.roof_plot import RoofPlot
 from turbotui.features.roofline.screen_curve import CurveWindow
 from turbotui.features.roofline.screen_functions import open_functions
-from turbotui.features.roofline.screen_missing import missing_lines
-from turbotui.features.roofline.screen_saving import save_file, title_of
 from turbotui.features.roofline.screen_table import POINT_TABLE_COLUMNS, points_content
 from turbotui.features.roofline.screen_tasks import ThreadsReady, ThreadWatch
-from turbotui.features.roofline.screen_text import SIDE, below_lines, notes_of, side_lines
+from turbotui.features.roofline.screen_text import (
+    EACH,
+    SIDE,
+    below_lines,
+    machine_lines,
+    missing_lines,
+    notes_of,
+    save_file,
+    side_lines,
+    title_of,
+)
 from turbotui.features.roofline.screen_view import KEPT, TRAILS, RoofView
 from turbotui.features.roofline.task_points import Note
 from turbotui.features.roofline.verdict_text import verdict_text

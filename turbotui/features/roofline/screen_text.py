@@ -1,21 +1,34 @@
-"""The texts beside and below the roofline's picture; if room is short, the least important are dropped."""
+"""The texts beside and below the roofline's picture, or instead of it; and the files that it is saved to.
+
+If room is short, the least important lines are dropped.
+"""
 
 from __future__ import annotations
 
+import math
+import os
 import textwrap
+import time
 from collections.abc import Sequence
 from typing import Final
 
+from turbotui.errors import TurbotuiError
 from turbotui.features.roofline.level_points import LETTERS
 from turbotui.features.roofline.live import RooflinePoint
 from turbotui.features.roofline.roof_plot import MARKS
 from turbotui.features.roofline.screen_view import TRAILS, RoofView
 from turbotui.features.roofline.task_points import Note
 from turbotui.features.roofline.verdict_text import verdict_text
+from turbotui.machine.host import HostKind
+from turbotui.machine.machine import Machine
 from turbotui.quantities.marks import PARTIAL
-from turbotui.quantities.sentences import several
+from turbotui.quantities.sentences import as_sentence, several
+from turbotui.quantities.unavailable import Unavailable
+from turbotui.tables.saving import write_numbered
+from turbotui.widgets.absence import wrapped
 from turbotui.widgets.cells import StyleRole
-from turbotui.widgets.painter import TextSegment
+from turbotui.widgets.painter import TextSegment, nice_top
+from turbotui.widgets.spark import spark
 
 SIDE: Final = 38
 """Characters of the panel at the right."""
@@ -152,3 +165,91 @@ def _level_lines(view: RoofView) -> Lines:
 
 def _wrapped(text: str, role: StyleRole = StyleRole.DIM) -> Lines:
     return [[(f" {line}", role)] for line in textwrap.wrap(text, SIDE - 2)]
+
+
+_BLANK: Final = [("", StyleRole.PLAIN)]
+_SIMULATED: Final = "a simulated machine"
+"""A remedy that is shown below with examples."""
+
+
+def missing_lines(why: Unavailable, roofs: str, width: int) -> list[list[TextSegment]]:
+    """Format the reason, its remedy, and the source of roofs that are known without counters."""
+    remedies = [part.strip() for part in why.remedy.split(";") if not part.strip().startswith(_SIMULATED)]
+    until = "" if not roofs else f" Until then: {roofs}."
+    return [
+        _BLANK, [("  No point can be placed on the roofline here.", StyleRole.SUMMARY)], _BLANK,
+        *wrapped(as_sentence(f"{why.reason.value}: {why.detail}."), StyleRole.PLAIN, width),
+        *wrapped(f"to do: {'; '.join(remedies)}" if any(remedies) else "", StyleRole.KEY, width, hang=7),
+        _BLANK,
+        *wrapped(f"Its roofs can be measured all the same: turbotui roofs.{until}", StyleRole.DIM, width),
+        _BLANK,
+        [("  Functions have shares of time here, too: ", StyleRole.PLAIN), ("f", StyleRole.KEY),
+         (" samples those that run now.", StyleRole.PLAIN)],
+        [("  Those and the regions of a command:", StyleRole.PLAIN)],
+        [("    turbotui roofline --by function -- COMMAND", StyleRole.KEY)],
+        _BLANK,
+        [("  A simulated machine has the counters:", StyleRole.PLAIN)],
+        [("    turbotui --machine laptop-old+calculix", StyleRole.KEY), ("   two behaviours", StyleRole.DIM)],
+        [("    turbotui --machine sapphire-2s+tonto", StyleRole.KEY), ("     two widths, 224 CPUs", StyleRole.DIM)],
+    ]
+
+
+_WHOLE = 100.0
+"""The value from which a number is shown without a fraction."""
+EACH = 4
+"""Most intervals that a character of a curve stands for."""
+
+
+def machine_lines(watts: Sequence[float], speed: Sequence[float], width: int, seq: int) -> list[list[TextSegment]]:
+    """A line for each quantity, with its newest number and a curve, which `seq` (the interval) moves.
+
+    Args:
+        watts: of all packages in the last intervals, oldest first; NaN where unknown.
+        speed: GFLOP/s of the machine, as above.
+    """
+    size = max(len(watts), len(speed))
+    pairs = list(zip(_filled(watts, size), _filled(speed, size), strict=True))
+    first = next((at for at, pair in enumerate(pairs) if not all(map(math.isnan, pair))), size)
+    powers, rates = [power for power, _ in pairs[first:]], [flops for _, flops in pairs[first:]]
+    efficiency = [flops / power if power > 0 else math.nan for power, flops in pairs[first:]]
+    rows = (("power", "W", powers), ("all", "GF/s", rates), ("per W", "GF/s", efficiency))
+    return [[(f" {word:<7}", StyleRole.DIM), (f"{_text(values):>7}", StyleRole.SUMMARY),
+             (f" {unit:<7}", StyleRole.DIM), (_curve(values, width, seq), StyleRole.SPARK)]
+            for word, unit, values in rows]
+
+
+def _filled(values: Sequence[float], size: int) -> list[float]:
+    return [*[math.nan] * (size - len(values)), *values]
+
+
+def _text(values: Sequence[float]) -> str:
+    last = values[-1] if values else math.nan
+    return "—" if math.isnan(last) else f"{last:,.3g}" if last < _WHOLE else f"{last:,.0f}"
+
+
+def _curve(values: Sequence[float], width: int, seq: int) -> str:
+    known = [value for value in values if not math.isnan(value)]
+    return spark(tuple(values)[-width * EACH:], nice_top(max(known, default=0.0)), width, seq)
+
+
+def title_of(machine: Machine, view: RoofView) -> str:
+    """Return the title of a picture: the kind of machine unless it is real, the processor, the level of the points."""
+    host = machine.host
+    kind = "" if host.kind is HostKind.REAL else f"{host.kind.value} machine {host.name}"
+    return ", ".join(word for word in (kind, machine.model.title, view.levels[view.level].word) if word)
+
+
+def save_file(machine: str, suffix: str, text: str, without: str = "") -> str:
+    """Write a new file in the current directory, and return a notice with its path or the error.
+
+    Args:
+        machine: the machine's name, which becomes a part of the file's name.
+        suffix: of the file, without a dot.
+        without: what the file leaves out, as a part of the notice.
+    """
+    kept = "".join(char if char.isalnum() or char in "-+." else "-" for char in machine)
+    stem = f"turbotui-roofline-{kept}-{time.strftime('%Y%m%d-%H%M%S')}"
+    try:
+        return f"Saved{without} {write_numbered(os.getcwd(), stem, suffix, text)}"
+    except (TurbotuiError, OSError) as error:
+        return f"Not saved: {error}"

@@ -12,10 +12,10 @@ from turbotui.features.stat.options import StatError, StatOptions, StatTask
 from turbotui.features.stat.printing import chosen_layout, is_absent
 from turbotui.features.stat.streams import warn
 from turbotui.machine.cpulist import format_cpulist
+from turbotui.machine.delegating_host import RestrictedHost
 from turbotui.machine.host import Host
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
-from turbotui.machine.restricted_host import RestrictedHost
 from turbotui.machine.small_files import cpus_in
 from turbotui.quantities.added import EventAt, RegisterAt, is_turbostats, parse_added
 from turbotui.quantities.columns import CounterColumn

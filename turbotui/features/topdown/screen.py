@@ -19,8 +19,7 @@ from turbotui.features.topdown.followed_rows import FollowedRows, FollowedRowsRe
 from turbotui.features.topdown.model import TopdownRow
 from turbotui.features.topdown.places import CpuSet, RowLevel, places
 from turbotui.features.topdown.screen_rows import TopdownPainter, busiest_first, drill_of, tree_lines, wrapped
-from turbotui.features.topdown.shown_regions import ShownRegions
-from turbotui.features.topdown.shown_threads import ShownThreads
+from turbotui.features.topdown.shown_parts import ShownRegions, ShownThreads
 from turbotui.features.topdown.tables import BAR, TopdownColumn, node_of, topdown_table
 from turbotui.features.topdown.trees import Node
 from turbotui.machine.host import HostError

@@ -23,10 +23,16 @@ from turbotui.features.uncore.counters import AllSettings, UncoreCounters
 from turbotui.features.uncore.events_window import EventPicker
 from turbotui.features.uncore.filters_window import FilterForm
 from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
-from turbotui.features.uncore.map_panel import NO_FILTERS, MapPanel, edges_content
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.recorded import RecordedCounters
-from turbotui.features.uncore.screen_contents import KindContents, UnitCharts, UnitMoment
+from turbotui.features.uncore.screen_contents import (
+    NO_FILTERS,
+    KindContents,
+    MapPanel,
+    UnitCharts,
+    UnitMoment,
+    edges_content,
+)
 from turbotui.features.uncore.screen_rows import UnitPainter, UnitRows, caption_of, unit_painter
 from turbotui.features.uncore.traffic import find_edges, metrics_by_kind, traffic_of
 from turbotui.quantities.columns import Column, ColumnId

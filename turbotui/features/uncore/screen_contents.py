@@ -1,23 +1,31 @@
-"""What the uncore screen's tables show: a content for each kind of unit, and charts of a unit."""
+"""What the uncore screen shows: contents of kinds of units, charts of a unit, the map of traffic with its edges."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
+
+from textual.containers import Vertical, VerticalScroll
 
 from turbotui.app.row_table import RowWidget
 from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
+from turbotui.features.uncore.map_picture import draw_map
 from turbotui.features.uncore.ports import PortMap
 from turbotui.features.uncore.screen_rows import NO_EVENTS, content_of
 from turbotui.features.uncore.tables import uncore_table
+from turbotui.features.uncore.traffic import NO_EDGES, Traffic, traffic_table
 from turbotui.quantities.columns import Column, Value
 from turbotui.sampling.frame import Frame
+from turbotui.widgets.cells import StyleRole
 from turbotui.widgets.painter import TextSegment
 from turbotui.widgets.row_charts import LEAST, ChartedRow, Past, RowCharts
-from turbotui.widgets.row_content import RowContent
+from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.segment_lines import SegmentLines
+from turbotui.widgets.slots import row_slots
+from turbotui.widgets.table_view import RowList, TableView
+from turbotui.widgets.table_widget import TableWidget
 
 
 class KindContents:
@@ -89,3 +97,78 @@ class UnitCharts(SegmentLines):
         if self.styles.height is None or self.styles.height.value != len(lines):
             self.styles.height = len(lines)
         self.show(lines)
+
+
+EdgeWidget: TypeAlias = TableWidget[RowContent[Any], Column[Any], Hashable]
+_EDGES = 6  # least lines for the table: a title and a few edges
+_ROOM = 100
+"""Least columns of the line above the picture for saying what the share of a sum is."""
+_NO_FOLDS = "The map has no sums to fold: t shows the tables"
+NO_FILTERS = "Filters are set for units: t shows their tables"
+
+
+def _painter(view: RowView[Any], _seconds: float, width: int) -> RowPainter[Any]:
+    return RowPainter(view, *row_slots(view, width), width)
+
+
+class MapPanel(Vertical):
+    """The picture above the table of edges; the edge under the cursor is highlighted in the picture.
+
+    Attributes:
+        no_folds: the notice for the keys that fold.
+    """
+
+    no_folds = _NO_FOLDS
+    DEFAULT_CSS = """
+    MapPanel { height: 1fr; display: none; background: $background; }
+    MapPanel #picture { height: auto; scrollbar-size-vertical: 1; background: $background; }
+    MapPanel #edges { height: 1fr; margin: 0; }
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.table: EdgeWidget = TableWidget(TableView(), RowList(), _painter, seconds=seconds, id="edges")
+        self._lines = SegmentLines(id="traffic")
+        self._picture = VerticalScroll(self._lines, id="picture", can_focus=False)
+        self._traffic: Sequence[Traffic] = ()
+        super().__init__(self._picture, self.table)
+
+    def show_traffic(self, counters: UncoreCounters, traffic: Sequence[Traffic], seq: int,
+                     fill: Callable[[EdgeWidget, RowContent[Any]], None]) -> None:
+        """Show the edges' traffic in a new interval."""
+        self._traffic = traffic
+        self.table.display = bool(traffic)
+        fill(self.table, edges_content(counters, traffic, seq))
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw the picture, the edge under the cursor marked."""
+        lines: list[list[TextSegment]] = [[(f"   {NO_EDGES}", StyleRole.PLAIN)]]
+        if self._traffic:
+            units = "  GB/s into and out of packages, shares of the peak (of sums: of the fullest)"
+            units = units if self.size.width >= _ROOM else units.partition(" (")[0]
+            chosen = self.table.current
+            drawn = draw_map(self._traffic, self.size.width, max(1, self.size.height - 1 - _EDGES),
+                             chosen if isinstance(chosen, str) else "")
+            lines = [[("   Traffic", StyleRole.SUMMARY), (units, StyleRole.DIM)], *drawn]
+        self._picture.styles.height = min(len(lines), max(1, self.size.height - _EDGES))
+        self._lines.styles.height = len(lines)
+        self._lines.show(lines)
+
+
+def edges_content(counters: UncoreCounters, traffic: Sequence[Traffic], seq: int) -> RowContent[Any]:
+    """Make the table of edges for the screen, with text columns as wide as their texts."""
+    table = traffic_table(counters, traffic)
+
+    def widened(column: Column[Any]) -> Column[Any]:
+        if column.decimals >= 0:
+            return column
+        return replace(column, width=max((len(str(column.compute(row))) for row in table.rows), default=0))
+
+    def title_of(row: Traffic) -> str:
+        return f"{row.edge.start} · {row.edge.end}"
+
+    def words(row: Traffic) -> str:
+        return f"{title_of(row)} {row.edge.source} {row.edge.units.kind.title}"
+
+    columns = tuple(widened(column) for column in table.columns)
+    return RowContent(replace(table, columns=columns), Naming(lambda row: row.edge.key, words, title_of), seq)

@@ -1,4 +1,4 @@
-"""perf's generic hardware events on the cores' PMU: instructions with cycles, cache references with misses.
+"""perf's generic events: hardware events on the cores' PMU, and software events of each CPU, one group a CPU.
 
 A core PMU has few counters, so the kernel multiplexes groups; each group's time_enabled and time_running are signals,
 by which counts are scaled.
@@ -118,3 +118,28 @@ def _signal(rows: Mapping[SignalId, _Row], times: Times, event: GroupEvent) -> S
     row = rows[event.signal]
     counted = count_signal(event, row.document, times, unit=row.unit, reduce=row.reduce)
     return replace(counted, origin=f"perf {row.name}")  # of whichever kind of core
+
+
+_SOFTWARE_DOCUMENT = "perf_event_open(2), PERF_TYPE_SOFTWARE"
+_TYPE_SOFTWARE = 1  # PERF_TYPE_SOFTWARE, uapi linux/perf_event.h
+
+_SOFTWARE_EVENTS: dict[SignalId, tuple[int, str]] = {
+    # PERF_COUNT_SW_*, uapi linux/perf_event.h. Nothing is excluded: a context switch happens in kernel mode, and
+    # exclude_kernel would make the counter stay at 0 without an error.
+    "switches": (3, "context-switches"),
+    "migrations": (4, "cpu-migrations"),
+    "faults": (2, "page-faults"),
+}
+
+
+class PerfSoftware(PerfSource):
+    """perf's software events."""
+
+    id = "perf-software"
+
+    def _find(self, machine: Machine) -> Findings:
+        offers = [Offer(GroupEvent(signal, PerfAttr(_TYPE_SOFTWARE, config), f"perf {name}"))
+                  for signal, (config, name) in _SOFTWARE_EVENTS.items()]
+        trials = Trials(machine)
+        trials.add(offers, lambda event: count_signal(event, _SOFTWARE_DOCUMENT))
+        return trials.findings()

@@ -1,7 +1,8 @@
-"""/proc/vmstat and /proc/meminfo: paging, reclaim and swapping for lack of memory, and the memory that is left.
+"""/proc/vmstat, /proc/meminfo and /proc/loadavg: paging, reclaim, swapping, the memory that is left, load averages.
 
 Counters of /proc/vmstat are the events of include/linux/vm_event_item.h; meminfo is described in kernel
-Documentation/filesystems/proc.rst, "meminfo".
+Documentation/filesystems/proc.rst, "meminfo". Load averages are of tasks that run, want to run, or wait without being
+interruptible (proc_loadavg(5)); the kernel prints two decimals, and raw readings are hundredths.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from turbotui.quantities.plain_numbers import numbers_by_name
+from turbotui.quantities.plain_numbers import integer, numbers_by_name
 from turbotui.quantities.signals import Behavior
 from turbotui.quantities.units import Unit
 from turbotui.sources.system_files import SystemFact, SystemFiles, named_numbers
@@ -68,3 +69,23 @@ class ProcMeminfo(SystemFiles):
     def parse(text: str) -> Mapping[str, int]:
         """Return KiB by name."""
         return named_numbers(text)
+
+
+LOADAVG: Final = "/proc/loadavg"
+_LOADAVG_DOCUMENT: Final = "proc_loadavg(5)"
+_MINUTES: Final = ("1", "5", "15")
+_AVERAGE: Final = re.compile(r"([0-9]{1,9})\.([0-9]{2})")
+
+
+class ProcLoadavg(SystemFiles):
+    """The `Source` of /proc/loadavg."""
+
+    id = "proc-loadavg"
+    facts = tuple(SystemFact(f"load.{minutes}", LOADAVG, minutes, Unit.COUNT, Behavior.GAUGE, _LOADAVG_DOCUMENT, 0.01)
+                  for minutes in _MINUTES)
+
+    @staticmethod
+    def parse(text: str) -> Mapping[str, int]:
+        """Return hundredths by the averages' minutes."""
+        averages = zip(_MINUTES, (_AVERAGE.fullmatch(word) for word in text.split()[:3]), strict=False)
+        return {minutes: integer(word[1]) * 100 + integer(word[2]) for minutes, word in averages if word is not None}
