@@ -35,25 +35,22 @@ def source_facts() -> Mapping[str, SourceFacts]:
     return {name: _FILE.row(SourceFacts, name, table) for name, table in _FILE.tables()}
 
 
-class DescribedSource:
-    """Base of sources that `sources.toml` describes; a source that it does not know sets both attributes."""
+def _title(source: SharedSource | PerCpuSource) -> str:
+    """The name for people."""
+    return source_facts()[source.id].title
+
+
+def _gives(source: SharedSource | PerCpuSource) -> str:
+    """The use of the source's signals."""
+    return source_facts()[source.id].gives
+
+
+class SharedSource:
+    """Base of sources whose one file covers all CPUs; one that `sources.toml` lacks sets `title` and `gives`."""
 
     id: str
-
-    @functools.cached_property
-    def title(self) -> str:
-        """The name for people."""
-        return source_facts()[self.id].title
-
-    @functools.cached_property
-    def gives(self) -> str:
-        """The use of the source's signals."""
-        return source_facts()[self.id].gives
-
-
-class SharedSource(DescribedSource):
-    """Base of sources whose one file covers all CPUs."""
-
+    title = functools.cached_property(_title)
+    gives = functools.cached_property(_gives)
     shared = True
     counts_from_open = True
 
@@ -70,9 +67,12 @@ class SharedSource(DescribedSource):
         raise InternalError(f"{type(self).__name__} holds all CPUs in one file and is not opened on CPU {cpu} alone")
 
 
-class PerCpuSource(DescribedSource):
-    """Base of sources that are opened on each reading CPU."""
+class PerCpuSource:
+    """Base of sources that are opened on each reading CPU; otherwise as `SharedSource`."""
 
+    id: str
+    title = functools.cached_property(_title)
+    gives = functools.cached_property(_gives)
     shared = False
     counts_from_open = False
 
