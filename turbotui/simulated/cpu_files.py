@@ -12,7 +12,7 @@ from turbotui.simulated.kernel_counts import idle_usage
 from turbotui.simulated.layout import SimulatedCpu, cpu_mask
 from turbotui.simulated.model import Model
 from turbotui.simulated.shapes import CoreType, IdleState, Isa
-from turbotui.simulated.tree import File, Folder, FolderCache, Node, fixed, folder, whole
+from turbotui.simulated.tree import File, Folder, FolderCache, Node, fixed, fixed_files, folder, whole
 
 _PERF_MHZ = 10
 """One step of CPPC's abstract performance scale on the simulated machines."""
@@ -32,11 +32,10 @@ def throttle_files(model: Model, place: SimulatedCpu) -> dict[str, Node]:
         "core_throttle_count": count(core, b.CORE_THROTTLES, 1.0),
         "core_throttle_total_time_ms": count(core, b.CORE_THROTTLED, 1e3),
         "core_throttle_max_time_ms": count(core, b.CORE_THROTTLED, 250.0),
-        "core_power_limit_count": fixed(0),
         "package_throttle_count": count(package, b.PKG_THROTTLES, 1.0),
         "package_throttle_total_time_ms": count(package, b.PKG_THROTTLED, 1e3),
         "package_throttle_max_time_ms": count(package, b.PKG_THROTTLED, 250.0),
-        "package_power_limit_count": fixed(0),
+        **fixed_files("throttling"),
     }
 
 
@@ -72,8 +71,7 @@ def uncore_files(model: Model) -> dict[str, Node]:
     def limits(package: int) -> dict[str, Node]:
         basis = model.package[package]
         return {"current_freq_khz": whole(lambda _now: int(basis.rate[b.PKG_UNCORE_CYCLES] / 1000)),
-                "min_freq_khz": fixed(800000), "max_freq_khz": fixed(2200000), "initial_min_freq_khz": fixed(800000),
-                "initial_max_freq_khz": fixed(2200000)}
+                **fixed_files("uncore-clocks")}
 
     if not shape.fabric_clusters:
         return {f"package_{n:02d}_die_00": folder(limits(n)) for n in range(shape.packages)}
@@ -116,8 +114,7 @@ class CpuFiles:
         children["offline"] = File(
             lambda _now: f"{format_cpulist(cpu for cpu in range(total) if not model.online[cpu])}\n"
         )
-        children["kernel_max"] = fixed(8191)
-        children["isolated"] = fixed("")
+        children |= fixed_files("cpus")
         children["smt"] = folder({"active": fixed(int(any(kind.threads > 1 for kind in shape.core_types))),
                                   "control": fixed("on")})
         children["cpuidle"] = folder({
@@ -131,9 +128,7 @@ class CpuFiles:
                 policies["boost"] = fixed(1)
             children["cpufreq"] = folder(policies)
         if shape.driver == "intel_pstate":
-            children["intel_pstate"] = folder({"no_turbo": fixed(0), "status": fixed("active"),
-                "max_perf_pct": fixed(100), "min_perf_pct": fixed(21), "turbo_pct": fixed(48), "num_pstates": fixed(31),
-                "hwp_dynamic_boost": fixed(0)})
+            children["intel_pstate"] = folder(fixed_files("intel-pstate"))
         if shape.driver == "amd-pstate-epp":
             children["amd_pstate"] = folder({"status": fixed("active"), "prefcore": fixed("enabled")})
         if shape.isa is Isa.INTEL:
@@ -264,9 +259,7 @@ class CpuFiles:
             "desc": fixed(state.description),
             "latency": fixed(state.latency_us),
             "residency": fixed(state.residency_us),
-            "power": fixed(0),
-            "disable": fixed(0),
-            "default_status": fixed("enabled"),
+            **fixed_files("idle-state"),
             "usage": whole(entered(1.0), cpu=cpu),
             "time": whole(lambda now: int(basis.at(depth, now) * 1e6), cpu=cpu),
             "above": whole(entered(state.above), cpu=cpu),

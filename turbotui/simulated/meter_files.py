@@ -8,7 +8,7 @@ from typing import Final
 from turbotui.simulated import basis as b
 from turbotui.simulated.model import Model
 from turbotui.simulated.shapes import BATTERY_SECONDS, BATTERY_SHARE, BATTERY_WORN, SUPPLY_SHARE
-from turbotui.simulated.tree import File, Folder, Node, fixed, folder, whole
+from turbotui.simulated.tree import File, Folder, Node, fixed, fixed_files, folder, whole
 
 _MICRO = 1e6
 _SLOT = "0000:03:00.0"
@@ -158,40 +158,15 @@ def power_supplies(model: Model) -> Mapping[str, Node]:
     return {
         "AC": folder({"type": fixed("Mains"), "online": fixed(0)}),
         "BAT0": folder({
-            "type": fixed("Battery"),
-            "present": fixed(1),
-            "manufacturer": fixed("SIM"),
-            "model_name": fixed("5B10W13930"),
-            "status": fixed("Discharging"),
-            "cycle_count": fixed(214),
+            **fixed_files("battery"),
             "capacity": whole(lambda now: int(100 * max(0.0, 0.8 - clock.look(now).joules / full))),
             "power_now": whole(lambda now: int(clock.look(now).watts * _MICRO)),
-            "voltage_now": fixed(15_460_000),
             "energy_now": whole(lambda now: hours(max(0.0, 0.8 * full - clock.look(now).joules))),
             "energy_full": fixed(hours(full)),
             "energy_full_design": fixed(hours(full / BATTERY_WORN)),
         }),
-        "BAT1": folder({
-            "type": fixed("Battery"),
-            "present": fixed(1),
-            "manufacturer": fixed("SIM"),
-            "model_name": fixed("01AV423"),
-            "status": fixed("Not charging"),
-            "cycle_count": fixed(31),
-            "capacity": fixed(97),
-            "current_now": fixed(0),
-            "voltage_now": fixed(12_700_000),
-            "charge_now": fixed(2_037_000),
-            "charge_full": fixed(2_100_000),
-            "charge_full_design": fixed(2_110_000),
-        }),
-        "hidpp_battery_0": folder({
-            "type": fixed("Battery"),
-            "scope": fixed("Device"),
-            "model_name": fixed("simulated mouse"),
-            "status": fixed("Discharging"),
-            "capacity_level": fixed("Normal"),
-        }),
+        "BAT1": folder(fixed_files("full-battery")),
+        "hidpp_battery_0": folder(fixed_files("mouse")),
     }
 
 

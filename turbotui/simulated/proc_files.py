@@ -22,7 +22,7 @@ from turbotui.simulated.model import Model
 from turbotui.simulated.shapes import Isa
 from turbotui.simulated.strain_files import StrainFiles, running
 from turbotui.simulated.task_files import TaskWaits, task_files
-from turbotui.simulated.tree import File, Folder, Node, fixed, folder
+from turbotui.simulated.tree import File, Folder, Node, fixed, fixed_files, folder
 
 _JIFFIES = 100
 """USER_HZ: jiffies per second in /proc/stat (man 5 proc_stat)."""
@@ -62,10 +62,7 @@ class ProcFiles:
                     "hostname": fixed(shape.name),
                     "osrelease": fixed(shape.kernel),
                     "perf_event_paranoid": File(lambda _now: f"{self._paranoid['level']}\n"),
-                    "perf_event_mlock_kb": fixed(516),
-                    "perf_event_max_sample_rate": fixed(100000),
-                    "nmi_watchdog": fixed(0),
-                    "kptr_restrict": fixed(0),
+                    **fixed_files("kernel-settings"),
                 })
             }),
         }

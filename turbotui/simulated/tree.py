@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias, cast
 
 from turbotui.machine.host import HostError
+from turbotui.quantities.facts import FactFile
+
+_FIXED_FILES: Final = FactFile("simulated/fixed_files.toml")
 
 Content: TypeAlias = Callable[[float], str | bytes]
 """A function that returns a file's content at a machine time in seconds."""
@@ -79,6 +82,12 @@ def fixed(text: object) -> File:
     """Make a file with fixed content and the kernel's newline at its end."""
     line = f"{text}\n"
     return File(lambda _now: line)
+
+
+def fixed_files(table: str) -> dict[str, Node]:
+    """Make the files of a table of `fixed_files.toml`."""
+    rows = cast("Mapping[str, Sequence[tuple[str, object]]]", _FIXED_FILES.find(table))["files"]
+    return {name: fixed(content) for name, content in rows}
 
 
 def whole(content: Callable[[float], int], mode: int = 0o444, cpu: int = -1) -> File:
