@@ -158,7 +158,7 @@ class WhyWindow(MenuWindow[str]):
         self._show()
 
     def _show(self) -> None:
-        width = max(20, self.query_one(Listing).size.width - 1)
+        width = max(20, (self.query_one(Listing).size.width or self.app.size.width - 6) - 1)
         verdict = self._judge.verdict()
         items = [item for finding in verdict.findings for item in _finding_items(finding, width)]
         if not verdict.findings:

@@ -140,3 +140,16 @@ async def test_rows_are_read_for_a_cause_that_they_tell_more_of_and_for_no_other
             assert isinstance(app.screen, WhyWindow)
             assert session.latest is not None
             assert {*session.latest.newer.rows, *session.latest.newer.no_rows} == read
+
+
+async def test_the_first_sentence_is_laid_out_for_the_terminal_before_the_window_has_a_size() -> None:
+    class Followed(WhyWindow):
+        def _show(self) -> None:
+            super()._show()
+            texts.append(self.text)
+
+    texts: list[str] = []
+    async with dashboard(SimulatedSession("laptop-old")) as (app, pilot):  # type: ignore[arg-type]
+        await app.push_screen(Followed(app.watched))
+        await settled(app, pilot)
+    assert texts[0].splitlines()[0].strip() == "Judging the last minute: a moment, please"
