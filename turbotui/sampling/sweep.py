@@ -200,30 +200,18 @@ class Sweep:
 
     def every_delta(self, signal: SignalId) -> Numbers:
         """`delta` of each row."""
-        known = self._deltas.get(signal)
-        if known is None:
-            frame = self._frame
-            known = self._deltas[signal] = self._spread(
-                signal, frame.deltas, frame.deltas_at, lambda row: row.delta(signal))
-        return known
+        frame = self._frame
+        return self._kept(self._deltas, signal, frame.deltas, frame.deltas_at, lambda row: row.delta(signal))
 
     def every_rate(self, signal: SignalId) -> Numbers:
         """`rate` of each row."""
-        known = self._rates.get(signal)
-        if known is None:
-            frame = self._frame
-            known = self._rates[signal] = self._spread(
-                signal, frame.rates, frame.rates_at, lambda row: row.rate(signal))
-        return known
+        frame = self._frame
+        return self._kept(self._rates, signal, frame.rates, frame.rates_at, lambda row: row.rate(signal))
 
     def every_value(self, signal: SignalId) -> Numbers:
         """`value` of each row."""
-        known = self._values.get(signal)
-        if known is None:
-            frame = self._frame
-            known = self._values[signal] = self._spread(
-                signal, frame.levels, frame.levels_at, lambda row: row.value(signal))
-        return known
+        frame = self._frame
+        return self._kept(self._values, signal, frame.levels, frame.levels_at, lambda row: row.value(signal))
 
     def every_unread(self, signal: SignalId) -> Sequence[bool]:
         """Whether no instance of a signal in each row was read."""
@@ -256,12 +244,8 @@ class Sweep:
 
     def every_text(self, signal: SignalId) -> Sequence[str | None]:
         """`text` of each row."""
-        texts = self._owners.texts.get(signal)
-        if texts is None:
-            frame = self._frame
-            texts = self._owners.texts[signal] = self._spread(
-                signal, frame.texts, frame.texts_at, lambda row: row.text(signal))
-        return texts
+        frame = self._frame
+        return self._kept(self._owners.texts, signal, frame.texts, frame.texts_at, lambda row: row.text(signal))
 
     def elapsed(self, signal: SignalId) -> float | None:
         return self._frame.inputs(self._row).elapsed(signal)
@@ -278,6 +262,15 @@ class Sweep:
     @property
     def _row(self) -> RowId:
         return self._owners.instances[self.at].row
+
+    def _kept(self, known: dict[SignalId, Sequence[T | None]], name: SignalId,
+              whole: Callable[[SignalId], Sequence[T | None]],
+              at: Callable[[SignalId, Sequence[int]], Sequence[T | None]],
+              reduced: Callable[[TimedInputs], T | None]) -> Sequence[T | None]:
+        """What `_spread` gives, once for each signal."""
+        if (values := known.get(name)) is None:
+            values = known[name] = self._spread(name, whole, at, reduced)
+        return values
 
     def _spread(self, name: SignalId, whole: Callable[[SignalId], Sequence[T | None]],
                 at: Callable[[SignalId, Sequence[int]], Sequence[T | None]],
@@ -308,12 +301,8 @@ class Sweep:
 
     def _windows(self, name: SignalId) -> Numbers:
         """Seconds between the two readings of a counter for each instance; None if they differ inside the instance."""
-        windows = self._owners.windows.get(name)
-        if windows is None:
-            frame = self._frame
-            windows = self._owners.windows[name] = self._spread(
-                name, frame.spans, frame.spans_at, lambda row: row.window(name))
-        return windows
+        frame = self._frame
+        return self._kept(self._owners.windows, name, frame.spans, frame.spans_at, lambda row: row.window(name))
 
 
 @dataclass(frozen=True, slots=True)
