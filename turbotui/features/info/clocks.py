@@ -91,33 +91,26 @@ def _base(facts: MachineFacts, address: int, name: str, bus: float, *, buckets: 
 
 def _counted(facts: MachineFacts, address: int, name: str, bus: float, *, first: int,
              bytes_used: int = 8) -> Iterator[HeaderLine]:
+    fields = ((8 * index, f"max turbo {first + index} active cores") for index in range(bytes_used - 1, -1, -1))
+    return _ratios(facts, address, name, bus, fields)
+
+
+def _ratios(facts: MachineFacts, address: int, name: str, bus: float, fields: Iterable[tuple[int, str]], *,
+            mask: int = 0xFF, shown: int = -1) -> Iterator[HeaderLine]:
+    """A register, as far as it is shown, and the clock of each of its fields: the shift of a ratio, and its words."""
     if (word := facts.register(address)) is None:
         return
-    origin = f"MSR {address:#x}"
-    yield HeaderLine(f"cpu{facts.cpu}: {name}: 0x{word:08x}", origin)
-    for index in range(bytes_used - 1, -1, -1):
-        if ratio := word >> 8 * index & 0xFF:
-            yield HeaderLine(f"{_times(ratio, bus)} max turbo {first + index} active cores", origin)
+    yield HeaderLine(f"cpu{facts.cpu}: {name}: 0x{word & shown:08x}", f"MSR {address:#x}")
+    for shift, what in fields:
+        if ratio := word >> shift & mask:
+            yield HeaderLine(f"{_times(ratio, bus)} {what}", f"MSR {address:#x}")
 
 
 def _atom(facts: MachineFacts, bus: float) -> Iterator[HeaderLine]:
-    word = facts.register(_ATOM)
-    if word is not None:
-        origin = f"MSR {_ATOM:#x}"
-        yield HeaderLine(f"cpu{facts.cpu}: MSR_ATOM_CORE_RATIOS: 0x{word & 0xFFFFFFFF:08x}", origin)
-        names = ((0, "minimum operating frequency"), (8, "low frequency mode (LFM)"), (16, "base frequency"))
-        for shift, what in names:
-            ratio = word >> shift & 0x3F
-            if ratio:
-                yield HeaderLine(f"{_times(ratio, bus)} {what}", origin)
-    word = facts.register(_ATOM_TURBO)
-    if word is not None:
-        origin = f"MSR {_ATOM_TURBO:#x}"
-        yield HeaderLine(f"cpu{facts.cpu}: MSR_ATOM_CORE_TURBO_RATIOS: 0x{word & 0xFFFFFFFF:08x}", origin)
-        for cores in (4, 3, 2, 1):
-            ratio = word >> 8 * (cores - 1) & 0x3F
-            if ratio:
-                yield HeaderLine(f"{_times(ratio, bus)} max turbo {cores} active cores", origin)
+    clocks = ((0, "minimum operating frequency"), (8, "low frequency mode (LFM)"), (16, "base frequency"))
+    yield from _ratios(facts, _ATOM, "MSR_ATOM_CORE_RATIOS", bus, clocks, mask=0x3F, shown=0xFFFFFFFF)
+    turbo = ((8 * (cores - 1), f"max turbo {cores} active cores") for cores in (4, 3, 2, 1))
+    yield from _ratios(facts, _ATOM_TURBO, "MSR_ATOM_CORE_TURBO_RATIOS", bus, turbo, mask=0x3F)
 
 
 def _knights_landing(facts: MachineFacts, bus: float) -> Iterator[HeaderLine]:
