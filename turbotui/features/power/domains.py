@@ -65,6 +65,19 @@ def amount(value: float | None, unit: str, decimals: int) -> str:
     return flush_right(f"{text} {unit}", NUMBER)
 
 
+def fitted(spans: Sequence[Span], width: int, *, cut: bool = False) -> Line:
+    """The first spans that fit the width, and with `cut` the part of the next one that does, with an ellipsis."""
+    kept: list[Span] = []
+    room = width
+    for span in spans:
+        if span.cells > room:
+            kept += [Span(span.text[: max(0, room - 1)] + "…", span.role, span.target)] if cut else []
+            break
+        kept.append(span)
+        room -= span.cells
+    return tuple(kept)
+
+
 @dataclass(frozen=True, slots=True)
 class _Layer:
     word: str

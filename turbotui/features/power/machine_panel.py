@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from turbotui.cell_widths import flush_left, flush_right
@@ -14,7 +15,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.power.balance import Balance, PlatformFigure
 from turbotui.features.power.composed import elsewhere_target, platform_target
 from turbotui.features.power.consumers import BalanceRole, Consumer
-from turbotui.features.power.domains import LEFT, WORD, PowerSource, amount, difference, newest
+from turbotui.features.power.domains import LEFT, WORD, PowerSource, amount, difference, fitted, newest
 from turbotui.quantities.columns import ColumnId, Value
 from turbotui.quantities.meters import PowerMeter, meters_of
 from turbotui.quantities.scope import SYSTEM_ROW
@@ -158,18 +159,18 @@ def _rows(source: PowerSource, parts: Sequence[_Part], balance: Balance, top: fl
 
 
 def _beside(source: PowerSource, balance: Balance, meters: Sequence[PowerMeter], width: int) -> Iterator[Line]:
-    yield from (_fitted(_battery(source, meter), width) for meter in meters if meter.kind.id == "battery")
+    yield from (fitted(_battery(source, meter), width) for meter in meters if meter.kind.id == "battery")
     busy = [consumer for consumer in balance.consumers if consumer.role is BalanceRole.NO_WATTS]
     for neighbour in busy:
         spans = [Span(flush_left(neighbour.name, WORD), StyleRole.TITLE)]
         spans += _cells(source, neighbour.name, (("%", " % busy", 1), ("MHz", " MHz", 0)))
-        yield _fitted(spans, width)
+        yield fitted(spans, width)
     fans = [meter for meter in meters if meter.kind.id == "fan"]
     if fans:
         spans = [Span(flush_left("fans", WORD), StyleRole.TITLE)]
         for meter in fans:
             spans += _cells(source, meter.column, (("RPM", "", 0),))
-        yield _fitted([*spans, Span("rpm", StyleRole.DIM)], width)
+        yield fitted([*spans, Span("rpm", StyleRole.DIM)], width)
 
 
 def _battery(source: PowerSource, meter: PowerMeter) -> list[Span]:
@@ -211,18 +212,6 @@ def _cells(source: PowerSource, name: str, asked: Sequence[tuple[str, str, int]]
     return spans
 
 
-def _fitted(spans: Sequence[Span], width: int) -> Line:
-    """Return the first spans that fit the width uncut."""
-    kept: list[Span] = []
-    room = width
-    for span in spans:
-        if span.cells > room:
-            break
-        kept.append(span)
-        room -= span.cells
-    return tuple(kept)
-
-
 # The past
 
 
@@ -251,8 +240,9 @@ def _picture(parts: Sequence[_Part], balance: Balance, width: int, tall: int) ->
         columns = [_sort_at([past[time] for past in pasts], shown, middle) for time in range(longest)]
         columns = columns[-room:]
         columns = [columns[place * len(columns) // room] for place in range(room)]
-        spans += [Span((_CHARACTERS[sort] if sort is not None else " ") * many,
-                       StyleRole.PLAIN if sort is None else _COLOURS[sort]) for sort, many in _runs(columns)]
+        for sort, alike in groupby(columns):
+            mark, role = (" ", StyleRole.PLAIN) if sort is None else (_CHARACTERS[sort], _COLOURS[sort])
+            spans.append(Span(mark * len(list(alike)), role))
         lines.append(tuple(spans))
     return [*lines, *axis]
 
@@ -265,11 +255,3 @@ def _sort_at(values: Sequence[float], parts: Sequence[_Part], at: float) -> str 
         if at <= total:
             return part.sort
     return None
-
-
-def _runs(columns: Sequence[str | None]) -> Iterator[tuple[str | None, int]]:
-    start = 0
-    for at in range(1, len(columns) + 1):
-        if at == len(columns) or columns[at] != columns[start]:
-            yield columns[start], at - start
-            start = at

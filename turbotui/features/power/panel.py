@@ -13,7 +13,16 @@ from turbotui.dataclass import dataclass
 from turbotui.diagnosis.limit_history import LimitVerdict
 from turbotui.diagnosis.limit_sentences import mark, name_of, sentence, short
 from turbotui.diagnosis.limits import AT_CLOCK, WORDS, LimitState
-from turbotui.features.power.domains import LEFT, NUMBER, WORD, PowerSource, amount, domain_lines, socket_columns
+from turbotui.features.power.domains import (
+    LEFT,
+    NUMBER,
+    WORD,
+    PowerSource,
+    amount,
+    domain_lines,
+    fitted,
+    socket_columns,
+)
 from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope
@@ -233,21 +242,8 @@ def _reasons(source: PowerSource, verdict: LimitVerdict, width: int) -> list[Lin
             shown = f"{MARK_AMBER if bad else ' '}{label}{text}"
             spans += [Span(shown, StyleRole.AMBER if bad else StyleRole.PLAIN if word == "now" else StyleRole.DIM,
                            source.target(name, row)), Span("  ")]
-        lines.append(tuple(_fitted(spans, width)))
+        lines.append(fitted(spans, width, cut=True))
     return lines
-
-
-def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
-    """Cut spans at the edge, with an ellipsis; one key shows the whole text."""
-    kept: list[Span] = []
-    room = width
-    for span in spans:
-        if span.cells > room:
-            kept.append(Span(span.text[: max(0, room - 1)] + "…", span.role, span.target))
-            break
-        kept.append(span)
-        room -= span.cells
-    return kept
 
 
 # Missing values
