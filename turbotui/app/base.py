@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import methodcaller
-from typing import Any, ClassVar, Final, Protocol, cast
+from typing import Any, ClassVar, Final, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -60,13 +60,6 @@ def _of_column(name: str, why: Unavailable | None, go: Callable[[], None]) -> Se
     if why is None:
         return SearchAnswer(f"{name} is not shown", key="lists the columns", go=go)
     return SearchAnswer(f"{name} is not here", why.sentence(), "says why", go)
-
-
-class MomentWindow(Protocol):
-    """A feature's function that makes a window about a moment, in ns since 1970, or says why there is none."""
-
-    def __call__(self, watch: Watch, time_ns: int) -> Window[None] | str:
-        """The window, or a sentence."""
 
 
 class WatchScreen(DirectScreen, inherit_bindings=False):
@@ -265,7 +258,7 @@ class WatchScreen(DirectScreen, inherit_bindings=False):
         if mark is None:
             self.notice("Nothing is compared: b compares with the minute up to now")
             return
-        window = cast("MomentWindow", part(reference))(self.watch_state, mark.wall_ns)
+        window = cast("Callable[[Watch, int], Window[None] | str]", part(reference))(self.watch_state, mark.wall_ns)
         if isinstance(window, str):
             self.notice(window)
         else:

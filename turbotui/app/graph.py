@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 from textual import events
@@ -197,35 +197,31 @@ class Graph(Window[None]):
 
     # Keys
 
+    def _look(self, change: Callable[[GraphCursor], object]) -> None:
+        """Move the cursor or the visible span, and draw."""
+        if self._cursor is not None:
+            change(self._cursor)
+            self.show_frame()
+
     def action_step(self, by: int) -> None:
         """Move the cursor by a number of intervals."""
-        if self._cursor is not None:
-            self._cursor.step(by)
-            self.show_frame()
+        self._look(lambda cursor: cursor.step(by))
 
     def action_page(self, by: int) -> None:
         """Move forward or back by the visible span."""
-        if self._cursor is not None:
-            self._cursor.page(by)
-            self.show_frame()
+        self._look(lambda cursor: cursor.page(by))
 
     def action_end(self, by: int) -> None:
         """Move to the first interval or the newest."""
-        if self._cursor is not None:
-            self._cursor.end(by)
-            self.show_frame()
+        self._look(lambda cursor: cursor.end(by))
 
     def action_zoom(self, by: int) -> None:
         """Zoom in or out."""
-        if self._cursor is not None:
-            self._cursor.zoom(by)
-            self.show_frame()
+        self._look(lambda cursor: cursor.zoom(by))
 
     def action_whole(self) -> None:
         """Show the whole past."""
-        if self._cursor is not None:
-            self._cursor.show_whole()
-            self.show_frame()
+        self._look(GraphCursor.show_whole)
 
     def action_columns(self) -> None:
         """Choose more columns."""
@@ -240,9 +236,8 @@ class Graph(Window[None]):
     def on_graph_lines_clicked(self, message: GraphLines.Clicked) -> None:
         """Put the cursor on the clicked place."""
         place, across = message.place - self._painter.left, self._painter.across
-        if self._cursor is not None and 0 <= place < across:
-            self._cursor.go_to(self._cursor.span.time(place, across))
-            self.show_frame()
+        if 0 <= place < across:
+            self._look(lambda cursor: cursor.go_to(cursor.span.time(place, across)))
 
     def action_go_there(self) -> None:
         """Show the moment of the cursor on all screens."""

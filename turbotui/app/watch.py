@@ -86,11 +86,9 @@ class AddedColumns(NamedTuple):
 _MOST_TIMES = 600
 """Intervals of which the number and the times are known."""
 
-_BUSY = ("Busy%", "Load%")
-_CLOCK = ("Bzy_MHz", "CurMHz", "NowMHz", "MHz")
-_WATTS = ("PkgWatt", "SysWatt", "CorWatt")
-_HEAT = ("CoreTmp", "CCDTmp", "PkgTmp")
-_INTERRUPTS = ("IRQ/s",)
+_HEADLINE = (("Busy%", "Load%"), ("Bzy_MHz", "CurMHz", "NowMHz", "MHz"), ("PkgWatt", "SysWatt", "CorWatt"),
+             ("CoreTmp", "CCDTmp", "PkgTmp"), ("IRQ/s",))
+"""The columns of each number of the summary lines, the first of which that a machine has is shown."""
 
 
 class Watch:
@@ -154,11 +152,7 @@ class Watch:
         self._spied: tuple[CounterColumn, ...] = ()
         self._typed_plan: tuple[SpyPlan, SpyPlan] | None = None  # before somebody typed one, and the typed one
         self.follow_spies()
-        self.busy = self._first(_BUSY)
-        self.clock = self._first(_CLOCK)
-        self.watts = self._first(_WATTS)
-        self.heat = self._first(_HEAT)
-        self.interrupts = self._first(_INTERRUPTS)
+        self.busy, self.clock, self.watts, self.heat, self.interrupts = map(self._first, _HEADLINE)
         self.kernel = kernel_release(session.machine.host)
         self.kept: tuple[tuple[CounterColumn, RowId], ...] = ()
         self.pointing = Pointing()

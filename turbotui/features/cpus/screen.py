@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, TypeAlias, TypeVar, cast
 
 from turbotui.app import scales
 from turbotui.app.actions import bindings_for
@@ -39,13 +39,6 @@ _PINNED = 8
 """The most CPUs of a task that are pinned; the map highlights all of them."""
 CounterTable: TypeAlias = TableWidget[FrameContent, CounterColumn, RowId]
 """The widget of both screens."""
-
-
-class RowWindow(Protocol):
-    """A feature's function behind a key of these screens (`row_window` in its `Action`)."""
-
-    def __call__(self, watch: Watch, changed: Callable[[], None], row: RowId | None) -> Window[None] | str:
-        """Make the window for the row under the cursor, or say why there is none; `changed` lays the columns out."""
 
 
 class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
@@ -327,7 +320,8 @@ class TableScreen(TableKeys[FrameContent, CounterColumn, RowId]):
 
     def action_row_window(self, reference: str) -> None:
         """Open the window that a feature's function makes for the row under the cursor, or say why there is none."""
-        window = cast("RowWindow", part(reference))(self.watch_state, self.show_columns, self._table.current)
+        make = cast("Callable[[Watch, Callable[[], None], RowId | None], Window[None] | str]", part(reference))
+        window = make(self.watch_state, self.show_columns, self._table.current)
         if isinstance(window, str):
             self.notice(window)
         else:
