@@ -11,6 +11,7 @@ from turbotui.features.diff.ranks import RankTest, holm, quantile, rank_test
 from turbotui.features.diff.series import Key, Series, Side
 from turbotui.quantities.columns import ColumnId, CounterColumn
 from turbotui.quantities.scope import RowId
+from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 
 SIGNIFICANT: Final = 0.05
@@ -195,13 +196,13 @@ def notes_of(first: Side, second: Side, columns: Sequence[ComparedColumn]) -> tu
     for word, side in (("A", first), ("B", second)):
         notes += [f"{word} is damaged: {text}" for text in side.facts.missing]
         if side.facts.left_out:
-            notes.append(f"{_counted(side.facts.left_out, 'interval')} of {word} left out: longer or shorter than the "
+            notes.append(f"{several(side.facts.left_out, 'interval')} of {word} left out: longer or shorter than the "
                          "others by more than a quarter")
     notes += [f"{comparison.column.id} is {comparison.why.detail}" for comparison in columns
               if comparison.why is not None and comparison.why.detail.startswith(ANOTHER_TEXT)]
     able = [comparison for comparison in columns if comparison.p is not None]
     if able and not any(comparison.could_differ for comparison in able):
-        notes.append(f"{_counted(len(able), 'comparison')} of so few values cannot tell a difference from chance: "
+        notes.append(f"{several(len(able), 'comparison')} of so few values cannot tell a difference from chance: "
                      "compare longer times, or name fewer columns with --columns")
     return tuple(notes)
 
@@ -218,7 +219,3 @@ def _other_circumstances(first: Mapping[str, str], second: Mapping[str, str]) ->
         else:
             notes.append(f"another {name}: {value} in A, {theirs} in B")
     return notes
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count:,} {word}" + ("" if count == 1 else "s")

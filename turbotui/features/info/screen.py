@@ -22,10 +22,6 @@ _WIDE: Final = 110
 """The width from which sources stand beside the lines."""
 
 
-def _words(line: ConfigurationLine) -> str:
-    return f"{line.section} {line.text} {line.source}"
-
-
 class InfoPainter(RowPainter[ConfigurationLine]):
     """Paints the name of a section on its first line, and dimly on its other lines."""
 
@@ -76,7 +72,8 @@ class InfoScreen(RowTableScreen[ConfigurationLine]):
         widths = {"section": section, "text": max(12, room - beside), "source": beside or source}
         columns = tuple(replace(column, width=widths.get(column.id, column.width)) for column in COLUMNS)
         keys = {id(line): at for at, line in enumerate(self._lines.rows)}
-        naming = Naming[ConfigurationLine](lambda line: keys[id(line)], _words,
+        naming = Naming[ConfigurationLine](lambda line: keys[id(line)],
+                                           lambda line: f"{line.section} {line.text} {line.source}",
                                            lambda line: f"{line.section} {line.number}")
         self.show_content(RowContent(replace(self._lines, columns=columns), naming))
         self.watch_state.want(self.wanted)

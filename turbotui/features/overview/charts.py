@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -132,7 +133,7 @@ def chart_of(source: ChartSource, frame: Frame, history: History, count: int) ->
     if source.spec.per_cpu:
         limits.append(ChartLimit("CPUs", float(len(frame.topology.cpus))))
     far = _FAR * max(peak, min((limit.value for limit in limits), default=0.0))
-    limits = sorted((limit for limit in limits if limit.value <= far), key=_value)
+    limits = sorted((limit for limit in limits if limit.value <= far), key=attrgetter("value"))
     column = source.column
     if column.scale_max is not None or column.unit == "%":
         top = scale_top(column.scale_max or 100.0, peak)
@@ -179,10 +180,6 @@ def is_empty(chart: Chart, usual: bool, before: Sequence[str]) -> bool:
 
 def _known(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) else None
-
-
-def _value(limit: ChartLimit) -> float:
-    return limit.value
 
 
 def recorded_columns(catalog: Catalog, has: Collection[CounterColumn]) -> Iterator[CounterColumn]:
