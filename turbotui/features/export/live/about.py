@@ -118,22 +118,16 @@ def known_facts(machine: Machine, environment: Mapping[str, str]) -> Iterator[Ex
 
 def collector(frame: Frame | None, cost: OwnCost, seconds: float) -> Iterator[ExposedMetric]:
     """Return the time of the newest snapshot, and the collector's cost, whose totals cover the seconds."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    yield ExposedMetric("turbotui_sampled_seconds", "counter",
-                        "Time that counters are of: divide their rates by its rate",
-                        [({}, seconds)])
-    yield ExposedMetric("turbotui_collector_cpu_seconds", "counter", "CPU time of the collector (getrusage(2))",
-                        [({}, used.ru_utime + used.ru_stime)])
-    if cost.rss_bytes is not None:
-        yield ExposedMetric("turbotui_collector_resident_bytes", "gauge", "Memory of the collector (proc(5), statm)",
-                            [({}, float(cost.rss_bytes))])
-    if frame is not None:
-        newer = frame.newer
-        yield ExposedMetric("turbotui_snapshot_timestamp_seconds", "gauge", "When the newest snapshot was taken",
-                            [({}, newer.wall_ns / 1e9)])
-        yield ExposedMetric("turbotui_collector_late_answers", "counter",
-                            "Answers of CPUs that came after their interval",
-                            [({}, float(newer.late_total))])
-        if frame.seconds is not None:
-            yield ExposedMetric("turbotui_snapshot_interval_seconds", "gauge", "Length of the last interval",
-                                [({}, frame.seconds)])
+    used, newer = resource.getrusage(resource.RUSAGE_SELF), None if frame is None else frame.newer
+    numbers: tuple[tuple[str, str, str, float | None], ...] = (
+        ("sampled_seconds", "counter", "Time that counters are of: divide their rates by its rate", seconds),
+        ("collector_cpu_seconds", "counter", "CPU time of the collector (getrusage(2))", used.ru_utime + used.ru_stime),
+        ("collector_resident_bytes", "gauge", "Memory of the collector (proc(5), statm)", cost.rss_bytes),
+        ("snapshot_timestamp_seconds", "gauge", "When the newest snapshot was taken",
+         None if newer is None else newer.wall_ns / 1e9),
+        ("collector_late_answers", "counter", "Answers of CPUs that came after their interval",
+         None if newer is None else newer.late_total),
+        ("snapshot_interval_seconds", "gauge", "Length of the last interval", None if frame is None else frame.seconds),
+    )
+    yield from (ExposedMetric(f"turbotui_{name}", kind, text, [({}, float(number))])
+                for name, kind, text, number in numbers if number is not None)
