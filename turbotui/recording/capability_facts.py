@@ -85,7 +85,9 @@ def capabilities_from(stored: JsonValue, known: Sequence[Capabilities] = (),
                           probe["note"].text()) for name, probe in stored["probes"].entries().items()}
     missing = reasons.named(stored["missing"])
     sources: list[Source] = []
-    for value in _listed_sources(stored):
+    if len(listed := stored["sources"].items()) > _MOST_SOURCES:
+        raise DamagedError(f"{stored.where} of the recording has {len(listed):,} sources")
+    for value in listed:
         sources.append(_source_from(value, probes, sources))
     chosen = {name: pair.items() for name, pair in stored["chosen"].entries().items()}
     if any(len(pair) != 2 for pair in chosen.values()):
@@ -126,13 +128,6 @@ class _Numbered(Generic[T_co]):
     def named(self, table: JsonValue) -> dict[str, T_co]:
         """Return the values that an object of numbers refers to, by its keys."""
         return {name: self[number] for name, number in table.numbers().items()}
-
-
-def _listed_sources(stored: JsonValue) -> Sequence[JsonValue]:
-    sources = stored["sources"].items()
-    if len(sources) > _MOST_SOURCES:
-        raise DamagedError(f"{stored.where} of the recording has {len(sources):,} sources")
-    return sources
 
 
 def _check(capabilities: Capabilities) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from turbotui.dataclass import dataclass
-from turbotui.quantities.row_kinds import ROWS_LIMIT, ClockId, Cost, Form, KindId, Quantity, QuantityId, RowKind
+from turbotui.quantities.row_kinds import ROWS_LIMIT, ClockId, Cost, Form, Quantity, QuantityId, RowKind
 from turbotui.quantities.signals import Behavior, Reduce
 from turbotui.quantities.units import Unit
 from turbotui.recording.codec import CLOCK_OF_TICK, MOST_CELLS, NO_COLUMN, ColumnLayout, LaneLayout
@@ -15,6 +16,7 @@ from turbotui.recording.framing import DamagedError
 from turbotui.recording.json_values import JsonValue
 from turbotui.sampling.rows import RowTick
 
+T = TypeVar("T")
 MOST_QUANTITIES: Final = 4096
 
 
@@ -78,15 +80,12 @@ def row_layout_from(stored: JsonValue) -> tuple[int, RowLayout]:
     Raises:
         DamagedError: it is none.
     """
-    try:
-        kind = RowKind(**_fields(stored["kind"], _KIND_FIELDS))
-    except (TypeError, ValueError) as error:
-        raise DamagedError(f"{stored['kind'].where} of the recording is no kind of row: {error}") from error
+    kind = _restored(stored["kind"], "kind of row", RowKind, _KIND_FIELDS)
     items = stored["quantities"].items()
     clocks = tuple(dict.fromkeys(stored["clocks"].texts()))
     if len(items) + len(clocks) > MOST_QUANTITIES:
         raise DamagedError(f"{kind.title} of the recording have {len(items):,} quantities, which cannot be")
-    read = [_quantity_from(value, kind.id) for value in items]
+    read = [_restored(value, "quantity", partial(Quantity, kind=kind.id), _QUANTITY_FIELDS) for value in items]
     quantities = {quantity.id: quantity for quantity in read}
     for quantity in read:
         if quantity.clock not in clocks or not quantity.aids <= quantities.keys():
@@ -98,11 +97,14 @@ def row_layout_from(stored: JsonValue) -> tuple[int, RowLayout]:
     return stored["number"].integer(), RowLayout(kind, quantities, clocks)
 
 
-def _quantity_from(stored: JsonValue, kind: KindId) -> Quantity:
+def _restored(stored: JsonValue, what: str, make: Callable[..., T],
+              readers: Mapping[str, Callable[[JsonValue], Any]]) -> T:
+    """Restore what `_facts` made. Raises DamagedError if it is none."""
+    fields_read = {name: read(value) for name, read in readers.items() if (value := stored.get(name)) is not None}
     try:
-        return Quantity(kind=kind, **_fields(stored, _QUANTITY_FIELDS))
+        return make(**fields_read)
     except (TypeError, ValueError) as error:
-        raise DamagedError(f"{stored.where} of the recording is no quantity: {error}") from error
+        raise DamagedError(f"{stored.where} of the recording is no {what}: {error}") from error
 
 
 def _facts(described: RowKind | Quantity) -> dict[str, object]:
@@ -114,10 +116,6 @@ def _facts(described: RowKind | Quantity) -> dict[str, object]:
             facts[item.name] = getattr(value, "value", value)
     facts.pop("kind", None)  # of a quantity: that of the layout
     return facts
-
-
-def _fields(stored: JsonValue, readers: Mapping[str, Callable[[JsonValue], Any]]) -> dict[str, Any]:
-    return {name: read(value) for name, read in readers.items() if (value := stored.get(name)) is not None}
 
 
 _KIND_FIELDS: Final[Mapping[str, Callable[[JsonValue], Any]]] = {
