@@ -33,3 +33,8 @@ def clauses(text: str) -> list[str]:
 def several(count: int, word: str) -> str:
     """A number with its noun: "1 CPU", "1,024 CPUs"."""
     return f"{count:,} {word}{'s' * (count != 1)}"
+
+
+def yes_or_no(holds: bool) -> str:
+    """A truth in a cell of a table."""
+    return "yes" if holds else "no"

@@ -8,6 +8,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.doctor.model import Diagnosis, SignalReport, SourceReport, diagnose
 from turbotui.machine.machine import Machine
 from turbotui.quantities.columns import Column
+from turbotui.quantities.sentences import yes_or_no
 from turbotui.quantities.tables import RowTable
 from turbotui.sampling.capabilities import Capabilities
 from turbotui.tables.envelope import FeatureReport
@@ -36,11 +37,11 @@ SOURCE_COLUMNS: Final[tuple[Column[SourceReport], ...]] = (
 SIGNAL_COLUMNS: Final[tuple[Column[SourceSignal], ...]] = (
     Column("source", "", -1, (), lambda signal: signal.source.id, help="name of the source", identity=True),
     Column("signal", "", -1, (), lambda signal: signal.signal.id, help="name of the signal", identity=True),
-    Column("usable", "", -1, (), lambda signal: _word(signal.signal.usable),
+    Column("usable", "", -1, (), lambda signal: yes_or_no(signal.signal.usable),
            help="whether this source can provide the signal on this machine"),
-    Column("chosen", "", -1, (), lambda signal: _word(signal.signal.chosen),
+    Column("chosen", "", -1, (), lambda signal: yes_or_no(signal.signal.chosen),
            help="whether the signal is read from this source"),
-    Column("compared", "", -1, (), lambda signal: _word(signal.signal.compared),
+    Column("compared", "", -1, (), lambda signal: yes_or_no(signal.signal.compared),
            help="whether the signal is also read from this source, for comparison with the chosen one"),
     Column("origin", "", -1, (), lambda signal: signal.signal.origin, help="register, event or file that is read"),
     Column("reason", "", -1, (), lambda signal: signal.signal.reason, help="kind of reason for the absence"),
@@ -65,7 +66,3 @@ def report(machine: Machine, capabilities: Capabilities) -> FeatureReport:
     diagnosis = diagnose(machine, capabilities)
     facts = {name: value for name, value in diagnosis.facts if name != "machine"}
     return FeatureReport(facts, diagnosis.notes, (source_table(diagnosis), signal_table(diagnosis)))
-
-
-def _word(holds: bool) -> str:
-    return "yes" if holds else "no"

@@ -16,6 +16,7 @@ from turbotui.machine.machine import Machine, read_machine
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.columns import Column, CounterColumn
 from turbotui.quantities.formula_text import formula_of
+from turbotui.quantities.sentences import yes_or_no
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.adding import ChosenColumn, named_set, open_set
@@ -84,9 +85,9 @@ COLUMNS: Final[tuple[Column[CountedColumn], ...]] = (
     _SET, _COLUMN,
     Column("title", "", -1, (), lambda column: column.set.title, help="purpose of the set"),
     Column("origin", "", -1, (), lambda column: column.set.origin, help="the file that the set is from"),
-    Column("available", "", -1, (), lambda column: "yes" if column.absent is None else "no",
+    Column("available", "", -1, (), lambda column: yes_or_no(column.absent is None),
            help="whether this machine can count it"),
-    Column("own", "", -1, (), lambda column: "yes" if column.own else "no",
+    Column("own", "", -1, (), lambda column: yes_or_no(column.own),
            help="whether the column exists without the set"),
     _SCOPE, _UNIT,
     Column("formula", "", -1, (), lambda column: column.formula, help="formula and events on this machine"),

@@ -12,6 +12,7 @@ from turbotui.features.events.known_names import KnownEvent, KnownName, UnitMask
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.host import Host
 from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.sentences import yes_or_no
 from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.tables.envelope import Envelope, envelope_now
@@ -29,7 +30,7 @@ def _cpus(event: KnownEvent) -> str:
 
 
 def _deprecated(event: KnownEvent) -> str:
-    return "" if event.deprecated is None else "yes" if event.deprecated else "no"
+    return "" if event.deprecated is None else yes_or_no(event.deprecated)
 
 
 EVENT_COLUMNS: Final[tuple[Column[KnownEvent], ...]] = (
@@ -47,7 +48,7 @@ EVENT_COLUMNS: Final[tuple[Column[KnownEvent], ...]] = (
     _member("type"), *map(_member, _WORDS),
     Column("unit", "", -1, (), lambda event: event.unit, help="unit of count times scale; empty for a plain count"),
     Column("scale", "", -1, (), lambda event: event.scale, help="factor from counts to the unit"),
-    Column("per_package", "", -1, (), lambda event: "yes" if event.per_package else "no",
+    Column("per_package", "", -1, (), lambda event: yes_or_no(event.per_package),
            help="whether it is counted once for each package"),
     Column("topic", "", -1, (), lambda event: event.topic, help="the vendor's group of events"),
     Column("deprecated", "", -1, (), _deprecated, help="whether it is deprecated; empty if the source does not say"),
@@ -70,7 +71,7 @@ USE_COLUMNS: Final[tuple[Column[MetricUse], ...]] = (
            help="PMU of the cores that the metric belongs to", identity=True),
     Column("through", "", -1, (), lambda use: use.through,
            help="metric through which it uses the event; empty if it names the event itself"),
-    Column("threshold", "", -1, (), lambda use: "yes" if use.threshold else "no",
+    Column("threshold", "", -1, (), lambda use: yes_or_no(use.threshold),
            help="whether only its threshold needs the event"),
     Column("groups", "", -1, (), lambda use: " ".join(use.metric.groups),
            help="groups of the metric, as in --add metric:GROUP"),

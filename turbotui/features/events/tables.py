@@ -11,6 +11,7 @@ from turbotui.events.leaders import leader_first
 from turbotui.events.listing import ListedEvent
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.quantities.columns import Column, Value
+from turbotui.quantities.sentences import yes_or_no
 from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason, Unavailable
 
@@ -52,10 +53,6 @@ class OfferedEvent:
     refused: Unavailable | None = None  # why the event does not open
 
 
-def _word(holds: bool) -> str:
-    return "yes" if holds else "no"
-
-
 def _member(name: str) -> Column[EncodingRow]:
     return Column(name, "", 0, (), lambda row: row.attr.get(name, 0), hexadecimal=True, help=f"perf_event_attr.{name}")
 
@@ -81,25 +78,26 @@ _MEANING: Final[tuple[Column[EncodingRow], ...]] = (
     Column("cpus", "", -1, (), lambda row: format_cpulist(row.event.cpus) or "all",
            help="CPUs on which the event is opened"),
     Column("group", "", 0, (), lambda row: row.event.group, help="number of its group in the string"),
-    Column("leader", "", -1, (), lambda row: _word(row.event.leader), help="whether the event leads its group"),
+    Column("leader", "", -1, (), lambda row: yes_or_no(row.event.leader), help="whether the event leads its group"),
 )
 _SELDOM: Final[tuple[Column[EncodingRow], ...]] = (
     Column("table", "", -1, (), lambda row: row.event.table, help="the vendor's tables that define the event"),
     Column("description", "", -1, (), lambda row: row.event.description, help="description in the vendor's table"),
     Column("cpu", "", 0, (), lambda row: None if row.event.cpu < 0 else row.event.cpu,
            help="CPU given by libpfm's cpu="),
-    Column("snapshot", "", -1, (), lambda row: _word(row.event.snapshot),
+    Column("snapshot", "", -1, (), lambda row: yes_or_no(row.event.snapshot),
            help="whether the value is a level and not a running count"),
-    Column("per_package", "", -1, (), lambda row: _word(row.event.per_package),
+    Column("per_package", "", -1, (), lambda row: yes_or_no(row.event.per_package),
            help="whether it is counted once for each package"),
-    Column("regrouped", "", -1, (), lambda row: _word(row.event.regrouped),
+    Column("regrouped", "", -1, (), lambda row: yes_or_no(row.event.regrouped),
            help="whether its braces held events of several PMUs and became a group for each"),
     Column("added_leader", "", -1, (), lambda row: row.added_leader,
            help="event that counting adds as the leader of its group, because the kernel requires it"),
-    Column("weak", "", -1, (), lambda row: _word(row.event.weak), help="whether its group may be split"),
-    Column("sample_read", "", -1, (), lambda row: _word(row.event.sample_read), help="whether it has the modifier S"),
-    Column("bpf", "", -1, (), lambda row: _word(row.event.bpf), help="whether it has the modifier b"),
-    Column("retire_latency", "", -1, (), lambda row: _word(row.event.retire_latency),
+    Column("weak", "", -1, (), lambda row: yes_or_no(row.event.weak), help="whether its group may be split"),
+    Column("sample_read", "", -1, (), lambda row: yes_or_no(row.event.sample_read),
+           help="whether it has the modifier S"),
+    Column("bpf", "", -1, (), lambda row: yes_or_no(row.event.bpf), help="whether it has the modifier b"),
+    Column("retire_latency", "", -1, (), lambda row: yes_or_no(row.event.retire_latency),
            help="whether it has the modifier R"),
     Column("options", "", -1, (), lambda row: ",".join(f"{name}={value}" for name, value in row.event.options),
            help="terms that only sampling or perf's own output use"),
@@ -156,7 +154,7 @@ LISTING_COLUMNS: Final[tuple[Column[OfferedEvent], ...]] = (
            help="hardware, software, cache, pmu (of sysfs), tracepoint, vendor (of its tables) or model (libpfm's)"),
     Column("unit", "", -1, (), lambda event: event.event.unit, help="unit of its counts; empty for a plain count"),
     Column("engine", "", -1, (), lambda event: event.event.engine, help="encoder of the event: own, tables or libpfm"),
-    Column("opens", "", -1, (), lambda event: _word(event.refused is None) if event.tried else None,
+    Column("opens", "", -1, (), lambda event: yes_or_no(event.refused is None) if event.tried else None,
            help="whether opening a counter succeeded just now"),
     Column("description", "", -1, (), lambda event: event.event.description, help="description of what it counts"),
     Column("reason", "", -1, (), lambda event: "" if event.refused is None else event.refused.sentence(),
