@@ -78,16 +78,14 @@ def frames_of_machine(
         sampler.want(signals_of(wanted, capabilities) | also.signals())
     found: list[Frame] = []
 
-    class Box:
-        @staticmethod
-        def put(frame: Frame) -> None:
-            found.append(frame)
-            if len(found) <= intervals:
-                clock.advance(seconds)
-                if between is not None:
-                    between(host, len(found))
-                sampler.end_interval()
+    def take(frame: Frame) -> None:
+        found.append(frame)
+        if len(found) <= intervals:
+            clock.advance(seconds)
+            if between is not None:
+                between(host, len(found))
+            sampler.end_interval()
 
-    sampler.bus.attach(Box())
+    sampler.publish = take
     asyncio.run(sampler.run(intervals))
     return machine, found

@@ -63,15 +63,13 @@ def recording(shape: str, warm_up: float, count: int, *, few: bool = False, smal
     sampler = Sampler(machine, capabilities, signals_of(columns, capabilities), ENDED_BY_THE_TEST)
     found: list[Frame] = []
 
-    class Box:
-        @staticmethod
-        def put(frame: Frame) -> None:
-            found.append(frame)
-            if len(found) <= count:
-                clock.advance(1.0)
-                sampler.end_interval()
+    def take(frame: Frame) -> None:
+        found.append(frame)
+        if len(found) <= count:
+            clock.advance(1.0)
+            sampler.end_interval()
 
-    sampler.bus.attach(Box())
+    sampler.publish = take
     asyncio.run(sampler.run(count))
     return Recording(machine, capabilities, catalog, tuple(found))
 

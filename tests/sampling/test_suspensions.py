@@ -70,18 +70,16 @@ def watched(host: Sleeper, intervals: int, *, asleep: float = 0.0, torn: float =
     sampler = Sampler(machine, capabilities, signals_of(columns, capabilities), ENDED_BY_THE_TEST)
     frames: list[Frame] = []
 
-    class Box:
-        @staticmethod
-        def put(frame: Frame) -> None:
-            frames.append(frame)
-            if len(frames) <= intervals:
-                host.clock.advance(2.0)
-                if len(frames) == 2:
-                    host.sleep(asleep)
-                    host.sleeps_when_read = torn
-                sampler.end_interval()
+    def take(frame: Frame) -> None:
+        frames.append(frame)
+        if len(frames) <= intervals:
+            host.clock.advance(2.0)
+            if len(frames) == 2:
+                host.sleep(asleep)
+                host.sleeps_when_read = torn
+            sampler.end_interval()
 
-    sampler.bus.attach(Box())
+    sampler.publish = take
     asyncio.run(sampler.run(intervals))
     return frames
 

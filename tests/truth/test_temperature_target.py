@@ -22,16 +22,14 @@ def frames_told(watched: Watched, told: list[int | None]) -> list[Frame]:
                       ENDED_BY_THE_TEST)
     found: list[Frame] = []
 
-    class Box:
-        @staticmethod
-        def put(frame: Frame) -> None:
-            found.append(frame)
-            watched.clock.advance(1.0)
-            if 1 < len(found) <= len(told) + 1:
-                sampler.set_tcc(told[len(found) - 2])
-            sampler.end_interval()
+    def take(frame: Frame) -> None:
+        found.append(frame)
+        watched.clock.advance(1.0)
+        if 1 < len(found) <= len(told) + 1:
+            sampler.set_tcc(told[len(found) - 2])
+        sampler.end_interval()
 
-    sampler.bus.attach(Box())
+    sampler.publish = take
     asyncio.run(sampler.run(len(told) + 1))
     return found[1:]
 

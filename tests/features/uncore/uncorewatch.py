@@ -55,18 +55,16 @@ class UncoreWatch:
         self.hand_over(sampler)
         found: list[Frame] = []
 
-        class Box:
-            @staticmethod
-            def put(frame: Frame) -> None:
-                found.append(frame)
-                if len(found) > count:
-                    return
-                if between is not None:
-                    between(sampler, len(found))
-                self.clock.advance(SECONDS)
-                sampler.end_interval()
+        def take(frame: Frame) -> None:
+            found.append(frame)
+            if len(found) > count:
+                return
+            if between is not None:
+                between(sampler, len(found))
+            self.clock.advance(SECONDS)
+            sampler.end_interval()
 
-        sampler.bus.attach(Box())
+        sampler.publish = take
         asyncio.run(sampler.run(count))
         return found if also_first else found[1:]
 
