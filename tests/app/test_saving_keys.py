@@ -251,10 +251,21 @@ async def test_the_keys_of_every_other_screen_are_named_by_the_table_of_actions(
 async def test_a_key_that_is_bound_nowhere_names_the_help_each_time() -> None:
     settings = parse_settings('[keys]\nhelp = "ctrl+g"\n', "s.toml")
     async with dashboard(FakeSession(), screen="map", settings=settings) as (app, pilot):
-        for key, shown in (("U", "U"), ("f9", "F9"), ("U", "U"), ("dollar_sign", "$")):
+        for key, shown in (("U", "U"), ("f12", "F12"), ("U", "U"), ("dollar_sign", "$")):
             await pilot.press(key)
             await pilot.pause()
             assert text_of(app, "status").startswith(f" {shown} does nothing: ctrl+g lists the keys")
+
+
+@pytest.mark.parametrize("screen", ["map", "tasks"])
+async def test_keys_by_which_htop_acts_on_a_process_lead_to_the_key_that_does(screen: str) -> None:
+    settings = parse_settings('[keys]\nacts = "ctrl+x"\n', "s.toml")
+    async with dashboard(FakeSession(), screen=screen, settings=settings) as (app, pilot):
+        for key in ("f7", "f8", "f9"):
+            await pilot.press(key)
+            await pilot.pause()
+            assert text_of(app, "status").startswith(
+                f" {key.upper()} of htop is ctrl+x on tasks (7) and groups (u): command lines to copy")
 
 
 async def test_letters_typed_into_a_field_are_no_such_keys() -> None:

@@ -56,6 +56,8 @@ from turbotui.untrusted import guarded
 from turbotui.widgets.profiles import Profile
 
 _SCREENS_TOLD: Final = 4
+_OF_HTOP: Final = {"f7": "acts", "f8": "acts", "f9": "acts"}
+"""Actions that stand for keys of htop (htop(1): nice values, kill) which do nothing here."""
 _QUIET = 1.5  # seconds without a key after which no key is expected soon
 _MOST_KEYS = 200  # typed ones from one rest to the next
 _MOST_CLOSED = 3  # windows whose remains wait for a rest, up to a megabyte of each
@@ -555,8 +557,11 @@ class TurbotuiApp(FramesApp):
 
     def _where_it_works(self, key: str, here: str) -> str:
         others = [action for action in actions_of(self) if key in action.keys and here not in action.where]
-        places = {where for action in others for where in action.where}
+        alike = [] if others else [action for action in actions_of(self) if action.id == _OF_HTOP.get(key)]
+        places = {where for action in others or alike for where in action.where}
         screens = [f"{spec.word} ({spec.number})" for spec in self.screens if spec.place in places]
+        if screens and alike:
+            return f"{key_word(key)} of htop is {alike[0].shown} on {_listed(screens)}: command lines to copy"
         if screens:
             shown = _shown(others[0].keys, others[0].shown, key)
             return f"{shown} works on {_listed(screens)}, and does nothing here"
