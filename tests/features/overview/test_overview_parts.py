@@ -335,6 +335,13 @@ class TestPlaces:
             assert words - {""} or len(words) == 1
             assert not hot or all(standout.word for standout in rows if heats.get(standout.row, 0.0) >= min(hot))
 
+    def test_rows_that_are_there_for_their_heat_alone_say_so(self) -> None:
+        _machine, frames = frames_of_machine("laptop-old", 3)
+        by_id = {column.id: column for column in STATIC_COLUMNS}
+        numbers = cpu_numbers((), None, None, by_id["CoreTmp"])
+        rows = Standouts().choose(frames[-1], numbers, 8)
+        assert {standout.word for standout in rows} == {"hottest"}, "no load is known, as before the first interval"
+
     def test_no_cpu_at_the_full_clock_of_its_kind_is_slow(self) -> None:
         _machine, frames = frames_of_machine("laptop", 2, columns=["Busy%"])
         clocks = {cpu_row(0): 4800.0, cpu_row(1): 4790.0, cpu_row(2): 3000.0, cpu_row(14): 3800.0, cpu_row(15): 3799.0}

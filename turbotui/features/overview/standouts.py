@@ -106,14 +106,15 @@ class Standouts:
             settled_rows = self._settle(word, values, wanted)
             least[word] = min((values[row] for row in settled_rows), default=math.inf)
             rows |= dict.fromkeys(settled_rows)
-        rest = {row: value for row, value in busy.items() if row not in rows}
-        rows |= dict.fromkeys(self._settle("", rest, count - len(rows), _IDLE_LOAD))
+        for_load = self._settle("", {row: value for row, value in busy.items() if row not in rows}, count - len(rows),
+                                _IDLE_LOAD)
+        rows |= dict.fromkeys(for_load)
         order = tuple(self._settle("order", {row: busy.get(row, 0.0) for row in rows}, len(rows), _IDLE_LOAD))
         heats = [None] * len(order) if numbers.heat is None else frame.cells(numbers.heat, order)
         words = ["slowest" if slow.get(row, -math.inf) >= least["slowest"] else
                  "hottest" if isinstance(value, int | float) and value >= least["hottest"] else ""
                  for row, value in zip(order, heats, strict=True)]
-        if len(set(words)) == 1:  # what is true of all rows singles out none
+        if for_load and len(set(words)) == 1:  # what is true of all rows singles out none
             words = [""] * len(words)
         return [Standout(row, word) for row, word in zip(order, words, strict=True)]
 
