@@ -176,7 +176,7 @@ def _quota_signals(host: Host, place: _Place) -> Mapping[SignalId, Signal | Unav
     limited = uses[group].quota is not None
     own = place.tree.name(place.chain[0])
     unlimited = Unavailable(
-        Reason.NOT_SET, f"turbotui's control group ({own}) has no CPU quota, nor has one above it")
+        Reason.NOT_SET, f"turbotui's control group ({own}) has no CPU quota; no group above it has one")
     uncounted = Unavailable(Reason.NO_DRIVER, f"{group}: the kernel does not count it for this group")
     origin = f"{group}/cpu.stat"
     signals: dict[SignalId, Signal | Unavailable] = {
