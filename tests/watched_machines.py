@@ -78,14 +78,16 @@ def frames_of_machine(
         sampler.want(signals_of(wanted, capabilities) | also.signals())
     found: list[Frame] = []
 
-    def take(frame: Frame) -> None:
-        found.append(frame)
-        if len(found) <= intervals:
-            clock.advance(seconds)
-            if between is not None:
-                between(host, len(found))
-            sampler.end_interval()
+    class Box:
+        @staticmethod
+        def put(frame: Frame) -> None:
+            found.append(frame)
+            if len(found) <= intervals:
+                clock.advance(seconds)
+                if between is not None:
+                    between(host, len(found))
+                sampler.end_interval()
 
-    sampler.publish = take
+    sampler.bus.attach(Box())
     asyncio.run(sampler.run(intervals))
     return machine, found

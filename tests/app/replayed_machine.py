@@ -63,13 +63,15 @@ def recording(shape: str, warm_up: float, count: int, *, few: bool = False, smal
     sampler = Sampler(machine, capabilities, signals_of(columns, capabilities), ENDED_BY_THE_TEST)
     found: list[Frame] = []
 
-    def take(frame: Frame) -> None:
-        found.append(frame)
-        if len(found) <= count:
-            clock.advance(1.0)
-            sampler.end_interval()
+    class Box:
+        @staticmethod
+        def put(frame: Frame) -> None:
+            found.append(frame)
+            if len(found) <= count:
+                clock.advance(1.0)
+                sampler.end_interval()
 
-    sampler.publish = take
+    sampler.bus.attach(Box())
     asyncio.run(sampler.run(count))
     return Recording(machine, capabilities, catalog, tuple(found))
 

@@ -60,7 +60,7 @@ class SimulatedSession:
         self.rowless: dict[KindId, Unavailable] = {}
         self._sampler = Sampler(self.machine, self.capabilities, frozenset(), ENDED_BY_THE_TEST)
         self._frames: queue.SimpleQueue[Frame] = queue.SimpleQueue()
-        self._sampler.publish = self._frames.put
+        self._sampler.bus.attach(self._frames)
         self._thread = threading.Thread(target=lambda: asyncio.run(self._sampler.run()), daemon=True)
         self._on_frame: Callable[[Frame], None] | None = None
 

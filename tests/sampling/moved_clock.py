@@ -136,7 +136,7 @@ class _Frames:
 def frames_of(sampler: Sampler, intervals: int | None, act: Callable[[Frame], None] | None = None) -> list[Frame]:
     """Run a sampler to its end in a thread without a loop, where its own clock is all that it goes by."""
     frames = _Frames(act)
-    sampler.publish = frames.put
+    sampler.bus.attach(frames)
     ended: list[BaseException | None] = []
 
     def run() -> None:

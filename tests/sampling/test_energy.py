@@ -33,14 +33,16 @@ async def test_the_joules_are_those_of_each_package() -> None:
     meter = EnergyMeter(capabilities)
     truth: list[list[float]] = []
 
-    def take(frame: Frame) -> None:
-        meter.feed(frame)
-        truth.append([truth_of(host).package_truth(number).joules for number in range(2)])
-        if len(truth) <= 3:
-            clock.advance(1.5)
-            sampler.end_interval()
+    class Box:
+        @staticmethod
+        def put(frame: Frame) -> None:
+            meter.feed(frame)
+            truth.append([truth_of(host).package_truth(number).joules for number in range(2)])
+            if len(truth) <= 3:
+                clock.advance(1.5)
+                sampler.end_interval()
 
-    sampler.publish = take
+    sampler.bus.attach(Box())
     await sampler.run(3)
     energy = meter.take()
     true = [after - before for before, after in zip(truth[0], truth[-1], strict=True)]

@@ -70,16 +70,18 @@ def watched(host: Sleeper, intervals: int, *, asleep: float = 0.0, torn: float =
     sampler = Sampler(machine, capabilities, signals_of(columns, capabilities), ENDED_BY_THE_TEST)
     frames: list[Frame] = []
 
-    def take(frame: Frame) -> None:
-        frames.append(frame)
-        if len(frames) <= intervals:
-            host.clock.advance(2.0)
-            if len(frames) == 2:
-                host.sleep(asleep)
-                host.sleeps_when_read = torn
-            sampler.end_interval()
+    class Box:
+        @staticmethod
+        def put(frame: Frame) -> None:
+            frames.append(frame)
+            if len(frames) <= intervals:
+                host.clock.advance(2.0)
+                if len(frames) == 2:
+                    host.sleep(asleep)
+                    host.sleeps_when_read = torn
+                sampler.end_interval()
 
-    sampler.publish = take
+    sampler.bus.attach(Box())
     asyncio.run(sampler.run(intervals))
     return frames
 

@@ -53,22 +53,24 @@ class Watched:
         found: list[Frame] = []
         opening, enough = True, asyncio.Event()
 
-        def take(frame: Frame) -> None:
-            nonlocal opening
-            # On a busy machine counters of 1,024 CPUs are not open in the time of a first tick, nor always of a
-            # second one: further ones, at the same instant, wait for them.
-            if opening or (not found and frame.newer.late):
-                opening = False
+        class Box:
+            @staticmethod
+            def put(frame: Frame) -> None:
+                nonlocal opening
+                # On a busy machine counters of 1,024 CPUs are not open in the time of a first tick, nor always of a
+                # second one: further ones, at the same instant, wait for them.
+                if opening or (not found and frame.newer.late):
+                    opening = False
+                    sampler.end_interval()
+                    return
+                found.append(frame)
+                if len(found) > count:
+                    enough.set()
+                    return
+                self.clock.advance(seconds)
+                if between is not None:
+                    between(len(found))
                 sampler.end_interval()
-                return
-            found.append(frame)
-            if len(found) > count:
-                enough.set()
-                return
-            self.clock.advance(seconds)
-            if between is not None:
-                between(len(found))
-            sampler.end_interval()
 
         async def watch() -> None:
             sampling = asyncio.create_task(sampler.run())
@@ -77,6 +79,6 @@ class Watched:
             with contextlib.suppress(asyncio.CancelledError):
                 await sampling
 
-        sampler.publish = take
+        sampler.bus.attach(Box())
         asyncio.run(watch())
         return found[1:]

@@ -22,14 +22,16 @@ def frames_told(watched: Watched, told: list[int | None]) -> list[Frame]:
                       ENDED_BY_THE_TEST)
     found: list[Frame] = []
 
-    def take(frame: Frame) -> None:
-        found.append(frame)
-        watched.clock.advance(1.0)
-        if 1 < len(found) <= len(told) + 1:
-            sampler.set_tcc(told[len(found) - 2])
-        sampler.end_interval()
+    class Box:
+        @staticmethod
+        def put(frame: Frame) -> None:
+            found.append(frame)
+            watched.clock.advance(1.0)
+            if 1 < len(found) <= len(told) + 1:
+                sampler.set_tcc(told[len(found) - 2])
+            sampler.end_interval()
 
-    sampler.publish = take
+    sampler.bus.attach(Box())
     asyncio.run(sampler.run(len(told) + 1))
     return found[1:]
 

@@ -37,10 +37,10 @@ from turbotui.feature import ScreenSpec
 from turbotui.machine.signal_guard import SIGNAL_PATIENCE
 from turbotui.quantities.moments import time_of_day
 from turbotui.quantities.scope import RowId
+from turbotui.sampling.bus import LatestItem
 from turbotui.sampling.collector import loop_here, when_resting
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.history import History
-from turbotui.sampling.mailboxes import LatestItem
 from turbotui.terminal.handover import Handover
 from turbotui.widgets.profiles import Profile, Profiles
 

@@ -9,8 +9,8 @@ from collections.abc import Generator, Iterator
 from typing import Final
 
 from turbotui.errors import InternalError, TurbotuiError
+from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.mailboxes import EveryItem
 from turbotui.sampling.session import Session
 
 _UNBOUNDED: Final = sys.maxsize  # frames that may wait for a slow reader; losses are counted

@@ -24,6 +24,7 @@ from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.signals import SignalId
 from turbotui.sampling.answers import Answer, RowRequest
 from turbotui.sampling.assembly import Assembler, Tick
+from turbotui.sampling.bus import Bus
 from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.collector import CLOCK, Clock, WakeUp, clock_here
 from turbotui.sampling.frame import Frame
@@ -70,7 +71,7 @@ class Sampler:
     """Samples one machine until stopped. `run` does all the work; any thread may call the other methods.
 
     Attributes:
-        publish: takes each frame; set before `run`.
+        bus: where frames are published.
         waits: whether an interval ends when all workers have answered, as printed numbers must: the workers of the
             busiest CPUs are the last. Otherwise it ends without those that are late, as a screen must.
         moves: whether a few workers read all CPUs, moving from one to the next, which costs less the more CPUs there
@@ -81,7 +82,7 @@ class Sampler:
 
     def __init__(self, machine: Machine, capabilities: Capabilities, wanted: frozenset[SignalId], interval: float,
                  cpus: frozenset[int] | None = None, *, clock: Clock = CLOCK) -> None:
-        self.publish: Callable[[Frame], object] = lambda _frame: None
+        self.bus: Bus[Frame] = Bus()
         self.interval = interval
         self.waits = False
         self.moves = False
@@ -334,7 +335,7 @@ class Sampler:
             snapshot = replace(snapshot, rows=rows, no_rows=no_rows)
         self._anew = self._plan.signals() if torn else frozenset()
         self._recheck = bool(snapshot.failed)
-        self.publish(self._frames.frame(snapshot, self._capabilities))
+        self.bus.publish(self._frames.frame(snapshot, self._capabilities))
 
     def _check(self, at: int) -> None:
         """Look for CPUs that came or went, if it is time or one is known to have gone."""

@@ -232,7 +232,7 @@ class Session:
         self._sampler.moves = (self.waits and not hold) or len(self.machine.topology.cpus) > _OWN_WORKERS
         sys.setswitchinterval(_SWITCH_SECONDS)
         spare_memory(len(self.machine.topology.cpus))
-        self._sampler.publish = self._publish
+        self._sampler.bus.attach(_Callback(self._publish))
 
     def give_up_privileges(self) -> None:
         """Drop root for good once every counter is open; call before `start`."""
@@ -504,6 +504,13 @@ class Session:
         columns = with_added(self._known.columns, counters)
         columns = with_events(columns, [column for events_of in events for column in events_of.columns])
         return with_spies(columns, plan, frozenset(capabilities.signals))
+
+
+class _Callback:
+    """A mailbox that calls a function with each item."""
+
+    def __init__(self, call: Callable[[Frame], None]) -> None:
+        self.put = call
 
 
 def _nothing(*_frame: object) -> None:

@@ -48,16 +48,18 @@ class Bed:
         sampler.want(signals_of(self.columns, self.capabilities) | beside)
         found: list[Frame] = []
 
-        def take(frame: Frame) -> None:
-            found.append(frame)
-            if len(found) > count:
-                return
-            if between is not None:
-                between(len(found) - 1)
-            self.clock.advance(seconds)
-            sampler.end_interval()
+        class Box:
+            @staticmethod
+            def put(frame: Frame) -> None:
+                found.append(frame)
+                if len(found) > count:
+                    return
+                if between is not None:
+                    between(len(found) - 1)
+                self.clock.advance(seconds)
+                sampler.end_interval()
 
-        sampler.publish = take
+        sampler.bus.attach(Box())
         # on a thread of its own: a test of screens has a loop that runs already
         with ThreadPoolExecutor(1) as pool:
             pool.submit(lambda: asyncio.run(sampler.run(count))).result()

@@ -54,14 +54,16 @@ class TopdownBed:
         found: list[Frame] = []
         truths: list[Mapping[int, Slots]] = []
 
-        def take(frame: Frame) -> None:
-            found.append(frame)
-            truths.append({cpu: truth_of(self.host).pipeline_truth(cpu) for cpu in self.machine.topology.cpus})
-            if len(found) == 1:
-                self.clock.advance(SECONDS)
-                sampler.end_interval()
+        class Box:
+            @staticmethod
+            def put(frame: Frame) -> None:
+                found.append(frame)
+                truths.append({cpu: truth_of(self.host).pipeline_truth(cpu) for cpu in self.machine.topology.cpus})
+                if len(found) == 1:
+                    self.clock.advance(SECONDS)
+                    sampler.end_interval()
 
-        sampler.publish = take
+        sampler.bus.attach(Box())
         asyncio.run(sampler.run(1))
         before, after = truths
         return found[-1], {cpu: {name: after[cpu][name] - before[cpu][name] for name in after[cpu]} for cpu in after}

@@ -55,16 +55,18 @@ class UncoreWatch:
         self.hand_over(sampler)
         found: list[Frame] = []
 
-        def take(frame: Frame) -> None:
-            found.append(frame)
-            if len(found) > count:
-                return
-            if between is not None:
-                between(sampler, len(found))
-            self.clock.advance(SECONDS)
-            sampler.end_interval()
+        class Box:
+            @staticmethod
+            def put(frame: Frame) -> None:
+                found.append(frame)
+                if len(found) > count:
+                    return
+                if between is not None:
+                    between(sampler, len(found))
+                self.clock.advance(SECONDS)
+                sampler.end_interval()
 
-        sampler.publish = take
+        sampler.bus.attach(Box())
         asyncio.run(sampler.run(count))
         return found if also_first else found[1:]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from turbotui.errors import TurbotuiError
 from turbotui.machine.host import HostKind
-from turbotui.sampling.mailboxes import EveryItem
+from turbotui.sampling.bus import EveryItem
 from turbotui.threads import NamedThread
 from turbotui.untrusted import one_line
 

@@ -20,8 +20,8 @@ from turbotui.quantities.unavailable import Unavailable
 from turbotui.recording.framing import RecordingError
 from turbotui.recording.recorded_tables import RecordingRequest, RowRecorder, known_tables
 from turbotui.recording.recorder import FrameRecorder
+from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.mailboxes import EveryItem
 from turbotui.sampling.row_tables import known_kinds
 from turbotui.sampling.sampled import raise_failure
 from turbotui.sampling.selection import why_absent

@@ -17,8 +17,8 @@ from turbotui.quantities.signals import Behavior, SignalId
 from turbotui.remote.links import Connector
 from turbotui.remote.session import RemoteSession
 from turbotui.remote.ssh import connector_to
+from turbotui.sampling.bus import EveryItem
 from turbotui.sampling.frame import Frame
-from turbotui.sampling.mailboxes import EveryItem
 from turbotui.sampling.selection import signals_of
 from turbotui.tables.layout import Layout
 

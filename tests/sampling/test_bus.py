@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from patience import PATIENCE
 
-from turbotui.sampling.mailboxes import EveryItem, LatestItem
+from turbotui.sampling.bus import Bus, EveryItem, LatestItem
 
 
 @given(st.lists(st.none() | st.integers(1, 9)))
@@ -77,3 +77,17 @@ def test_a_reader_may_wait_for_one_item_and_knows_when_none_will_come() -> None:
     box.close()
     assert [box.take(PATIENCE), box.over, box.take(PATIENCE), box.over] == [0, False, 1, True]
     assert (box.take(PATIENCE), box.lost) == (None, 1)
+
+
+def test_the_bus_gives_every_mailbox_every_item_from_when_it_was_attached() -> None:
+    bus: Bus[int] = Bus()
+    first: EveryItem[int] = EveryItem()
+    second: LatestItem[int] = LatestItem()
+    bus.attach(first)
+    bus.publish(1)
+    bus.attach(second)
+    bus.publish(2)
+    bus.publish(3)
+    first.close()
+    assert list(first) == [1, 2, 3]
+    assert (second.take(), second.skipped) == (3, 1)

@@ -1,13 +1,14 @@
-"""Mailboxes between threads: views may skip frames, recorders may not; both count losses."""
+"""The bus hands frames to views, which may skip frames, and to recorders, which may not; both count losses."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T")
+C_contra = TypeVar("C_contra", contravariant=True)
 
 
 class LatestItem(Generic[T]):
@@ -94,3 +95,27 @@ class EveryItem(Generic[T]):
                     return
                 item = self._items.popleft()
             yield item
+
+
+class Mailbox(Protocol[C_contra]):
+    """A receiver of items that never blocks the publisher."""
+
+    @property
+    def put(self) -> Callable[[C_contra], None]:
+        """Put an item into the mailbox."""
+
+
+class Bus(Generic[T]):
+    """Hands each item of one publisher to any number of mailboxes."""
+
+    def __init__(self) -> None:
+        self._boxes: tuple[Mailbox[T], ...] = ()
+
+    def attach(self, box: Mailbox[T]) -> None:
+        """Deliver every item from now on to this mailbox."""
+        self._boxes = (*self._boxes, box)
+
+    def publish(self, item: T) -> None:
+        """Hand an item to every mailbox."""
+        for box in self._boxes:
+            box.put(item)
