@@ -155,7 +155,7 @@ UNCORE = Place("5", "uncore", ("grace-2s", "--cpu", "0-3,72-75"), (160, 40), (
 }, ready=r"machine Σ · [\d.]+ GB/s")
 """A machine of more than one kind of uncore PMU, one of which can be filtered; its tables have no sums to fold."""
 
-_UNFOLDED = r"▾ pkg 0 Σ .* 65\.0 +2\.400"
+_UNFOLDED = r"▾ pkg 0 Σ .* \*?65\.0 +\*?2\.400"
 """The sum of memory channels, known by its rows hit and its clock; it is folded at first, and that of links is not."""
 
 FOLDED = Place("5", "uncore", _SAPPHIRE, (160, 40), r"(?m)^ rd bandwidth GB/s · 16 x IMC · machine Σ · ", {
