@@ -33,7 +33,7 @@ def _value(row: CpuWaits, *, column: str) -> Value:
     return row.cell(column).value
 
 
-_SAME: Final = (*TAILS, "WaitMax", "Behind")
+_SAME: Final = (*(name for name, _words, _share in TAILS), "WaitMax", "Behind")
 _COLUMNS: Final[tuple[Column[CpuWaits], ...]] = (
     Column("CPU", "", 0, (), lambda row: row.cpu, width=4, identity=True, help="the CPU's number"),
     Column("Waits", "", 0, (), lambda row: 0 if row.waits.waited is None else row.waits.waited.times, width=8,

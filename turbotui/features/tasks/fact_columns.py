@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
+from collections.abc import Callable
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.tasks.proc_facts import ALLOWED_SECONDS, TaskFacts
 from turbotui.machine.tasks.process_stats import TICKS
 from turbotui.quantities.columns import Value
-from turbotui.quantities.facts import FactFile
 from turbotui.quantities.unavailable import Unavailable
 
 M = TypeVar("M")
@@ -21,12 +19,11 @@ PROC: Final = "/proc"
 ARGUMENTS: Final = "Args"
 """The id of the column that takes what room the others leave."""
 _MIB: Final = 2 ** 20
-_FILE: Final = FactFile("features/tasks/columns.toml")
 
 
 @dataclass(frozen=True, slots=True)
 class TaskFact:
-    """A fact from /proc about a task: a table of `columns.toml`, which says what its keys are."""
+    """A fact from /proc about a task."""
 
     id: str  # of its column
     of: Callable[[TaskFacts], Value]  # gives the value
@@ -34,7 +31,7 @@ class TaskFact:
     priority: int
     help: str
     default: bool = False
-    decimals: int = -1
+    decimals: int = -1  # 0 for a number, -1 for a text
     unit: str = ""
 
 
@@ -48,57 +45,49 @@ class MeasuredCell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFact(Generic[M, B]):
-    """One column of what is measured of tasks only while one of its columns is shown, likewise."""
+    """One column of what is measured of tasks only while one of its columns is shown."""
 
     id: str  # its name
+    unit: str  # of its value
+    decimals: int  # -1 for a text
+    width: int  # in characters
+    help: str  # what it says
     # its value by what was measured of a row, and the number that this is compared with
     of: Callable[[M, B], MeasuredCell]
-    unit: str
-    decimals: int
-    width: int
-    help: str
-    document: str
-    accumulates: bool = False
+    document: str  # what it follows
+    accumulates: bool = False  # as of a column
 
 
-@functools.cache
-def _tables() -> Mapping[str, dict[str, Any]]:
-    return {name: cast("dict[str, Any]", table) for name, table in _FILE.tables()}
-
-
-def _written(name: str, **limits: object) -> Mapping[str, Any]:
-    """The table of a column, with the limits that its help names."""
-    table = _tables()[name]
-    return {**table, "help": table["help"].format(**limits)}
-
-
-def measured_facts(values: Mapping[str, Callable[[M, B], MeasuredCell]],
-                   **limits: object) -> tuple[MeasuredFact[M, B], ...]:
-    """The facts of some columns, in their order."""
-    return tuple(MeasuredFact(name, of, **_written(name, **limits)) for name, of in values.items())
-
-
-def _proc_facts(values: Mapping[str, Callable[[TaskFacts], Value]]) -> tuple[TaskFact, ...]:
-    return tuple(TaskFact(name, of, **_written(name, seconds=ALLOWED_SECONDS)) for name, of in values.items())
-
-
-FIRST_FACTS: Final = _proc_facts({
-    "S": lambda facts: facts.stat.state,
-    "User": lambda facts: facts.user or None,
-})
+FIRST_FACTS: Final = (
+    TaskFact("S", lambda facts: facts.stat.state, 1, 1,
+         "state now: R runs, S sleeps, D waits for a device, T is stopped, t is traced, Z is dead and not waited for, "
+         "I is an idle thread of the kernel; of a process that of its first thread", default=True),
+    TaskFact("User", lambda facts: facts.user or None, 8, 4, "who it runs as (the effective user)", default=True),
+)
 """Beside the name."""
-LAST_FACTS: Final = _proc_facts({
-    "Total_s": lambda facts: None if facts.stat.ran is None else facts.stat.ran / TICKS,
-    "Group": lambda facts: None if facts.group is None else facts.group.text,
-    "Cgroup": lambda facts: None if facts.group is None else facts.group.path,
-    "Process": lambda facts: facts.process,
-    "PPID": lambda facts: facts.stat.parent,
-    "Threads": lambda facts: facts.stat.threads,
-    "Mem": lambda facts: None if facts.stat.memory is None else facts.stat.memory / _MIB,
-    "Nice": lambda facts: facts.stat.nice,
-    "Prio": lambda facts: facts.stat.priority,
-    "Allowed": lambda facts: facts.stat.allowed,
-    "Sched": lambda facts: facts.stat.policy,
-    ARGUMENTS: lambda facts: facts.arguments or None,
-})
+LAST_FACTS: Final = (
+    TaskFact("Total_s", lambda facts: None if facts.stat.ran is None else facts.stat.ran / TICKS, 9, 5,
+             "CPU time of its process, user and kernel, since the process began (TIME+ of htop and top); of a thread "
+             "that of its process, too", default=True, decimals=2, unit="s"),
+    TaskFact("Group", lambda facts: None if facts.group is None else facts.group.text, 20, 4,
+             "the task's container, pod, job or unit, by the path of its control group", default=True),
+    TaskFact("Cgroup", lambda facts: None if facts.group is None else facts.group.path, 30, 7,
+             "the path of that container, pod, job or unit among the control groups"),
+    TaskFact("Process", lambda facts: facts.process, 15, 6, "the process's name; Command is the thread's own"),
+    TaskFact("PPID", lambda facts: facts.stat.parent, 7, 6, "the process that made it, or took it over", decimals=0),
+    TaskFact("Threads", lambda facts: facts.stat.threads, 7, 7, "how many threads its process has now", decimals=0),
+    TaskFact("Mem", lambda facts: None if facts.stat.memory is None else facts.stat.memory / _MIB, 6, 6,
+             "memory of its process that is in RAM now (RSS); pages that processes share are in each of them",
+             decimals=0, unit="MiB"),
+    TaskFact("Nice", lambda facts: facts.stat.nice, 4, 6, "-20 (first) to 19 (last); real-time policies ignore it",
+             decimals=0),
+    TaskFact("Prio", lambda facts: facts.stat.priority, 4, 7, "the kernel's priority: 20 + nice; below 0: real-time",
+             decimals=0),
+    TaskFact("Allowed", lambda facts: facts.stat.allowed, 9, 6,
+             "CPUs on which it may run, by its affinity and cpuset (Cpus_allowed_list; taskset changes it), as they "
+             f"were at most {ALLOWED_SECONDS} s ago; of a process those of its first thread"),
+    TaskFact("Sched", lambda facts: facts.stat.policy, 8, 6, "the scheduler's policy, as chrt calls it"),
+    TaskFact(ARGUMENTS, lambda facts: facts.arguments or None, 24, 0,
+         "the command line, as the process keeps it; a thread of the kernel has its name in brackets", default=True),
+)
 """Right of the numbers."""

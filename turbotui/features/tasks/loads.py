@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact, measured_facts
+from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
 from turbotui.machine.tasks.load_records import LoadCounts, Served
 from turbotui.quantities.by_key import total_of
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -58,6 +58,10 @@ def _nanoseconds(counts: LoadCounts, ghz: float | None) -> MeasuredCell:
     return cell._replace(value=counts.mean / ghz) if ghz else MeasuredCell(None, _NO_GHZ)
 
 
+def _number(counts: LoadCounts, _ghz: float | None) -> MeasuredCell:
+    return MeasuredCell(counts.number)
+
+
 def _share(*which: Served) -> Callable[[LoadCounts, float | None], MeasuredCell]:
     def cell(counts: LoadCounts, _ghz: float | None) -> MeasuredCell:
         share, error = counts.share(*which), counts.share_error(*which)
@@ -68,18 +72,32 @@ def _share(*which: Served) -> Callable[[LoadCounts, float | None], MeasuredCell]
     return cell
 
 
-LOAD_FACTS: Final[tuple[MeasuredFact[LoadCounts, float | None], ...]] = measured_facts({
-    "LoadLat": _mean,
-    "LoadNs": _nanoseconds,
-    "LoadL1%": _share(Served.L1),
-    "LoadBuf%": _share(Served.BUFFER),
-    "LoadL2%": _share(Served.L2),
-    "LoadL3%": _share(Served.L3),
-    "LoadPeer%": _share(Served.PEER),
-    "LoadRAM%": _share(Served.MEMORY),
-    "LoadFar%": _share(Served.FAR),
-    "LoadElse%": _share(Served.ELSE),
-    "LoadSmp": lambda counts, _ghz: MeasuredCell(counts.number),
-})
+COST: Final = "sampled while shown: an interrupt for each sample"
+_SOURCE: Final = "uapi linux/perf_event.h, union perf_mem_data_src"
+_LATENCY: Final = ("Intel SDM vol. 3, 21.3.4.4.2 (load latency facility); AMD64 APM vol. 2, 13.3 and "
+                   "arch/x86/include/asm/amd/ibs.h (DcMissLat)")
+LOAD_FACTS: Final[tuple[MeasuredFact[LoadCounts, float | None], ...]] = (
+    MeasuredFact("LoadLat", "cycles", 0, 8, "mean latency of sampled loads that L1 did not serve, in core cycles: on "
+                 "Intel from the load's dispatch, on AMD from the miss of L1 until the data came; ~ where the standard "
+                 f"error is above 5 %; {COST}", _mean, _LATENCY),
+    MeasuredFact("LoadNs", "ns", 1, 7, "LoadLat in nanoseconds, by the row's clock (GHz)", _nanoseconds, _LATENCY),
+    MeasuredFact("LoadL1%", "%", 1, 7, "share of sampled loads that L1 served; ~ where the standard error is above 5 "
+                 "points", _share(Served.L1), _SOURCE),
+    MeasuredFact("LoadBuf%", "%", 1, 8, "share of sampled loads that waited for a line that was on its way already "
+                 "(fill buffers)", _share(Served.BUFFER), _SOURCE),
+    MeasuredFact("LoadL2%", "%", 1, 7, "share of sampled loads that L2 served", _share(Served.L2), _SOURCE),
+    MeasuredFact("LoadL3%", "%", 1, 7, "share of sampled loads that L3 served; before Zen 4 another core's cache of "
+                 "this complex is in it", _share(Served.L3), _SOURCE),
+    MeasuredFact("LoadPeer%", "%", 1, 9, "share of sampled loads that another core's or complex's cache of this node "
+                 "served", _share(Served.PEER), _SOURCE),
+    MeasuredFact("LoadRAM%", "%", 1, 8, "share of sampled loads that this node's memory served, with CXL, persistent "
+                 "memory and caches on the memory's side", _share(Served.MEMORY), _SOURCE),
+    MeasuredFact("LoadFar%", "%", 1, 8, "share of sampled loads that another node served: its memory, or its caches",
+                 _share(Served.FAR), _SOURCE),
+    MeasuredFact("LoadElse%", "%", 1, 9, "share of sampled loads that I/O or uncached memory served, or of which the "
+                 "core does not say what did", _share(Served.ELSE), _SOURCE),
+    MeasuredFact("LoadSmp", "", 0, 7, "sampled loads of the interval: what the columns of loads are made of", _number,
+                 _SOURCE, accumulates=True),
+)
 LOAD_BY_ID: Final = {fact.id: fact for fact in LOAD_FACTS}
 """By the names of the columns; while one of them is shown, loads are sampled."""

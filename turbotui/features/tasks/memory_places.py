@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact, measured_facts
+from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.tasks.numa_balancing import MOST_THREADS, MovedPages
 from turbotui.machine.tasks.numa_maps import NodeMemory
@@ -46,11 +46,18 @@ def _elsewhere(memory: NodeMemory, nodes: frozenset[int]) -> MeasuredCell:
     return MeasuredCell(100 * sum(size for node, size in memory.nodes.items() if node not in nodes) / memory.total)
 
 
-MAP_FACTS: Final[tuple[MeasuredFact[NodeMemory, frozenset[int]], ...]] = measured_facts({
-    "MemNode": lambda memory, _nodes: MeasuredCell(memory.node),
-    "Elsewhere%": _elsewhere,
-    "MapAge": lambda memory, _nodes: MeasuredCell(memory.age_ns / 1e9),
-})
+_DOCUMENT: Final = "proc(5), numa_maps; kernel Documentation/filesystems/proc.rst"
+_COST: Final = ("read while shown, of at most 8 processes in an interval, and of each at most every 10 s: MapAge; what "
+                "it shares with others (libraries, shared memory) is in it")
+MAP_FACTS: Final[tuple[MeasuredFact[NodeMemory, frozenset[int]], ...]] = (
+    MeasuredFact("MemNode", "", 0, 7, f"NUMA node with most of its process's resident memory; {_COST}",
+                 lambda memory, _nodes: MeasuredCell(memory.node), _DOCUMENT),
+    MeasuredFact("Elsewhere%", "%", 1, 10, "share of its process's resident memory that lies on other nodes than those "
+                 "where it had a tenth or more of its run time in the interval; e names the node to move to",
+                 _elsewhere, _DOCUMENT),
+    MeasuredFact("MapAge", "s", 0, 6, "seconds since the process's memory by node was read",
+                 lambda memory, _nodes: MeasuredCell(memory.age_ns / 1e9), _DOCUMENT),
+)
 
 
 def _moved(pages: MovedPages, _none: None) -> MeasuredCell:
@@ -64,8 +71,14 @@ def _preferred(pages: MovedPages, _none: None) -> MeasuredCell:
     return MeasuredCell(format_cpulist(pages.nodes)) if pages.nodes else MeasuredCell(None, _NO_PREFERENCE)
 
 
-MOVE_FACTS: Final[tuple[MeasuredFact[MovedPages, None], ...]] = measured_facts(
-    {"NumaMigr/s": _moved, "NumaNode": _preferred}, most=f"{MOST_THREADS:,}")
+_SCHED: Final = "kernel/sched/debug.c (sched_show_numa) and fair.c (task_numa_fault)"
+MOVE_FACTS: Final[tuple[MeasuredFact[MovedPages, None], ...]] = (
+    MeasuredFact("NumaMigr/s", "/s", 1, 10, "pages a second that automatic NUMA balancing moved to the node of the "
+                 "task's accesses, of a process those of the threads that live; read while shown, of "
+                 f"{MOST_THREADS:,} threads in an interval", _moved, _SCHED),
+    MeasuredFact("NumaNode", "", -1, 8, "NUMA nodes that the kernel's balancing prefers for the task, or for the "
+                 "process's threads, by whose memory they touched", _preferred, _SCHED),
+)
 MOVE_BY_ID: Final = {fact.id: fact for fact in MOVE_FACTS}
 """By the names of the columns; while one of them is shown, what the scheduler says of threads is read."""
 MAP_BY_ID: Final = {fact.id: fact for fact in MAP_FACTS}

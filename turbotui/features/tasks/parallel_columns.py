@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact, measured_facts
+from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
 from turbotui.machine.tasks.parallelism import LAG_NS, ParallelTime
 from turbotui.quantities.by_key import sums_by_key, total_of
 from turbotui.quantities.sentences import several
@@ -104,13 +104,29 @@ def alone_by_name(rows: Iterable[tuple[str, ParallelTime | None]]) -> dict[str, 
     return sums_by_key((name, time.alone) for name, time in rows if time is not None)
 
 
-PARALLEL_FACTS: Final[tuple[MeasuredFact[ParallelTime, ParallelWindow], ...]] = measured_facts({
-    "Wall%": lambda time, window: MeasuredCell(100 * time.weighed / window.span),
-    "Parallel": lambda time, _window: MeasuredCell(time.crowd / time.ran) if time.ran else MeasuredCell(None, _IDLED),
-    "Alone%": lambda time, window: MeasuredCell(100 * time.alone / window.span),
-    "Wall_s": lambda time, _window: MeasuredCell(time.weighed / 1e9),
-    "Alone_s": lambda time, _window: MeasuredCell(time.alone / 1e9),
-}, lag=f"{LAG_NS / 1e9:g}")
+def _share(time: ParallelTime, window: ParallelWindow) -> MeasuredCell:
+    return MeasuredCell(100 * time.weighed / window.span)
+
+
+def _mean(time: ParallelTime, _window: ParallelWindow) -> MeasuredCell:
+    return MeasuredCell(time.crowd / time.ran) if time.ran else MeasuredCell(None, _IDLED)
+
+
+DOCUMENT: Final = "kernel tools/perf/Documentation/cpu-and-latency-overheads.txt"
+COST: Final = f"added up while shown; intervals lie {LAG_NS / 1e9:g} s before the other columns'"
+PARALLEL_FACTS: Final[tuple[MeasuredFact[ParallelTime, ParallelWindow], ...]] = (
+    MeasuredFact("Wall%", "%", 1, 6, "share of the wall-clock time: each moment in which it ran, divided by the number "
+                 "of watched threads that ran then; all rows and the time in which none ran are 100. What a program "
+                 f"would be faster by, at most, without it; {COST}", _share, DOCUMENT),
+    MeasuredFact("Parallel", "", 2, 8, "mean number of watched threads that ran while it ran, itself among them", _mean,
+                 DOCUMENT),
+    MeasuredFact("Alone%", "%", 1, 6, "share of the wall-clock time in which it ran and no other watched thread did",
+                 lambda time, window: MeasuredCell(100 * time.alone / window.span), DOCUMENT),
+    MeasuredFact("Wall_s", "s", 6, 12, "wall-clock time that is its own: Wall% in seconds", lambda time, _window:
+                 MeasuredCell(time.weighed / 1e9), DOCUMENT, accumulates=True),
+    MeasuredFact("Alone_s", "s", 6, 12, "time in which it ran and no other watched thread did", lambda time, _window:
+                 MeasuredCell(time.alone / 1e9), DOCUMENT, accumulates=True),
+)
 """What is watched: the threads of a program, a control group or the machine (--all)."""
 PARALLEL_BY_ID: Final = {fact.id: fact for fact in PARALLEL_FACTS}
 """By the names of the columns; while one of them is shown, parallelism is added up."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact, measured_facts
+from turbotui.features.tasks.fact_columns import MeasuredCell, MeasuredFact
 from turbotui.machine.tasks.run_queue import WaitSums
 from turbotui.quantities.by_key import sums_by_key, total_of
 from turbotui.quantities.histograms import quantile
@@ -21,6 +21,7 @@ WAIT: Final = "waits"
 """The word that columns of waits need."""
 _MILLION: Final = 1e6  # ns in a ms
 _LITTLE: Final = 0.01  # of the time; a task that waits less, waits for nothing
+_DOCUMENTS: Final = "kernel Documentation/trace/events.rst; Documentation/scheduler/sched-stats.rst"
 _NO_DELAY: Final = Unavailable(Reason.NOT_READ, "the row has no thread that could be asked at the end of the interval")
 NOT_YET: Final = Unavailable(
     Reason.NOT_READ, "what tasks wait for was not read: it is while it is shown, from the next interval on, and is "
@@ -155,6 +156,14 @@ def _pusher(waits: Waits, _seconds: float) -> MeasuredCell:
     return MeasuredCell(waits.pusher or None, None if waits.pusher else _NOBODY)
 
 
+def _storage(waits: Waits, seconds: float) -> MeasuredCell:
+    return _share(waits, None if waits.complete is None else waits.complete.storage, seconds)
+
+
+def _asleep(waits: Waits, seconds: float) -> MeasuredCell:
+    return _share(waits, None if waits.complete is None else waits.complete.asleep, seconds)
+
+
 def _waits_for(waits: Waits, seconds: float) -> MeasuredCell:
     if (sums := waits.complete) is None:
         return MeasuredCell(None, waits.why_no_wakeups or waits.why_no_records)
@@ -178,23 +187,37 @@ _NOBODY: Final = Unavailable(Reason.NEVER_RAN, "nobody took its CPU while it cou
 
 _NONE_ENDED: Final = Unavailable(Reason.NEVER_RAN, "no wait for a CPU ended in this interval")
 _SHORT: Final = Unavailable(Reason.NEVER_RAN, "the task never waited 0.1 ms for a CPU while another ran there")
-TAILS: Final = {"WaitP50": 0.5, "WaitP99": 0.99, "WaitP999": 0.999}
-"""The shares of columns of quantiles of waits."""
-WAIT_FACTS: Final[tuple[MeasuredFact[Waits, float], ...]] = measured_facts({
-    "Wait%": _wait,
-    "WaitMean": _mean,
-    "WaitMax": _greatest,
-    **{name: _tail(share) for name, share in TAILS.items()},
-    "Behind": _behind,
-    "Pushed/s": _pushed,
-    "PushedBy": _pusher,
-    "Storage%": lambda waits, seconds: _share(
-        waits, None if waits.complete is None else waits.complete.storage, seconds),
-    "Sleep%": lambda waits, seconds: _share(
-        waits, None if waits.complete is None else waits.complete.asleep, seconds),
-    "WaitsFor": _waits_for,
-    "SleepsIn": _sleeps_in,
-})
+TAILS: Final = (("WaitP50", "half", 0.5), ("WaitP99", "99 %", 0.99), ("WaitP999", "99.9 %", 0.999))
+"""Columns of quantiles of waits: name, words, share."""
+COST: Final = "read while shown: a record at each switch of the machine, about 5 us of CPU time each"
+WAIT_FACTS: Final[tuple[MeasuredFact[Waits, float], ...]] = (
+    MeasuredFact("Wait%", "%", 1, 6, "time on a run queue: it could run and had no CPU; 100 is one thread all the "
+                 f"time; {COST}", _wait, _DOCUMENTS),
+    MeasuredFact("WaitMean", "ms", 3, 8, "mean wait for a CPU; by schedstat, of each time that it got one", _mean,
+                 _DOCUMENTS),
+    MeasuredFact("WaitMax", "ms", 3, 8, "greatest wait for a CPU; ~ of waits after being pushed off alone", _greatest,
+                 _DOCUMENTS),
+    *(MeasuredFact(id_, "ms", 3, 8, f"{part} of its waits for a CPU ended within this time: from when it was woken or "
+                   "lost its CPU to when it got one; at most 1/16 too high (histograms); ~ "
+                   "of waits after being pushed off alone, or of too few waits", _tail(share), _DOCUMENTS)
+      for id_, part, share in TAILS),
+    MeasuredFact("Behind", "", -1, 18, "who ran longest on its CPU while it waited 0.1 ms or longer, and the share of "
+                 "that time (of those that are kept: the 8 that ran longest); of a container, job or unit "
+                 "which other one", _behind, _DOCUMENTS),
+    MeasuredFact("Pushed/s", "/s", 0, 8, "times that another thread, or a quota, took its CPU while it could have run "
+                 "on", _pushed, _DOCUMENTS),
+    MeasuredFact("PushedBy", "", -1, 15, "who took its CPU most often while it could have run on", _pusher, _DOCUMENTS),
+    MeasuredFact("Storage%", "%", 1, 8, "time that it waited uninterruptibly (state D), mostly for storage", _storage,
+                 _DOCUMENTS),
+    MeasuredFact("Sleep%", "%", 1, 6, "time that it slept: until a lock (futex), a timer, input or another task woke "
+                 "it", _asleep, _DOCUMENTS),
+    MeasuredFact("WaitsFor", "", -1, 8, "what the task waited for longest: a CPU, storage, sleep, or its quota, by the "
+                 "time that it could run while its CPU had nothing to do; ~ instead of sleep what SleepsIn says",
+                 _waits_for, _DOCUMENTS),
+    MeasuredFact("SleepsIn", "", -1, 8, "what the task slept for when the interval ended: a futex (a lock of "
+                 "programs), poll, timer, pipe, socket, child, signal, storage, else the kernel's function; ~: it is "
+                 "inferred from one look", _sleeps_in, "proc_pid_wchan(5)"),
+)
 _SIMULATED: Final = Unavailable(Reason.NO_HARDWARE, "tasks of a simulated machine wait for nothing that is recorded")
 SIMULATED: Final = Waits(why_no_records=_SIMULATED, why_no_wakeups=_SIMULATED, why_no_delay=_SIMULATED)
 """What is said of tasks that are simulated."""
