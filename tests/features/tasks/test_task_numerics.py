@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from knownmachines import known_machine
 
-from turbotui.features.tasks.numerics import definition_counters, in_order, needed, numerics_of
+from turbotui.features.tasks.columns import TASK_COLUMNS, TaskInputs
+from turbotui.features.tasks.numerics import Numerics, definition_counters, in_order, needed, numerics_of
+from turbotui.features.tasks.screen_rows import amount_columns
+from turbotui.features.tasks.tables import TaskRow
+from turbotui.features.tasks.thread_totals import RUN
 from turbotui.machine.host import PerfAttr
 from turbotui.machine.machine import Machine
 from turbotui.machine.tasks.sets import TaskCounter
@@ -40,6 +46,16 @@ def test_flops_are_weighted_by_width_and_bytes_by_the_mean_width(server: Machine
     assert found.flops(counts) == 10 * 1 + 10 * 8
     assert found.bytes(counts) == 400 * (8 + 64) / 2
     assert (found.why, found.double_only) == (None, False)
+
+
+def test_amounts_of_bytes_are_in_gigabytes(server: Machine) -> None:
+    columns = {column.id: column for column in amount_columns(TASK_COLUMNS)}
+    assert "Bytes" not in columns
+    counts = {RUN: 1, **dict.fromkeys(DOUBLES, 0), "avx double": 5, "loads": 10**9, "stores": 10**9}
+    row = TaskRow(1, 1, "a", 1, (0,), 0, counts, 0, {}, 1, incomplete=False)
+    inputs = TaskInputs(row, 1.0, numerics_of(server, counters(server), names("loads", "stores", *DOUBLES)))
+    assert columns["GB"].compute(inputs) == 64.0
+    assert columns["GB"].compute(replace(inputs, numerics=Numerics())) is None
 
 
 def test_half_of_the_events_give_double_precision_and_say_so(server: Machine) -> None:

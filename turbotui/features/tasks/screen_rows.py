@@ -19,6 +19,7 @@ from turbotui.features.tasks.task_table import TASKS, judge_task, says_something
 from turbotui.features.tasks.timeline import place_texts, place_width
 from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.machine.topology import Topology
+from turbotui.quantities.columns import Value
 from turbotui.quantities.tables import RowTable
 from turbotui.quantities.unavailable import Unavailable
 from turbotui.sampling.energy import Energy
@@ -131,7 +132,7 @@ class TaskContent(RowContent[TaskInputs]):
 
 AMOUNTS: Final = "task-amounts"
 """Name of the table of a span: its columns and their order are chosen apart from those of intervals."""
-_AMOUNTS: Final = frozenset({"CPU%", "Time_s", "Bytes", "~J", ARGUMENTS})
+_AMOUNTS: Final = frozenset({"CPU%", "Time_s", "GB", "~J", ARGUMENTS})
 _ARGUMENTS_LEAST: Final = 12
 """Characters of arguments beside amounts at 80 characters, at least; they are widened to the room that is left."""
 
@@ -139,7 +140,20 @@ _ARGUMENTS_LEAST: Final = 12
 def amount_columns(columns: Iterable[TaskColumn]) -> tuple[TaskColumn, ...]:
     """The columns of a table of amounts: with amounts instead of rates, unless somebody chooses others."""
     return tuple(replace(column, default=column.id in _AMOUNTS or (column.identity and column.default),
-                         width=_ARGUMENTS_LEAST if column.id == ARGUMENTS else column.width) for column in columns)
+                         width=_ARGUMENTS_LEAST if column.id == ARGUMENTS else column.width)
+                 for column in map(_in_gigabytes, columns))
+
+
+def _in_gigabytes(column: TaskColumn) -> TaskColumn:
+    """The column of bytes in GB, because nobody reads the eleven digits of a minute; others as they are."""
+    if column.id != "Bytes":
+        return column
+    return replace(column, id="GB", unit="GB", decimals=3, width=9, compute=_gigabytes)
+
+
+def _gigabytes(inputs: TaskInputs) -> Value:
+    count = inputs.numerics.bytes(inputs.row.counts)
+    return None if count is None else count / 1e9
 
 
 def known_columns(snapshot: TaskSnapshot) -> tuple[TaskColumn, ...]:
