@@ -137,7 +137,7 @@ class WatchedApplications:
         if application.container and self._host.kind is HostKind.REAL:
             application = replace(application, cgroup=find_container(self._host, application.container).path)
         pids = application.pids if child is None else (child,)
-        chosen = choose_sets(self._machine, application, pids)
+        chosen = self._choose(application, pids)
         try:
             watched = self._opened(application, chosen, pids, on_exec=child is not None)
         except MachineError:
@@ -378,6 +378,10 @@ class WatchedApplications:
 
     def _present(self) -> tuple[int, ...]:
         return tuple(sorted(cpus_in(self._host, _PRESENT) | set(self._cpus)))
+
+    def _choose(self, application: Application, pids: Sequence[int]) -> ChosenSets:
+        """Choose the event sets, in a method of its own, because tests multiplex sets that would fit together."""
+        return choose_sets(self._machine, application, pids)
 
     def _aim(self, watched: WatchedApplication, reader: SampleReader, *, on_exec: bool) -> str | None:
         """Open the counters of one event set, and return the control group's folder."""
