@@ -22,7 +22,7 @@ from turbotui.features.tasks.columns import TASK_COLUMNS, TaskInputs
 from turbotui.features.tasks.live import SnapshotRequest, TaskSnapshot
 from turbotui.features.tasks.report import Apart, Report
 from turbotui.features.tasks.screen import TasksScreen
-from turbotui.features.tasks.screen_rows import PastTasks
+from turbotui.features.tasks.screen_rows import PastTasks, TaskContent
 from turbotui.features.tasks.screen_text import note_lines
 from turbotui.features.tasks.spans import joined
 from turbotui.features.tasks.tables import Grouping, TaskRow
@@ -144,6 +144,16 @@ def test_a_task_has_one_row_and_its_own_energy(by: Grouping, earlier: list[TaskR
     assert joules_of(found) == {sum_row.key: 2.0, IDLE_PART: 0.0}
     # threads that did nothing in an interval have no row there: nobody knows what their process did since the beginning
     assert sum_row.whole_run == (later[-1].whole_run if by is Grouping.THREAD else None)
+
+
+async def test_a_thread_is_one_thread_however_many_sets_counted_it() -> None:
+    async with tasks(laptop()) as found:
+        for _ in range(4):
+            await found.next()
+        await found.press("K")
+        content = found.screen.table.content
+        assert isinstance(content, TaskContent)
+        assert {inputs.row.threads for inputs in content.whole.rows} == {1}
 
 
 def test_waits_by_schedstat_are_of_the_whole_span() -> None:

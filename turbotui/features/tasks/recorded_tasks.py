@@ -358,10 +358,9 @@ def _joined_rows(earlier: Sequence[TaskRow], later: Sequence[TaskRow]) -> tuple[
 
 
 def _plus(first: TaskRow, later: TaskRow) -> TaskRow:
-    serials = first.serials | later.serials
     return replace(
-        later, pid=later.pid if first.pid == later.pid else None, serials=serials,
-        threads=max(first.threads, later.threads, len(serials)), cpus=tuple(sorted({*first.cpus, *later.cpus})),
+        later, pid=later.pid if first.pid == later.pid else None, threads=max(first.threads, later.threads),
+        cpus=tuple(sorted({*first.cpus, *later.cpus})),
         counts={name: first.counts[name] + count for name, count in later.counts.items() if name in first.counts},
         migrations=first.migrations + later.migrations, loads=_sum(later.loads, first.loads),
         incomplete=first.incomplete or later.incomplete, guessed=first.guessed or later.guessed,
