@@ -75,7 +75,9 @@ def test_a_group_that_ended_keeps_what_it_used() -> None:
     assert [row.group for row in both.rows] == [*(row.group for row in others), first.group]
     ended = both.rows[-1]
     assert (ended.increases, ended.spans, ended.values) == (first.increases, first.spans, {})
-    assert ended.why("memory_bytes") == Unavailable(Reason.NOT_READ, "the group had ended")
+    why = ended.why("memory_bytes")
+    assert why is not None
+    assert (why.reason, why.detail[:19]) == (Reason.NOT_READ, "the group had ended")
 
 
 def test_what_is_known_of_a_part_is_not_taken_for_the_whole() -> None:

@@ -170,6 +170,7 @@ ctypes.CDLL(None).pthread_exit(None)
 """
 
 
+@least_disturbed
 def test_threads_whose_first_one_has_ended_are_watched() -> None:
     words = [sys.executable, "-S", "-c", LEADERLESS]
     with subprocess.Popen(words, stdout=subprocess.PIPE) as process:  # noqa: S603 - ours

@@ -22,8 +22,10 @@ _NO_LABEL: Final = Unavailable(Reason.NOT_SET, "the node's series have no such l
 _NEEDS: Final = {
     "Ratio%": ("the node has no baseline, or no APERF and MPERF",
                "turbotui score baseline and turbotui score run on the node store one"),
-    "nJ/instr": ("the node counts no instructions, or no energy of its packages", ""),
-    "PkgWatt": ("the node counts no energy of its packages (no RAPL, or no right to read it)", ""),
+    "nJ/instr": ("the node counts no instructions, no energy of its packages, or not all CPUs (a cpuset)",
+                 "run its exporter where it may measure all CPUs"),
+    "PkgWatt": ("the node counts no energy (no RAPL, or no right to read it), or not of all packages (a cpuset)",
+                "run its exporter as root, where it may measure all CPUs"),
     "Bzy_MHz": ("the node has no APERF and MPERF (a virtual machine, or no right to read them)", ""),
     "Throttled%": ("the node does not tell how long heat held its packages back", ""),
     "CoreTmp": ("the node has no sensor of its cores", ""),

@@ -244,7 +244,7 @@ def rows_between(older: GroupMoment | None, newer: GroupMoment) -> Sequence[Grou
     return [row_of(before.get(key), sample) for key, sample in newer.samples.items()]
 
 
-_ENDED: Final = Unavailable(Reason.NOT_READ, "the group had ended")
+_ENDED: Final = Unavailable(Reason.NOT_READ, "the group had ended, or was no longer among those that are read")
 _PARTLY: Final = Unavailable(Reason.NOT_READ, "the file was read for a part of this time only")
 
 
@@ -284,9 +284,10 @@ def _mean(quantity: Quantity, rows: Sequence[GroupRow]) -> float:
 
 
 def rows_over(intervals: Iterable[Sequence[GroupRow]], part: float | None = None) -> Sequence[GroupRow]:
-    """`row_over` of the groups of several intervals: those of the newest in its order, then those that had ended.
+    """`row_over` of the groups of several intervals: those of the newest in its order, then those that it lacks.
 
-    A group that had ended has what it used until then, and no gauges. The mean of intervals leaves such groups out.
+    Such a group, which had ended or was not read any more, has what it used until then, and no gauges. The mean of
+    intervals leaves it out.
     """
     newest: Sequence[GroupRow] = ()
     by_group: dict[tuple[str, str], list[GroupRow]] = {}

@@ -61,7 +61,7 @@ class FairQueue:
             _answer(self._take(longest), has_turn=False)
 
     def _take(self, client: str, turn: asyncio.Future[bool] | None = None) -> asyncio.Future[bool]:
-        """Take a turn of a client out of the queue: this one, or one by lot."""
+        """Remove and return one of a client's waiting turns: the given one, or one drawn by lot."""
         waiting = self._waiting[client]
         taken = waiting.pop(self._draw(len(waiting)) if turn is None else waiting.index(turn))
         if not waiting:
