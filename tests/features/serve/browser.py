@@ -91,7 +91,7 @@ async def opened(address: str, folder: Path) -> AsyncIterator[Page]:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/json") as answer:
                 return json.load(answer)
 
-        tab = next(one for one in await asyncio.to_thread(tabs) if one["type"] == "page")
+        tab = next(target for target in await asyncio.to_thread(tabs) if target["type"] == "page")
         async with (aiohttp.ClientSession() as client,
                     client.ws_connect(tab["webSocketDebuggerUrl"], max_msg_size=1 << 26) as connection):
             page = Page(connection)

@@ -218,6 +218,8 @@ async def test_a_browser_shows_numbers_that_change_takes_keys_and_ends_the_dashb
             await page.until("document.body.className.includes('-first-byte')")
             assert await page.value("location.search") == ""
             assert await page.value("document.cookie") == ""
+            bar = "(view => view.offsetWidth - view.clientWidth)(document.querySelector('.xterm-viewport'))"
+            assert await page.value(bar) == 0  # a dashboard is never scrolled as a whole
             first = await page.picture()
             while await page.picture() == first:
                 pass

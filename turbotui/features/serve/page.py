@@ -44,6 +44,7 @@ PAGE: Final = f"""<!DOCTYPE html>
 body {{ background: #10151a; color: #e6ebf0; font-family: monospace; margin: 0; }}
 #terminal {{ position: absolute; width: 100vw; height: 100vh; }}
 #ended {{ display: none; position: relative; z-index: 10; padding: 2em; }}
+.xterm-viewport {{ scrollbar-width: none; }}
 body.-closed #ended {{ display: block; }}
 body.-closed #terminal {{ display: none; }}
 </style>
