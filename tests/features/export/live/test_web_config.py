@@ -6,13 +6,18 @@ import asyncio
 import base64
 import contextlib
 import json
+import selectors
 import shutil
 import signal
 import socket
 import ssl
 import subprocess
 import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from patience import PATIENCE
@@ -33,8 +38,8 @@ CERTIFICATE = ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_param
                "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost")
 
 
-def hashed(password: str) -> str:
-    found: bytes = bcrypt.hashpw(password.encode(), bcrypt.gensalt(4))
+def hashed(password: str, cost: int = 4) -> str:
+    found: bytes = bcrypt.hashpw(password.encode(), bcrypt.gensalt(cost))
     return found.decode().replace("$2b$", "$2y$")  # as htpasswd writes it
 
 
@@ -260,6 +265,49 @@ def test_guesses_of_one_address_do_not_keep_a_password_of_another_from_being_lea
     assert refused == [503]
     assert status == 200
     assert len(before) < 9  # of 1,024 that were there before
+
+
+class _HashTime(ThreadPoolExecutor):
+    """A clock that only hashes and sleeps move on: a hash by its CPU time, while nothing else runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.hashing = 0.0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **names: Any) -> Future[Any]:
+        start, future = time.thread_time(), Future[Any]()
+        future.set_result(fn(*args, **names))
+        self.hashing += (seconds := time.thread_time() - start)
+        self.now += seconds
+        return future
+
+
+class _SleepTime(selectors.DefaultSelector):
+    def __init__(self, clock: _HashTime) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self._clock.now += timeout or 0.0
+        return super().select(0)
+
+
+def test_hashes_take_at_most_half_of_one_cpus_time_also_while_the_file_is_read_again() -> None:
+    users, clock = {"one": hashed("right", 8)}, _HashTime()
+    before, after = Passwords(users), Passwords(users)
+    after.remember(before)
+    loop = asyncio.SelectorEventLoop(_SleepTime(clock))
+    loop.time = lambda: clock.now  # type: ignore[method-assign]
+    loop.set_default_executor(clock)
+
+    async def guess() -> None:
+        await asyncio.gather(*(refusal(passwords, user, f"{at}")
+                               for at in range(4) for user in ("one", "nobody") for passwords in (before, after)))
+
+    with contextlib.closing(loop):
+        loop.run_until_complete(guess())
+    assert clock.hashing > 0
+    assert clock.hashing < 0.55 * clock.now
 
 
 def test_wrong_passwords_are_kept_up_to_a_number() -> None:

@@ -66,8 +66,8 @@ class Passwords:
             503, "too many passwords wait for being checked: ask again", {"Retry-After": "1"}, _PENALTY))
 
     def remember(self, before: Passwords) -> None:
-        """Take over which passwords were right; those of users with another hash are no longer."""
-        self._key, self._right = before._key, before._right
+        """Take over the turns, and which passwords were right; those of users with another hash are no longer."""
+        self._key, self._right, self._queue = before._key, before._right, before._queue
 
     async def check(self, field: str, client: Callable[[], Awaitable[str]]) -> None:
         """Refuse a client whose Authorization field ("" for none) does not give a user's password.
