@@ -94,6 +94,15 @@ def test_damaged_payloads_name_the_streams_of_their_heads_each_once() -> None:
         Damage(records[3].offset, HEAD_SIZE + 3, (0,)), records[4]]
 
 
+def test_damaged_payloads_one_after_the_other_are_one_damage_from_the_first_on() -> None:
+    records = made([b"abc", b"def", b"ghi", b"jkl"])
+    whole = bytearray(b"".join(map(framed, records)))
+    for record in records[1:3]:
+        whole[record.offset + HEAD_SIZE] ^= 1
+    assert parsed(bytes(whole), [1]) == [
+        records[0], Damage(records[1].offset, 2 * (HEAD_SIZE + 3), (1, 2)), records[3]]
+
+
 def test_a_record_within_a_damaged_payload_is_none() -> None:
     """A payload may hold the bytes of a record, as a recording of a recording does."""
     outer, after = Record(4, 2, 0, framed(Record(4, 0, 7, b"inner")) + b"x"), Record(4, 0, 1, b"after")

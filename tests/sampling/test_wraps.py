@@ -38,6 +38,11 @@ def test_what_it_cannot_have_counted_was_set(before: int, after: int, seconds: f
     assert seen(before, after, seconds)[1]
 
 
+@pytest.mark.parametrize("seconds", [0.001, 1.0, 599.0])
+def test_what_stands_still_has_neither_wrapped_nor_been_set(seconds: float) -> None:
+    assert seen(5000, 5000, seconds) == (0, False)
+
+
 def test_after_a_sleep_nobody_knows() -> None:
     assert seen(FULL - 1000, 5000, 300.0, slept=299.0)[1]
     assert seen(5000, 6000, 300.0, slept=299.0) == (0, False), "what went on counting is known"

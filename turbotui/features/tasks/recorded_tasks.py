@@ -94,23 +94,26 @@ def ancestry_from(stored: JsonValue) -> Ancestry:
                     {whole(pid): name.text() for pid, name in stored["names"].entries().items()})
 
 
+_FIRST: Final = ("state", "parent", "priority", "nice", "policy")
+_LATER: Final = ("threads", "memory", "ran")
+"""Numbers of `Stat` that recordings of earlier versions lack."""
+
+
 def _stats_facts(stats: list[Stat]) -> dict[str, object]:
-    return {name: [getattr(stat, name) for stat in stats]
-            for name in ("state", "parent", "priority", "nice", "policy", "threads", "memory", "ran",
-                         "allowed")}
+    return {name: [getattr(stat, name) for stat in stats] for name in (*_FIRST, *_LATER, "allowed")}
 
 
 def _stats_from(stored: JsonValue, names: list[str]) -> list[Stat]:
     states, policies = stored["state"].lines(), stored["policy"].lines()
     parents, priorities, nices = (stored[name].values(int) for name in ("parent", "priority", "nice"))
-    threads, memory, ran = ([None] * len(names) if (column := stored.get(name)) is None else column.values_or_none(int)
-                            for name in ("threads", "memory", "ran"))
+    later = [[None] * len(names) if (column := stored.get(name)) is None else column.values_or_none(int)
+             for name in _LATER]
     allowed = [None] * len(names) if (column := stored.get("allowed")) is None else column.values_or_none(str)
-    stored.expect_columns(len(names), states, policies, parents, priorities, nices, threads, memory, ran, allowed)
-    return [Stat(name, state, parent, 0, kernel=False, priority=priority, nice=nice, policy=policy, threads=count,
-                 memory=size, ran=ticks, allowed=None if cpus is None else in_cell(cpus))
-            for name, state, parent, priority, nice, policy, count, size, ticks, cpus in zip(
-                names, states, parents, priorities, nices, policies, threads, memory, ran, allowed, strict=True)]
+    stored.expect_columns(len(names), states, policies, parents, priorities, nices, *later, allowed)
+    return [Stat(name, state, parent, 0, kernel=False, priority=priority, nice=nice, policy=policy,
+                 allowed=None if cpus is None else in_cell(cpus), **dict(zip(_LATER, numbers, strict=True)))
+            for name, state, parent, priority, nice, policy, cpus, numbers in zip(
+                names, states, parents, priorities, nices, policies, allowed, zip(*later, strict=True), strict=True)]
 
 
 def _group_from(stored: JsonValue) -> GroupName:
