@@ -130,7 +130,9 @@ def man_page(verb: Verb, all_verbs: Sequence[Verb]) -> str:
             lines += [f'.SH "{_roff(head)}"', *([_roff(section.summary) + "."] if section is not verb else [])]
         for flag in section.flags:
             names = ", ".join(f"\\fB{_roff(name)}\\fR" for name in flag.names)
-            argument = f" \\fI{_roff('|'.join(flag.choices) or flag.argument)}\\fR" if flag.argument else ""
+            # \\: is where a line may break: the screens alone are longer than one
+            words = "|\\:".join(map(_roff, flag.choices)) or _roff(flag.argument)
+            argument = f" \\fI{words}\\fR" if flag.argument else ""
             lines += [".TP", names + argument, _roff(flag.help) or "."]
         for name, text in section.operands:
             if text:

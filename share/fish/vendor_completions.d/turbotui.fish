@@ -437,7 +437,7 @@ complete -c turbotui -n '__fish_seen_subcommand_from export' -l per -x -a 'core 
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l groups -r -d 'series of control groups too: of all, or of GROUP and those in it, and of resctrl'\''s groups'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l tasks -r -d 'series of the processes of this control group too: those that have used most CPU time'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l waits -d 'histograms of how long threads waited for a CPU, too: of the machine, of each CPU with --per cpu, of each container, job or unit; this costs a record for each switch of the machine'
-complete -c turbotui -n '__fish_seen_subcommand_from export' -l rows -r -d 'series of rows of these kinds, too, comma separated: interrupts (by source), memory, batteries'
+complete -c turbotui -n '__fish_seen_subcommand_from export' -l rows -r -d 'series of rows of these kinds, too, comma separated, by the names of their verbs, such as interrupts (by source) or memory'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l most -r -d 'the greatest number of groups and of processes (default 100); a metric says how many were left out'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l series -r -d 'the greatest number of series, without those of --per, --columns, --groups and --tasks (default 300): L3 caches are left out first, then dies, core types, packages; a metric says so'
 complete -c turbotui -n '__fish_seen_subcommand_from export' -l size -r -d 'the greatest size of a scrape, limited in the same way (default 30000)'

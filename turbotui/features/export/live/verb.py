@@ -56,8 +56,8 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
                       help="histograms of how long threads waited for a CPU, too: of the machine, of each CPU with "
                       "--per cpu, of each container, job or unit; this costs a record for each switch of the machine")
     live.add_argument("--rows", default="", metavar="KINDS",
-                      help="series of rows of these kinds, too, comma separated: interrupts (by source), memory, "
-                           "batteries")
+                      help="series of rows of these kinds, too, comma separated, by the names of their verbs, such as "
+                           "interrupts (by source) or memory")
     live.add_argument("--most", default=_MOST, metavar="N",
                       help=f"the greatest number of groups and of processes (default {_MOST}); a metric says how many "
                            "were "
