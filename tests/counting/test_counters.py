@@ -262,6 +262,22 @@ def test_nobody_else_opens_or_reads_counters() -> None:
     assert _using("open_group") <= _OPENS_GROUPS
 
 
+def _writes_flags(node: ast.AST) -> bool:
+    """Whether a node makes a `PerfAttr` with flags, or adds some to those of one."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return any(isinstance(side, ast.Attribute) and side.attr == "flags" for side in (node.left, node.right))
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in ("PerfAttr", "replace") and any(
+        word.arg in ("flags", "target_flags") for word in node.keywords)
+
+
+def test_nobody_else_writes_flags_but_those_of_rings_and_events_that_people_wrote() -> None:
+    found = {path for path, node in _nodes("flags") if _writes_flags(node)}
+    rings = _RINGS | {"machine/tasks/sets.py", "features/tasks/load_watch.py"}
+    takes_away = {"sources/event_bundles.py"}  # those of sampling, which a count refuses
+    assert found >= _COUNTING
+    assert {path for path in found if not path.startswith(("events/", "simulated/"))} <= _COUNTING | rings | takes_away
+
+
 def test_nobody_else_knows_the_layout_of_a_read_or_scales_counts() -> None:
     found = set()
     for path, node in _nodes("enabled", 'Q"'):

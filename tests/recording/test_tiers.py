@@ -56,6 +56,16 @@ def test_what_is_no_longer_read_is_not_carried() -> None:
     assert found.fresh == {}
 
 
+def test_nothing_is_left_of_a_span_whose_last_tick_was_kept() -> None:
+    thinning = Thinning(10.0)
+    left = []
+    for number in (0, 4, 10, 13, 20):
+        thinning.take(snapshot(number, TOPOLOGY))
+        rest = thinning.rest()
+        left.append(None if rest is None else rest.seq)
+    assert left == [None, 4, None, 13, None]
+
+
 def apart(seconds: float, wall_seconds: float) -> tuple[Snapshot, Snapshot]:
     before = snapshot(0, TOPOLOGY, started_ns=5 * SECOND, wall_ns=NOON)
     return before, snapshot(1, TOPOLOGY, started_ns=5 * SECOND + round(seconds * SECOND),
@@ -72,7 +82,7 @@ def test_a_slewed_clock_was_not_set(seconds: float, step: float) -> None:
 
 @pytest.mark.parametrize(("seconds", "step"), [
     (1.0, STEP_SECONDS * 1.01), (1.0, -STEP_SECONDS * 1.01), (1_000.0, 1_000.0 * SLEW * 1.01), (1.0, -3_600.0),
-    (0.2, 0.5),
+    (0.2, 0.5), (1.0, 0.102), (3_600.0, 3.7),
 ])
 def test_a_clock_that_was_set_says_by_how_much(seconds: float, step: float) -> None:
     assert clock_step(*apart(seconds, seconds + step)) == pytest.approx(step, abs=1e-6)
