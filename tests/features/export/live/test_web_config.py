@@ -100,6 +100,19 @@ def test_a_new_file_counts_after_sighup_and_a_bad_one_does_not(keys: Path) -> No
             assert server.status(basic("two", "second")) == 200
 
 
+_TLS = "tls_server_config: {cert_file: cert.pem, key_file: key.pem"
+
+
+@pytest.mark.parametrize("text", [
+    "http_server_config: {headers: {X-Frame-Options: deny}}", f"{_TLS}}}",
+    f"{_TLS}, client_ca_file: cert.pem, client_auth_type: VerifyClientCertIfGiven}}"])
+def test_a_file_that_lets_everybody_in_is_said_to(keys: Path, text: str) -> None:
+    config = keys / "web.yml"
+    config.write_text(text)
+    with exported("--machine", "guest", "-i", "1", "--web-config", str(config)) as server:
+        until(lambda: any(f"{config} asks for no password" in line for line in server.errors))
+
+
 WEAKER = {
     "basic_auth_users is no table": "basic_auth_users: [1, 2]\n",
     "the file has nothing in it": "",

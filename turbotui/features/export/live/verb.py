@@ -191,9 +191,11 @@ def _listen(arguments: argparse.Namespace) -> int:
         def announce() -> None:
             every = arguments.interval or _INTERVAL
             print(f"{_named(machine)}: {url}, read every {every} s; SIGTERM or Ctrl+C ends it", flush=True)
-            if not address.is_loopback and who.admits_all:
-                print(f"turbotui: everybody who reaches {address} can read these metrics: --web-config asks for "
-                      "passwords", file=sys.stderr, flush=True)
+            if who.admits_all and (arguments.web_config or not address.is_loopback):
+                why = (f"the web config {arguments.web_config} asks for no password, and needs no certificate of a "
+                       "client" if arguments.web_config else "--web-config asks for passwords")
+                print(f"turbotui: everybody who reaches {address} can read these metrics: {why}", file=sys.stderr,
+                      flush=True)
 
         return serve_until_signal(exporter, listener, own_names(tuple(arguments.allow_host)), who, access,
                                   announce=announce)
