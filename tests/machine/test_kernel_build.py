@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import tracemalloc
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from treehost import TreeHost
 
 from turbotui.machine.kernel_build import boot_word, build_option, is_loaded, no_driver
+from turbotui.machine.linux import LinuxHost
 from turbotui.quantities.unavailable import Reason
 
 RELEASE = {"/proc/sys/kernel/osrelease": "6.12.0-amd64\n"}
@@ -53,3 +58,17 @@ def test_words_of_the_command_line_never_fail(text: str) -> None:
     assert boot_word(host, r"idle=\w+") == ""
     assert not is_loaded(host, "a")
     assert build_option(host, "X") == ""
+
+
+@pytest.mark.parametrize(("lines", "kept", "option"), [(0, None, "y"), (1 << 25, None, ""), (0, -9, ""), (0, 0, "")])
+def test_a_packed_configuration_is_unpacked_to_a_bound(tmp_path: Path, lines: int, kept: int | None,
+                                                       option: str) -> None:
+    packed = gzip.compress(b"\n" * lines + b"CONFIG_X=y\n")
+    for path, data in (("sys/kernel/osrelease", b"6.12.0\n"), ("config.gz", packed[:kept])):
+        (tmp_path / "proc" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "proc" / path).write_bytes(data)
+    tracemalloc.start()
+    value = build_option(LinuxHost(str(tmp_path)), "X")
+    _now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (value, peak >> 24) == (option, 0)

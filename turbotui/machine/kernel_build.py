@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import zlib
 from functools import lru_cache
+from typing import Final
 
 from turbotui.machine.host import Host, HostError
 from turbotui.machine.reading import closing
@@ -16,7 +17,8 @@ from turbotui.machine.view import kernel_release
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.untrusted import decoded, one_line
 
-_GZIP = 31  # wbits of zlib for one member with gzip's header
+_GZIP: Final = 31  # wbits of zlib for one member with gzip's header
+_LARGEST: Final = 1 << 22  # bytes of a configuration, packed or not: Debian's has 0.3 MB
 
 
 def no_driver(host: Host, module: str, option: str, detail: str, *, remedy: str = "") -> Unavailable:
@@ -82,11 +84,11 @@ def build_option(host: Host, option: str, module: str = "") -> str:
 
 
 def _running_config(host: Host, _release: str) -> str | None:
-    """Read /proc/config.gz of kernels with CONFIG_IKCONFIG_PROC; None if it is missing or not gzip."""
+    """Read /proc/config.gz of kernels with CONFIG_IKCONFIG_PROC; None if it is missing, too long or not gzip."""
     packed = bytearray()
     try:
         with closing(host, host.open_file("/proc/config.gz")) as descriptor:
-            while part := host.read_at(descriptor, 1 << 16, len(packed)):
+            while len(packed) < _LARGEST and (part := host.read_at(descriptor, 1 << 16, len(packed))):
                 packed += part
         return _unpacked(bytes(packed))
     except (HostError, zlib.error):
@@ -94,9 +96,11 @@ def _running_config(host: Host, _release: str) -> str | None:
 
 
 @lru_cache(maxsize=1)
-def _unpacked(packed: bytes) -> str:
+def _unpacked(packed: bytes) -> str | None:
     """The text of a configuration: unpacking takes 0.3 ms, and each missing driver is looked up there."""
-    return decoded(zlib.decompress(packed, _GZIP))
+    unpacking = zlib.decompressobj(_GZIP)
+    text = unpacking.decompress(packed, _LARGEST)
+    return decoded(text) if unpacking.eof else None
 
 
 def _boot_config(host: Host, release: str) -> str | None:
