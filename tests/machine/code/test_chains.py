@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from disassembly import a64 as read_a64
 from disassembly import x86 as read_x86
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from patience import PATIENCE
 
@@ -61,18 +61,19 @@ def test_a_disturbance_of_some_rounds_changes_nothing(hertz: float, chain: int, 
     assert moment.hertz == pytest.approx(hertz, rel=2e-3)
 
 
+@example(hertz=4017803541.0, chain=1, share=0.650390625)
 @given(hertz=st.floats(0.5e9, 6e9), chain=st.integers(0, 2), share=st.floats(0, 3))
 def test_no_disturbance_of_a_chain_gives_a_wrong_clock(hertz: float, chain: int, share: float) -> None:
     """What slows one chain in every round is refused, or does not count: two others know better.
 
     Unless it slows one to the latency of another known core (a multiplication of 6 cycles): the clock is then off by as
-    much as such a ratio may be from a whole number, 1 %.
+    much as such a ratio may be from a whole number, 1 %, and by what whole ns leave unknown of any clock.
     """
     links = X86.shape.links[chain] * (1, 3, 3)[chain]
     moment = judge(_longer(made_stamps(X86, hertz), chain, share * 1e9 * links / hertz), X86)
     if moment.hertz is not None:
         own = tuple(map(round, moment.ratios)) == (3, 3)
-        assert moment.hertz == pytest.approx(hertz, rel=4e-3 if own else 0.0102)
+        assert moment.hertz == pytest.approx(hertz, rel=4e-3 if own else 1.002 / 0.99 - 1)
 
 
 @pytest.mark.parametrize("name", _SETS)
@@ -154,10 +155,10 @@ def test_this_processor_is_known_or_refused_and_then_near_a_loop_of_known_work()
                 assert (first, last) == (cpu, cpu)
                 began = time.thread_time_ns()
                 page.run(20_000, 0, 0)
-                cycles = 20_000 * 64
+                took = time.thread_time_ns() - began  # before it is judged, which takes a tenth as long
                 moment = judge(stamps, chains)
                 if moment.hertz is not None:
-                    found.append(moment.hertz * (time.thread_time_ns() - began) / 1e9 / cycles)
+                    found.append(moment.hertz * took / 1e9 / (20_000 * 64))
     finally:
         os.sched_setaffinity(0, before)
     if not found:
