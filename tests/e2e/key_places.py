@@ -161,7 +161,7 @@ _UNFOLDED = r"▾ pkg 0 Σ .* \*?65\.0 +\*?2\.400"
 FOLDED = Place("5", "uncore", _SAPPHIRE, (160, 40), r"(?m)^ rd bandwidth GB/s · 16 x IMC · machine Σ · ", {
     "fold_all": Promise(r"▸ pkg 0 Σ .* ~2\.000", undo=("*", "*")),
     "uncore_left": Promise(_UNFOLDED, first=("Down",), now="8 x IMC · pkg 0 Σ", undo=("Left", "Home")),
-}, everywhere=False)
+}, everywhere=False, ready=r" pkg 0 Σ .* \*?65\.0 +\*?2\.400[\s\S]* pkg 0 Σ .* ~2\.000")
 
 _MAP_SHOWN = r"\[ +memory 0 +\]"
 EDGES = Place("5", "uncore", ("icelake-2s",), (160, 50), FOLDED.home, {

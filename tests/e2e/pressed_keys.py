@@ -52,6 +52,7 @@ _FORKING_SHELL = str(Path(__file__).with_name("forking_shell.py"))
 _INTERVALS = ("longer", "shorter")
 PLACES_APART = 4
 """A row that works everywhere is pressed on each screen of so many."""
+_INTERVALS_TO_BE_READY = 10
 _PAST_FRAMES = 4
 """Frames after which there is a past to step back into."""
 
@@ -248,14 +249,9 @@ class Pressing:
         self._begun = ""
 
     def come(self) -> None:
-        """Go to the screen, and end intervals until it has what its keys act on."""
+        """Go to the screen, and end intervals until there is a past, and the last has what the screen's keys act on."""
         self.terminal.press(self.place.number)
         assert self.terminal.until(lambda text: re.search(MARKS[self.place.number], text)), self.terminal.picture
-        for _ in range(10):
-            self.terminal.press(*self.place.calm)
-            if self.terminal.soon(lambda text: self._is_home(text) and re.search(self.place.ready, text)):
-                break
-            self.terminal.end_interval()
         self._make_past()
         self._settle()
         assert re.search(self.place.ready, self._rest), self._rest
@@ -268,15 +264,18 @@ class Pressing:
     def _settle(self) -> None:
         """Wait until every key has been followed: a sentence that one begins is there, and gone again.
 
-        What a key has begun anew (the tasks that are watched) may have its first numbers after the next interval only.
+        What a key has begun anew (the tasks that are watched) may have its first numbers after the next interval only,
+        and what a busy machine reads too late is unknown in this one.
         """
         self.terminal.press("z")
         assert self.terminal.until(lambda text: "mean were reset" in text), self.terminal.picture
-        self.terminal.press(*self.place.calm)
-        self._rest = self.terminal.soon(self._is_home)
-        if not self._rest:
+        for _ in range(_INTERVALS_TO_BE_READY):
+            self.terminal.press(*self.place.calm)
+            if self.terminal.soon(lambda text: self._is_home(text) and re.search(self.place.ready, text)):
+                break
             self.terminal.end_interval()
-            self._rest = self.terminal.until(self._is_home)
+        # not the first such picture: the line that tells where the cursor is may be drawn before the table is scrolled
+        self._rest = self.terminal.still(self._is_home)
         assert self._rest, self.terminal.picture
 
     def _is_home(self, picture: str) -> bool:
