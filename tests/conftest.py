@@ -237,6 +237,19 @@ def all_cores(few_cores: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("turbotui.simulated.named.SHAPES", SHAPES)
 
 
+@pytest.fixture(scope="module")
+def moved_time() -> Iterator[None]:
+    """Let intervals of commands on simulated machines pass at once, and none of their readings be late.
+
+    For files that start no other program and measure nothing real: this machine's own time goes on.
+    """
+    from moved_clock import move_time  # noqa: PLC0415 - loads the sampler
+
+    with pytest.MonkeyPatch.context() as patch:
+        move_time(patch)
+        yield
+
+
 @pytest.fixture
 def objects_of_the_test_alone() -> None:
     """Have the collector leave out what there is.

@@ -11,6 +11,8 @@ from jsontables import tables
 
 from turbotui.cli import main
 
+pytestmark = pytest.mark.usefixtures("moved_time")
+
 LAPTOP = ("--machine", "laptop-gpu")
 
 

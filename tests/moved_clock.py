@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import pytest
 from patience import PATIENCE
 
-from turbotui.sampling.collector import Clock, run_alone
+from turbotui.sampling.collector import CLOCK, Clock, run_alone
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.workers import Worker
+from turbotui.simulated.clock import RealClock
 
 _LOOK = 0.001
 """Seconds of this machine between two looks at whether anybody works; they decide nothing."""
@@ -154,3 +158,17 @@ def frames_of(sampler: Sampler, intervals: int | None, act: Callable[[Frame], No
     if ended[0] is not None:
         raise ended[0]
     return frames.taken
+
+
+def move_time(patch: pytest.MonkeyPatch) -> None:
+    """Let commands that measure simulated machines go by a moved clock, and the machines with them.
+
+    Samplers have the clock of this process as a default: it stays the same object. Each look at a machine's clock takes
+    a nanosecond: no machine reads the same time twice.
+    """
+    moved, wall_ns, looks = MovedClock(), time.time_ns(), itertools.count()
+    started = moved.now()
+    patch.setattr(CLOCK, "__class__", MovedClock)
+    patch.setattr(CLOCK, "__dict__", vars(moved))
+    patch.setattr(RealClock, "now_ns", lambda _clock: round(CLOCK.now() * 1e9) + next(looks))
+    patch.setattr(RealClock, "wall_ns", lambda _clock: wall_ns + round((CLOCK.now() - started) * 1e9))
