@@ -21,6 +21,7 @@ from patience import PATIENCE
 from turbotui import cli
 from turbotui.feature_list import COMMANDS
 from turbotui.installed_features import FAILED, contained
+from turbotui.sampling.row_tables import known_kinds
 
 GUEST: Final = ("--machine", "guest")
 WATCHING: Final[dict[str, Sequence[str]]] = {
@@ -31,10 +32,7 @@ WATCHING: Final[dict[str, Sequence[str]]] = {
     "topdown": ("-i", "0.1", "--format", "csv", "--machine", "laptop"),
     "tasks": ("--all", "-i", "0.1", "--format", "csv", "--machine", "laptop-old"),
     "groups": ("-i", "0.1", "--machine", "laptop"),
-    "interrupts": ("-i", "0.1", "--machine", "laptop"),
-    "memory": ("-i", "0.1", "--machine", "sapphire-2s"),
-    "batteries": ("-i", "0.1", "--machine", "laptop"),
-    "cooling": ("-i", "0.1", "--machine", "laptop"),
+    **dict.fromkeys(known_kinds(), ("-i", "0.1", "--machine", "laptop")),
     "spy": ("-i", "0.1", "--machine", "laptop-old"),
     "collect": GUEST,
     "export": ("--listen", "127.0.0.1:0", *GUEST),

@@ -20,6 +20,7 @@ from turbotui.features.why.verb import FOUND
 from turbotui.machine.host import HostKind
 from turbotui.quantities.columns import Column
 from turbotui.quantities.tables import RowTable
+from turbotui.sampling.row_tables import known_kinds
 from turbotui.tables.csv_lines import HEADER
 from turbotui.tables.envelope import Envelope
 from turbotui.tables.formats import FORMATS, NAMES
@@ -49,10 +50,8 @@ VERBS: dict[str, tuple[str, ...]] = {
     "spied_intervals": ("spy", "-i", "0.05", "-n", "1", "--joined", "--machine", "laptop-old"),
     "gathered": ("gather", "--list", "--seconds", "1", "--machine", "guest"),
     "groups": ("groups", "-i", "0.1", "-n", "1", *MACHINE),
-    "interrupts": ("interrupts", "-i", "0.1", "-n", "1", *MACHINE),
-    "batteries": ("batteries", "-i", "0.1", "-n", "1", "--machine", "laptop-gpu"),
-    "cooling": ("cooling", "-i", "0.1", "-n", "1", "--machine", "laptop-gpu"),
-    "memory": ("memory", "-i", "0.1", "-n", "1", "--machine", "icelake-2s"),
+    **{kind: (kind, "-i", "0.1", "-n", "1", "--machine", "icelake-2s" if kind == "memory" else "laptop-gpu")
+       for kind in known_kinds()},
     "power": ("power", "-i", "0.1", "-n", "1", "--machine", "laptop-gpu"),
     "findings": ("why", "-i", "0.2", "-n", "1", "--machine", "laptop"),
     "root_ports": ("uncore", "--ports", "--machine", "vera-2s"),
