@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from turbotui.machine.host import HostError
+from turbotui.machine.host import HostError, msr_device
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.signals import Behavior
@@ -103,7 +103,7 @@ class _Files(LinuxHost):
 
 def _copy_registers(host: SimulatedHost, cpu: int, file: Path) -> None:
     file.parent.mkdir(parents=True)
-    device = host.open_msr(cpu)
+    device = host.open_file(msr_device(cpu))
     with file.open("wb") as copy:
         for address in range(_REGISTERS):
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -101,8 +102,14 @@ class FakeHost:
         return descriptor
 
     def open_file(self, path: str) -> int:
-        self.read_text(path)
-        return self._keep(path)
+        if (device := re.fullmatch(r"/dev/cpu/(\d+)/msr", path)) is None:
+            self.read_text(path)
+            return self._keep(path)
+        if self.msr:
+            raise HostError(self.msr, path)
+        if int(device[1]) in self.dead:
+            raise HostError(errno.ENXIO, path)
+        return self._keep(int(device[1]))
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
         held = self.open[descriptor]
@@ -117,13 +124,6 @@ class FakeHost:
         if value < 0:
             raise HostError(-value, f"MSR {offset:#x}")
         return value.to_bytes(8, "little")
-
-    def open_msr(self, cpu: int) -> int:
-        if self.msr:
-            raise HostError(self.msr, f"/dev/cpu/{cpu}/msr")
-        if cpu in self.dead:
-            raise HostError(errno.ENXIO, f"/dev/cpu/{cpu}/msr")
-        return self._keep(cpu)
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
         key = (attr.type, attr.config)

@@ -65,9 +65,6 @@ class ProcHost:
     def close(self, descriptor: int) -> None:
         del self.descriptors[descriptor]
 
-    def open_msr(self, cpu: int) -> int:
-        raise HostError(errno.ENOENT, f"/dev/cpu/{cpu}/msr")
-
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
         raise HostError(errno.ENOENT, "perf_event_open")
 

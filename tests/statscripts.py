@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -122,6 +123,12 @@ class FilesHost:
         return self._next
 
     def open_file(self, path: str) -> int:
+        if (device := re.fullmatch(r"/dev/cpu/(\d+)/msr", path)) is not None:
+            cpu = int(device[1])
+            self.touched.append(f"msr {cpu}")
+            if not any(place == cpu for place, _address in self.registers):
+                raise HostError(errno.ENOENT, path)
+            return self._keep(cpu)
         if not (path.endswith("/cpuid") and self.leaves) and path not in self.files:
             raise HostError(errno.ENOENT, path)
         return self._keep(path)
@@ -136,12 +143,6 @@ class FilesHost:
             return struct.pack("<4I", *self.leaves.get((offset & 0xFFFFFFFF, offset >> 32), (0, 0, 0, 0)))
         content = self.files[held]
         return (content.encode() if isinstance(content, str) else content)[offset:offset + size]
-
-    def open_msr(self, cpu: int) -> int:
-        self.touched.append(f"msr {cpu}")
-        if not any(place == cpu for place, _address in self.registers):
-            raise HostError(errno.ENOENT, f"/dev/cpu/{cpu}/msr")
-        return self._keep(cpu)
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
         self.touched.append(f"perf {cpu}")

@@ -130,9 +130,6 @@ class TreeHost:
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
         raise HostError(errno.EBADF, f"descriptor {descriptor}")
 
-    def open_msr(self, cpu: int) -> int:
-        raise HostError(errno.ENOENT, f"/dev/cpu/{cpu}/msr")
-
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
         raise HostError(NOT_GATHERED, "perf_event_open")
 

@@ -57,9 +57,6 @@ class FakeHost:
     def open_file(self, path: str) -> int:
         raise HostError(2, path)
 
-    def open_msr(self, cpu: int) -> int:
-        raise HostError(2, f"/dev/cpu/{cpu}/msr")
-
     def privileges(self) -> Privileges:
         return PRIVILEGES
 

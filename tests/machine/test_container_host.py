@@ -9,7 +9,7 @@ from treehost import TreeHost
 
 from turbotui.machine.container_host import ContainerHost, in_container
 from turbotui.machine.delegating_host import DelegatingHost
-from turbotui.machine.host import Host, HostError, PerfAttr
+from turbotui.machine.host import Host, HostError, PerfAttr, msr_device
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -100,7 +100,7 @@ def test_nothing_of_another_cpu_stands_beside_the_files() -> None:
         with pytest.raises(HostError, match="container"):
             host.open_file(path)
     assert not [name for name in host.list_dir(CPUS) if name.startswith("cpu")]
-    for refused in (lambda: host.open_msr(0), lambda: host.perf_event_open(PerfAttr(1, 0), -1, 0, -1),
+    for refused in (lambda: host.open_file(msr_device(0)), lambda: host.perf_event_open(PerfAttr(1, 0), -1, 0, -1),
                     lambda: host.pin_this_thread([0])):
         with pytest.raises(HostError, match="container") as error:
             refused()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from turbotui.errors import MachineError
-from turbotui.machine.host import NOT_GATHERED, HostError, HostKind, PerfAttr
+from turbotui.machine.host import NOT_GATHERED, HostError, HostKind, PerfAttr, msr_device
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.usable_cpus import UsableCpus, effective_cpuset
 
@@ -43,7 +43,7 @@ def test_files_are_those_under_the_sysroot(tree: Path) -> None:
 
 def test_registers_are_read_at_their_address(tree: Path) -> None:
     host = LinuxHost(str(tree))
-    descriptor = host.open_msr(2)
+    descriptor = host.open_file(msr_device(2))
     try:
         assert host.read_at(descriptor, 8, 0x10) == struct.pack("<Q", 0x1122334455667788)
     finally:
@@ -52,7 +52,7 @@ def test_registers_are_read_at_their_address(tree: Path) -> None:
 
 def test_devices_cannot_be_written_and_do_not_outlive_exec(tree: Path) -> None:
     host = LinuxHost(str(tree))
-    descriptor = host.open_msr(2)
+    descriptor = host.open_file(msr_device(2))
     try:
         assert not os.get_inheritable(descriptor)
         with pytest.raises(OSError, match="Bad file descriptor"):
@@ -83,7 +83,7 @@ def test_failures_are_host_errors_with_the_errno(tree: Path) -> None:
         host.list_dir("/sys/devices/system/cpu/online")
     assert caught.value.errno == errno.ENOTDIR
     with pytest.raises(HostError) as caught:
-        host.open_msr(0)
+        host.open_file(msr_device(0))
     assert caught.value.errno == errno.ENOENT
     with pytest.raises(HostError) as caught:
         host.close(987_654)

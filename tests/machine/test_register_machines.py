@@ -69,13 +69,10 @@ class RegisterHost:
         return descriptor
 
     def open_file(self, path: str) -> int:
-        match = re.fullmatch(r"/dev/cpu/(\d+)/cpuid", path)
+        match = re.fullmatch(r"/dev/cpu/(\d+)/(cpuid|msr)", path)
         if match is None:
             raise HostError(errno.ENOENT, path)
-        return self._keep(int(match[1]), is_msr=False)
-
-    def open_msr(self, cpu: int) -> int:
-        return self._keep(cpu, is_msr=True)
+        return self._keep(int(match[1]), is_msr=match[2] == "msr")
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
         cpu, is_msr = self.open[descriptor]

@@ -92,9 +92,6 @@ class FakeHost:
             raise HostError(errno.EBADF, str(descriptor))
         return self.read_text(f"{CPUS}/online").encode()[offset : offset + size]
 
-    def open_msr(self, cpu: int) -> int:
-        raise HostError(errno.ENOENT, str(cpu))
-
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
         raise HostError(errno.ENOENT, "perf")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from turbotui.machine.host import HostError, PerfAttr
+from turbotui.machine.host import HostError, PerfAttr, msr_device
 from turbotui.machine.pmus import read_pmu
 from turbotui.simulated import ManualClock, SimulatedHost, simulated_host
 from turbotui.sources.perf_source import attr_of
@@ -23,7 +23,7 @@ def number(host: SimulatedHost, path: str) -> int:
 
 
 def register(host: SimulatedHost, cpu: int, address: int) -> int:
-    descriptor = host.open_msr(cpu)
+    descriptor = host.open_file(msr_device(cpu))
     try:
         return int(struct.unpack("<Q", host.read_at(descriptor, 8, address))[0])
     finally:

@@ -9,6 +9,7 @@ from host_readers import machine, number, refusal, register
 from model_truth import truth_of
 
 from turbotui.errors import UsageError
+from turbotui.machine.host import msr_device
 from turbotui.machine.topology import read_topology
 from turbotui.simulated import SHAPES, ManualClock, RealClock, simulated_host
 
@@ -54,7 +55,7 @@ def test_files_refuse_as_linux_does() -> None:
 
 def test_a_cpu_leaves_and_comes_back() -> None:
     host, clock = machine("sapphire-2s")
-    msr = host.open_msr(5)
+    msr = host.open_file(msr_device(5))
     idle = host.open_file(f"{CPU5}/cpuidle/state3/time")
     clock.advance(2)
     host.set_online(5, False)
@@ -67,7 +68,7 @@ def test_a_cpu_leaves_and_comes_back() -> None:
     assert "CPU5 " not in host.read_text("/proc/interrupts")
     assert host.read_text("/sys/devices/system/cpu/cpu117/topology/thread_siblings_list") == "117\n"
     assert refusal(host.read_at, msr, 8, 0xE8) == "ENXIO"
-    assert refusal(host.open_msr, 5) == "ENXIO"
+    assert refusal(host.open_file, msr_device(5)) == "ENXIO"
     assert refusal(host.read_at, idle, 64) == "ENODEV"
     after = truth_of(host).truth(5)
     assert (after.aperf, after.busy_seconds, after.online_seconds) == (
@@ -98,12 +99,12 @@ def test_failures_can_be_injected_and_taken_back() -> None:
     host.fail("/sys/class/hwmon", 13)
     assert refusal(host.list_dir, "/sys/class/hwmon") == "EACCES"
     host.fail("/dev/cpu/3/msr", 2)
-    assert refusal(host.open_msr, 3) == "ENOENT"
+    assert refusal(host.open_file, msr_device(3)) == "ENOENT"
 
 
 def test_many_threads_read_one_machine() -> None:
     host, clock = machine("laptop")
-    descriptors = [host.open_msr(cpu) for cpu in range(8)]
+    descriptors = [host.open_file(msr_device(cpu)) for cpu in range(8)]
     failures: list[str] = []
 
     def read(descriptor: int) -> None:

@@ -7,6 +7,7 @@ from host_readers import X86, group, machine, named, number, refusal, register, 
 from model_truth import truth_of
 from smallmachines import small_host
 
+from turbotui.machine.host import msr_device
 from turbotui.simulated import SHAPES, ManualClock
 from turbotui.simulated.registers import register_map
 
@@ -24,7 +25,7 @@ def test_every_register_can_be_read_on_every_kind_of_core(name: str) -> None:
 @pytest.mark.parametrize("name", ["grace-2s", "vera-2s", "guest"])
 def test_no_driver_where_there_are_no_registers(name: str) -> None:
     host, _ = machine(name)
-    assert refusal(host.open_msr, 0) == "ENOENT"
+    assert refusal(host.open_file, msr_device(0)) == "ENOENT"
     assert not host.exists("/dev/cpu/0/msr")
 
 
@@ -43,9 +44,9 @@ def test_the_device_wants_eight_bytes_and_the_right_to_read() -> None:
     assert refusal(host.read_at, descriptor, 4, 0xE7) == "EINVAL"
     assert len(host.read_at(descriptor, 8, 0xE7)) == 8
     host.set_privileges(capabilities=0)
-    assert refusal(host.open_msr, 0) == "EPERM"
+    assert refusal(host.open_file, msr_device(0)) == "EPERM"
     host.set_privileges(uid=1000)
-    assert refusal(host.open_msr, 0) == "EACCES"
+    assert refusal(host.open_file, msr_device(0)) == "EACCES"
     host.fail(("msr", 3, 0xE8), 5)
     assert refusal(host.read_at, descriptor, 8, 0xE8) == "EIO"
     assert refusal(host.read_at, descriptor, 8, 0xE7) == ""

@@ -7,7 +7,7 @@ import errno
 import pytest
 from fakehost import FakeHost
 
-from turbotui.machine.host import HostError, PerfAttr
+from turbotui.machine.host import HostError, PerfAttr, msr_device
 from turbotui.machine.perf_groups import close_all, open_group
 from turbotui.machine.reading import Leaf, closing, cpuid_of, read_bytes
 from turbotui.machine.registers import read_once
@@ -50,7 +50,7 @@ def test_a_register_that_is_not_there_leaves_nothing_open() -> None:
     assert read_once(host, 0, 0x10) == 7
     with pytest.raises(HostError):
         read_once(host, 0, 0x11)
-    with pytest.raises(KeyError), closing(host, host.open_msr(0)):
+    with pytest.raises(KeyError), closing(host, host.open_file(msr_device(0))):
         raise KeyError
     assert host.open == {}
 

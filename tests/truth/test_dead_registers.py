@@ -10,7 +10,7 @@ import pytest
 from knownmachines import known_machine
 from watched_machines import frames_of_machine
 
-from turbotui.machine.host import HostError
+from turbotui.machine.host import HostError, msr_device
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog import catalog_for
 from turbotui.quantities.columns import CounterColumn, Value
@@ -33,7 +33,7 @@ class Registers:
 
     def of(self, host: SimulatedHost, cpus: frozenset[int] | None) -> Machine:
         machine = known_machine(host, cpus)
-        opened, counted, read, count = host.open_msr, host.perf_event_open, host.read_at, host.read_counter
+        opened, counted, read, count = host.open_file, host.perf_event_open, host.read_at, host.read_counter
 
         def noted(descriptor: int, cpu: int) -> int:
             (self._mine.add if cpu == DEAD else self._mine.discard)(descriptor)
@@ -51,7 +51,8 @@ class Registers:
             alive(descriptor)
             return count(descriptor, size)
 
-        host.open_msr = lambda cpu: noted(opened(cpu), cpu)  # type: ignore[method-assign]
+        host.open_file = lambda path: noted(  # type: ignore[method-assign]
+            opened(path), DEAD if path == msr_device(DEAD) else -1)
         host.perf_event_open = lambda attr, pid, cpu, group: noted(  # type: ignore[method-assign]
             counted(attr, pid, cpu, group), cpu)
         host.read_at, host.read_counter = read_at, read_counter  # type: ignore[method-assign]

@@ -248,7 +248,7 @@ def test_nothing_of_the_machine_is_changed() -> None:
     assert places("library") == openings("library").keys(), "who calls libc past Python says so in SECURITY.toml"
 
 
-OPENS = {"open_file", "open_msr", "perf_event_open"}
+OPENS = {"open_file", "perf_event_open"}
 """What of a `Host` gives a descriptor."""
 ROOMS_THAT_OPEN = ("counting/", "machine/", "simulated/", "events/", "sources/")
 ENGINES = ("/engine.py", "topdown/counter_parts.py")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from turbotui.dataclass import dataclass
-from turbotui.machine.host import HostError
+from turbotui.machine.host import HostError, msr_device
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, explain_cpuid_open, explain_msr_open, explain_msr_read
 from turbotui.machine.platform_features import SILVERMONT_MHZ, PackageLimit, RaplRegister, TurboLayout
@@ -72,7 +72,7 @@ def read_msr(machine: Machine, address: int, facts: Circumstances) -> int | Unav
     """A register on the first measured CPU, or why it cannot be read."""
     cpu = first_cpu(machine)
     try:
-        machine.host.close(machine.host.open_msr(cpu))
+        machine.host.close(machine.host.open_file(msr_device(cpu)))
     except HostError as error:
         return explain_msr_open(error, cpu, facts)
     try:

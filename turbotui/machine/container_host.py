@@ -88,10 +88,6 @@ class ContainerHost(DelegatingHost):
         self._refuse(path)
         return self._host.open_file(path)
 
-    def open_msr(self, cpu: int) -> int:
-        """Always fail with EPERM, because the number is another CPU's."""
-        raise _refusal(f"/dev/cpu/{cpu}/msr")
-
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
         """A counter of one CPU fails with EPERM."""
         if cpu >= 0:

@@ -66,9 +66,6 @@ class DelegatingHost:
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
         return self._host.read_at(descriptor, size, offset)
 
-    def open_msr(self, cpu: int) -> int:
-        return self._host.open_msr(cpu)
-
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
         return self._host.perf_event_open(attr, pid, cpu, group)
 
@@ -117,12 +114,6 @@ class RestrictedHost(DelegatingHost):
         if not self._msr and re.match(_MSR_DEVICE, path):
             raise HostError(errno.ECANCELED, f"{path} (--no-msr)")
         return self._host.open_file(path)
-
-    def open_msr(self, cpu: int) -> int:
-        """Fails with ECANCELED under --no-msr."""
-        if not self._msr:
-            raise HostError(errno.ECANCELED, f"/dev/cpu/{cpu}/msr (--no-msr)")
-        return self._host.open_msr(cpu)
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
         """Fails with ECANCELED under --no-perf."""

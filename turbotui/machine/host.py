@@ -122,6 +122,11 @@ CAP_SYS_ADMIN = 21
 CAP_PERFMON = 38
 
 
+def msr_device(cpu: int) -> str:
+    """The path of a CPU's MSR device (msr(4))."""
+    return f"/dev/cpu/{cpu}/msr"
+
+
 class Host(Protocol):
     """The interface to a machine; descriptors are small integers of the host's own numbering."""
 
@@ -153,8 +158,11 @@ class Host(Protocol):
     def open_file(self, path: str) -> int:
         """Open a file read-only to be read again and again with `read_at`.
 
+        A register is `read_at(descriptor, 8, address)` of a CPU's `msr_device`, little endian.
+
         Raises:
-            HostError: as read_text, and EMFILE.
+            HostError: as read_text, and EMFILE; for the MSR device ENOENT (no driver), EPERM (no CAP_SYS_RAWIO), ENXIO
+                (CPU offline).
         """
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
@@ -162,13 +170,6 @@ class Host(Protocol):
 
         Raises:
             HostError: EIO for a register that does not exist, ENXIO or ENODEV for a CPU that went away.
-        """
-
-    def open_msr(self, cpu: int) -> int:
-        """Open the MSR device of one CPU read-only. A register is then `read_at(fd, 8, address)`, little endian.
-
-        Raises:
-            HostError: ENOENT (no driver), EACCES, EPERM, ENXIO (CPU offline).
         """
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:

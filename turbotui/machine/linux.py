@@ -147,7 +147,7 @@ class LinuxHost:
         return os.path.exists(self._path(path))
 
     def open_file(self, path: str) -> int:
-        """Open a file or directory read-only, closed on exec.
+        """Open a file or directory read-only, closed on exec: no register can be written through an MSR device.
 
         The user may name any path, and recorded trees may hold anything, so files whose opening could wait are refused.
 
@@ -186,14 +186,6 @@ class LinuxHost:
         except OSError as error:
             raise HostError(error.errno or errno.EIO, f"pread of {size} bytes at {offset:#x}") from error
 
-    def open_msr(self, cpu: int) -> int:
-        """Open the MSR device of one CPU, read-only: no register can be written through it.
-
-        Raises:
-            HostError: ENOENT without the msr driver, EPERM without CAP_SYS_RAWIO, EACCES by file mode, ENXIO offline.
-        """
-        return self.open_file(f"/dev/cpu/{cpu}/msr")
-
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
         """Open one counter.
 
@@ -228,7 +220,7 @@ class LinuxHost:
             raise HostError(error.errno or errno.EIO, "read of a perf counter") from error
 
     def close(self, descriptor: int) -> None:
-        """Close a descriptor of `open_file`, `open_msr` or `perf_event_open`.
+        """Close a descriptor of `open_file` or `perf_event_open`.
 
         Raises:
             HostError: EBADF, an error of the caller.

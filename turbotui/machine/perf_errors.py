@@ -22,6 +22,7 @@ from turbotui.machine.host import (
     HostError,
     Privileges,
     is_bare_copy,
+    msr_device,
 )
 from turbotui.machine.kernel_build import build_option
 from turbotui.machine.machine import Machine
@@ -134,7 +135,7 @@ def explain_perf(error: HostError, what: str, facts: Circumstances, perf_type: i
 
 def explain_msr_open(error: HostError, cpu: int, facts: Circumstances) -> Unavailable:
     """Why /dev/cpu/N/msr could not be opened."""
-    device = f"/dev/cpu/{cpu}/msr"
+    device = msr_device(cpu)
     if not facts.x86:
         return Unavailable(Reason.NO_HARDWARE, "model-specific registers exist on x86 only")
     if (missing := _missing_device(error, device, facts)) is not None:

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
 from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host, HostError, msr_device
 from turbotui.machine.platform_features import (
     CoreState,
     FeatureSet,
@@ -161,9 +161,9 @@ def read_once(host: Host, cpu: int, address: int) -> int:
     """Open the MSR device of a CPU, read one register, and close the device.
 
     Raises:
-        HostError: as `Host.open_msr`, and EIO for a register that does not exist.
+        HostError: as `Host.open_file`, and EIO for a register that does not exist.
     """
-    with closing(host, host.open_msr(cpu)) as descriptor:
+    with closing(host, host.open_file(msr_device(cpu))) as descriptor:
         return decode(host.read_at(descriptor, 8, address))
 
 

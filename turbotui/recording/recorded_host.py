@@ -60,7 +60,10 @@ class RecordedHost:
         return path in self._kept.texts or path in self._kept.folders
 
     def open_file(self, path: str) -> int:
-        return self._opened(path)
+        if not any(name == path for name, _offset in self._kept.words):
+            raise self._refusal(path)
+        self._open.append(path)
+        return len(self._open) - 1
 
     def read_at(self, descriptor: int, size: int, offset: int = 0) -> bytes:
         if not 0 <= descriptor < len(self._open):
@@ -69,9 +72,6 @@ class RecordedHost:
         if (data := self._kept.words.get((name, offset))) is None:
             raise self._refusal(f"{name} at {offset:#x}", errno.EIO)
         return data[:size]
-
-    def open_msr(self, cpu: int) -> int:
-        return self._opened(f"/dev/cpu/{cpu}/msr")
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:  # noqa: ARG002 - none is opened
         """Refused: a recording counts nothing."""
@@ -102,12 +102,6 @@ class RecordedHost:
     def wall_ns(self) -> int:
         """The wall clock when it was recorded."""
         return self._wall_ns
-
-    def _opened(self, path: str) -> int:
-        if not any(name == path for name, _offset in self._kept.words):
-            raise self._refusal(path)
-        self._open.append(path)
-        return len(self._open) - 1
 
     def _refusal(self, what: str, usual: int = errno.ENOENT) -> HostError:
         return HostError(self._kept.refused.get(what, usual), f"{what} (of the recording)")

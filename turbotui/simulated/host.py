@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import stat
 from collections.abc import Sequence
 from dataclasses import field, replace
@@ -31,6 +32,7 @@ from turbotui.untrusted import decoded, visible
 _FULL: Final = (1 << 41) - 1
 """All capabilities (linux/capability.h: 0 to 40)."""
 _PID_CGROUP: Final = 4
+_MSR_DEVICE: Final = re.compile(r"/dev/cpu/([0-9]{1,9})/msr")
 _CAP_DAC_OVERRIDE: Final = 1
 _CAP_DAC_READ_SEARCH: Final = 2
 
@@ -124,12 +126,10 @@ class SimulatedHost:
             return True
 
     def open_file(self, path: str) -> int:
-        """Open a file to be read with `read_at`. The path of a register device opens that device."""
         with self.model.lock:
-            parts = path.split("/")
-            if path.startswith("/dev/cpu/") and parts[-1] == "msr" and len(parts) == 5 and parts[3].isdigit():
-                return self.open_msr(int(parts[3]))
             self._refuse(path, path)
+            if (device := _MSR_DEVICE.fullmatch(path)) is not None:
+                return self._open_registers(int(device[1]), path)
             if isinstance(find(self._root, path), Folder):
                 return self._open.take(OpenFolder(path))
             return self._open.take(OpenFile(path, self._file(path)))
@@ -156,21 +156,17 @@ class SimulatedHost:
                 return opened.file.answer(offset)[:size]
         return (content.encode() if isinstance(content, str) else content)[offset : offset + size]
 
-    def open_msr(self, cpu: int) -> int:
-        """Open the register device of a CPU."""
-        what = f"/dev/cpu/{cpu}/msr"
-        with self.model.lock:
-            self._refuse(what, what)
-            if not self._registers or not 0 <= cpu < len(self.model.online):
-                raise HostError(errno.ENOENT, what)
-            rights = self._rights.privileges
-            if rights.uid != 0 and not rights.has(_CAP_DAC_OVERRIDE):
-                raise HostError(errno.EACCES, what)
-            if not rights.has(CAP_SYS_RAWIO):
-                raise HostError(errno.EPERM, what)
-            if not self.model.online[cpu]:
-                raise HostError(errno.ENXIO, what)
-            return self._open.take(OpenMsr(cpu))
+    def _open_registers(self, cpu: int, path: str) -> int:
+        if not self._registers or cpu >= len(self.model.online):
+            raise HostError(errno.ENOENT, path)
+        rights = self._rights.privileges
+        if rights.uid != 0 and not rights.has(_CAP_DAC_OVERRIDE):
+            raise HostError(errno.EACCES, path)
+        if not rights.has(CAP_SYS_RAWIO):
+            raise HostError(errno.EPERM, path)
+        if not self.model.online[cpu]:
+            raise HostError(errno.ENXIO, path)
+        return self._open.take(OpenMsr(cpu))
 
     def _read_register(self, cpu: int, size: int, address: int) -> bytes:
         what = f"MSR {address:#x} of CPU {cpu}"

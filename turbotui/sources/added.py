@@ -14,7 +14,7 @@ from turbotui.events.perf_encoder import PerfEncoder
 from turbotui.machine.calibration import crystal_hz, read_msr
 from turbotui.machine.cpulist import format_cpulist
 from turbotui.machine.given_files import PATIENCE, GivenFileError, within
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host, HostError, msr_device
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances
 from turbotui.machine.pmus import EventError, list_pmus
@@ -180,7 +180,7 @@ class _RegisterReader:
         self._width = counter.width
         self.signals: tuple[SignalId, ...] = (counter.signal,)
         try:
-            self._descriptor = host.open_msr(cpu)
+            self._descriptor = host.open_file(msr_device(cpu))
         except HostError as error:
             raise_if_gone(error)
             raise

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from turbotui.dataclass import dataclass
 from turbotui.machine.calibration import Constant, RaplUnits, package_limit, rapl_units, tj_max
 from turbotui.machine.efficiency_cores import c6_counts_c7
-from turbotui.machine.host import Host, HostError
+from turbotui.machine.host import Host, HostError, msr_device
 from turbotui.machine.machine import Machine
 from turbotui.machine.perf_errors import Circumstances, circumstances, explain_msr_open, explain_msr_read
 from turbotui.machine.platform_features import PackageLimit
@@ -56,7 +56,7 @@ class MsrReader:
                  less: Mapping[int, int] = MappingProxyType({})) -> None:
         self._host = host
         try:
-            self._descriptor = host.open_msr(cpu)
+            self._descriptor = host.open_file(msr_device(cpu))
         except HostError as error:
             raise_if_gone(error)
             raise
@@ -127,7 +127,7 @@ class Msr(PerCpuSource):
         signals: dict[SignalId, Signal | Unavailable] = {}
         cpu = machine.topology.cpus[0]
         try:
-            descriptor = machine.host.open_msr(cpu)
+            descriptor = machine.host.open_file(msr_device(cpu))
         except HostError as error:
             why = explain_msr_open(error, cpu, facts)
             return Probe(dict.fromkeys((register.signal for register in self.registers), why)), ()

@@ -46,10 +46,7 @@ class NotingHost(SimulatedHost):
         return super().read_text(path)
 
     def open_file(self, path: str) -> int:
-        return self._taken(super().open_file(path), _unnumbered(path))
-
-    def open_msr(self, cpu: int) -> int:
-        return self._taken(super().open_msr(cpu), "registers")
+        return self._taken(super().open_file(path), "registers" if path.endswith("/msr") else _unnumbered(path))
 
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
         name = self._pmus.get(attr.type, attr.type)

@@ -19,7 +19,7 @@ from turbotui.machine.gathered.documents import documents_of, parse_gathered
 from turbotui.machine.gathered.host import GatheredHost, gathered_host
 from turbotui.machine.gathered.model import Gathered, OpenAttempt
 from turbotui.machine.gathered.noting_host import NotingHost
-from turbotui.machine.host import NOT_GATHERED, HostError, HostKind, PerfAttr, Privileges
+from turbotui.machine.host import NOT_GATHERED, HostError, HostKind, PerfAttr, Privileges, msr_device
 from turbotui.machine.linux import LinuxHost
 from turbotui.simulated import ManualClock, simulated_host
 
@@ -108,11 +108,11 @@ def test_a_gathered_machine_answers_what_the_machine_answered() -> None:
 
 def test_registers_hold_what_they_held_and_refuse_what_they_refused() -> None:
     host = GatheredHost(SMALL, "x")
-    zero, two = host.open_msr(0), host.open_msr(2)
+    zero, two = (host.open_file(msr_device(cpu)) for cpu in (0, 2))
     assert host.read_at(zero, 8, 0x10) == host.read_at(two, 8, 0x10) == b"\1" * 8
     assert refusal(host.read_at, zero, 8, 0x611) == errno.EIO
     assert refusal(host.read_at, two, 8, 0x611) == NOT_GATHERED
-    assert refusal(host.open_msr, 1) == NOT_GATHERED
+    assert refusal(host.open_file, msr_device(1)) == NOT_GATHERED
     telem = host.open_file("/sys/telem")
     assert host.read_at(telem, 8, 0x1F8) == b"12345678"
     for descriptor in (zero, two, telem):

@@ -112,9 +112,6 @@ class GatheredHost:
             raise HostError(errno.EISDIR if opened.path in self._children else NOT_GATHERED, what)
         return content[offset : offset + size]
 
-    def open_msr(self, cpu: int) -> int:
-        return self.open_file(f"/dev/cpu/{cpu}/msr")
-
     def perf_event_open(self, attr: PerfAttr, _pid: int, cpu: int, group: int) -> int:
         """An event that opened alone joins any group that was not tried.
 

@@ -117,9 +117,6 @@ class NotingHost(DelegatingHost):
                 self._words[path][offset] = data
         return data
 
-    def open_msr(self, cpu: int) -> int:
-        return self._opened(f"/dev/cpu/{cpu}/msr", lambda: self._host.open_msr(cpu))
-
     def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
         with self._lock:
             leader = self._open_counters.get(group)
