@@ -12,8 +12,8 @@ from every_row import of_every
 
 import turbotui
 from turbotui.errors import InternalError
+from turbotui.features.roofline.dram import configured_memory
 from turbotui.machine.cpumodel import CpuModel
-from turbotui.machine.memory_families import configured_memory
 from turbotui.machine.platform_features import CoreState, FeatureSet, LimitReasons, PackageState, RaplRegister
 from turbotui.machine.platforms import CSTATE_LIMITS, FEATURE_SETS, L2_EVENTS, cstate_limits, feature_set
 from turbotui.machine.processors import AMD, ARM, INTEL, Processor, processors

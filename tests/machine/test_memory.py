@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from treehost import TreeHost
 
+from turbotui.features.roofline.dram import family_memory
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.host import HostError
 from turbotui.machine.memory import Module, channels_named, modules_in_words, parse_module, read_memory
-from turbotui.machine.memory_families import family_memory
 from turbotui.simulated import simulated_host
 
 

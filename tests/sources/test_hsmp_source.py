@@ -14,7 +14,7 @@ from turbotui.quantities.catalog.hsmp import COLUMNS
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.hsmp_metrics import HsmpMetrics
+from turbotui.sources.hsmp import HsmpMetrics
 
 MI300A = CpuModel(architecture="x86_64", vendor="AuthenticAMD", family=0x19, model=0x90)
 TURIN = CpuModel(architecture="x86_64", vendor="AuthenticAMD", family=0x1A, model=2)

@@ -8,7 +8,7 @@ from turbotui.machine.cpumodel import CpuModel
 from turbotui.machine.topology import CpuPlace
 from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.perf_l2 import PerfL2
+from turbotui.sources.perf_raw import PerfL2
 
 IDS = frozenset({"cache.l2.references", "cache.l2.hits"})
 SPR = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0x8F)

@@ -7,7 +7,7 @@ from fakehost import FakeHost, machine, pmu_files
 from turbotui.machine.cpumodel import CpuModel
 from turbotui.quantities.signals import Signal
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.sources.perf_licence import PerfLicence
+from turbotui.sources.perf_raw import PerfLicence
 
 IDS = frozenset({"licence.0", "licence.1", "licence.2"})
 ICELAKE = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0x6A)

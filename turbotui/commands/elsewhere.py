@@ -158,8 +158,7 @@ def open_host_recording(arguments: argparse.Namespace, *, intervals: int | None,
         RecordingError: no reading came.
         UsageError: as `way_to_host`.
     """
-    from turbotui.commands.host_journal import HostJournal  # noqa: PLC0415 - few runs read another machine
-    from turbotui.recording.streamed_recording import arriving  # noqa: PLC0415 - as above
+    from turbotui.recording.streamed_recording import HostJournal, arriving  # noqa: PLC0415 - as above
 
     cpus = getattr(arguments, "cpu", None)
     words = ["collect", f"-i{seconds:g}", *(() if intervals is None else (f"-n{intervals}",)),

@@ -27,7 +27,7 @@ def read(path: str) -> Journal:
         RecordingError: the file is no recording, cannot be read, or has a later format.
     """
     if path.endswith(GATHERED):
-        from turbotui.recording.gathered_recording import read_gathered  # noqa: PLC0415 - few are packed
+        from turbotui.recording.streamed_recording import read_gathered  # noqa: PLC0415 - few are packed
 
         return read_gathered(path)
     if path == "-":

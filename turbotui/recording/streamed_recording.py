@@ -1,14 +1,19 @@
-"""A recording that comes through a pipe: what `turbotui collect` and `cat FILE` write, read while it arrives."""
+"""Recordings that come through a pipe, read while they arrive (`turbotui collect`, `cat FILE`), or packed in a file."""
 
 from __future__ import annotations
 
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final, Protocol, TypeVar
 
+from turbotui.machine.gathered.archive import LARGEST, GatheredError, unpack
+from turbotui.machine.given_files import GivenFileError, read_given
+from turbotui.machine.machine import Machine
 from turbotui.recording.framing import LaterFormatError, Missing, RecordingError
 from turbotui.recording.journal import Journal
+from turbotui.recording.recorded_host import RecordedHost
 from turbotui.recording.rows import RecordedRows
 
 MOST_BYTES: Final = 1 << 29
@@ -186,3 +191,44 @@ def arriving(source: StreamSource, kind: Callable[[Arrived], J], most: int = MOS
         os.close(arrived.descriptor)
         source.close()
         raise
+
+
+class HostJournal(StreamedJournal):
+    """A `StreamedJournal` whose numbers are current, and therefore not marked as recorded."""
+
+    @property
+    def machine(self) -> Machine:
+        """The machine as it was at the first tick."""
+        machine, header = super().machine, self.header
+        return replace(machine, host=RecordedHost(header.name, header.was, header.privileges, now_ns=header.now_ns,
+                                                  wall_ns=header.wall_ns, kept=self.kept, current=True))
+
+
+MEMBER: Final = "recording"
+"""The name, within the archive, of the file with ten seconds of readings."""
+
+
+def read_gathered(path: str) -> Journal:
+    """Open the recording of a gathered machine.
+
+    Raises:
+        RecordingError: the file holds no gathered machine, is damaged, or has no recording.
+    """
+    try:
+        files = unpack(read_given(path, LARGEST).data)
+    except (GatheredError, GivenFileError) as error:
+        raise RecordingError(f"{path} is no file of turbotui gather: {error}") from error
+    if MEMBER not in files:
+        raise RecordingError(f"{path} is of a gathered machine without a recording")
+    memory = os.memfd_create(MEMBER, os.MFD_CLOEXEC)
+    try:
+        data = memoryview(files[MEMBER])
+        while data:
+            data = data[os.write(memory, data):]
+        journal = Journal((f"/proc/self/fd/{memory}",))
+    except RecordingError as error:
+        raise RecordingError(f"the recording in {path} cannot be read, or is empty") from error
+    finally:
+        os.close(memory)
+    journal.paths = (path,)
+    return journal

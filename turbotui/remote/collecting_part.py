@@ -35,7 +35,6 @@ class ProgramPart:
     left_out: frozenset[str]  # modules and packages that stay behind: nothing there calls what they have
     recorded: bool = False  # whether it has what features record, and look up for recordings
 
-
 _ALWAYS_LEFT_OUT: Final = frozenset((
     "turbotui.simulated",                   # --machine there wants an installation
     "turbotui.machine.gathered.host",       # as above
@@ -43,7 +42,6 @@ _ALWAYS_LEFT_OUT: Final = frozenset((
     "turbotui.remote.socket_file",          # as above
     "turbotui.remote.ssh",                  # --host there
     "turbotui.remote.collecting_part",      # as above
-    "turbotui.commands.host_journal",       # as above
 ))
 COLLECTING: Final = ProgramPart("collecting part", (
     "turbotui.cli", "turbotui.features.collect.verb"), _ALWAYS_LEFT_OUT | {

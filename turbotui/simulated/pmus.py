@@ -13,8 +13,7 @@ from turbotui.simulated.pmus_amd import amd_pmus, sampler_pmus
 from turbotui.simulated.pmus_arm import arm_pmus
 from turbotui.simulated.pmus_core import core_pmus, software_pmu
 from turbotui.simulated.pmus_cxl import cxl_pmus
-from turbotui.simulated.pmus_intel import intel_pmus
-from turbotui.simulated.pmus_iommu import iommu_pmus
+from turbotui.simulated.pmus_intel import intel_pmus, iommu_pmus
 from turbotui.simulated.pmus_x86 import cstate_pmus, memory_pmus, msr_pmu, power_pmus
 from turbotui.simulated.shapes import Isa
 

@@ -16,8 +16,7 @@ from turbotui.sources.cpufreq import Cpufreq
 from turbotui.sources.cpuidle import Cpuidle
 from turbotui.sources.energy_bias import EnergyBias
 from turbotui.sources.graphics import Graphics
-from turbotui.sources.hsmp import Hsmp
-from turbotui.sources.hsmp_metrics import HsmpMetrics
+from turbotui.sources.hsmp import Hsmp, HsmpMetrics
 from turbotui.sources.hwmon import Hwmon
 from turbotui.sources.low_power_idle import LowPowerIdle
 from turbotui.sources.msr import Msr, MsrSettings
@@ -26,10 +25,9 @@ from turbotui.sources.nvidia import Nvidia
 from turbotui.sources.own_cgroup import OwnCgroup
 from turbotui.sources.perf_cstate import PerfCstate
 from turbotui.sources.perf_generic import PerfHardware, PerfSoftware
-from turbotui.sources.perf_l2 import PerfL2
-from turbotui.sources.perf_licence import PerfLicence
 from turbotui.sources.perf_msr import PerfMsr
 from turbotui.sources.perf_power import PerfPower
+from turbotui.sources.perf_raw import PerfL2, PerfLicence
 from turbotui.sources.platform_constants import PlatformConstants
 from turbotui.sources.pmt import Pmt
 from turbotui.sources.power_meters import Fans, GraphicsPower, PowerMeters

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from knownmachines import known_machine
 
-from turbotui.features.roofline.dram import bandwidth, dram_of
+from turbotui.features.roofline.dram import FamilyMemory, bandwidth, dram_of
 from turbotui.features.roofline.measuring import threads_of
 from turbotui.features.roofline.theory import machine_roofs
 from turbotui.machine.memory import MemoryFacts, Module
-from turbotui.machine.memory_families import FamilyMemory
 from turbotui.simulated import simulated_host
 from turbotui.simulated.shape_table import SHAPES
 

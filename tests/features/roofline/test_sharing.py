@@ -16,13 +16,13 @@ from turbotui.features.roofline.sharing import WorkingCores, WorkingShare, divid
 from turbotui.features.roofline.theory import chip_roofs
 from turbotui.features.roofline.traffic import MemoryTraffic
 from turbotui.features.roofline.verdicts import LevelRoofs, core_weights, judge, part_of, roofs_for, sentence
+from turbotui.features.uncore.recorders import TRAFFIC
 from turbotui.machine.delegating_host import DelegatingHost
 from turbotui.machine.machine import Machine
 from turbotui.quantities.catalog.roofline import measured_definitions
 from turbotui.quantities.roofline import Sizing, WidthModel
 from turbotui.quantities.scope import SYSTEM_ROW, RowId, Scope, cpu_row
 from turbotui.quantities.speeds import Speed
-from turbotui.quantities.uncore.memory_traffic import TRAFFIC
 from turbotui.simulated import ManualClock, simulated_host
 
 _ALL = chip_roofs("i7-3770K", "all")

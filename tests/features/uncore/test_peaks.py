@@ -13,8 +13,8 @@ from uncoretree import EIGHT, GRACE_INFO, INTEL_INFO, machine
 from uncorewatch import SECONDS, UncoreWatch
 
 from turbotui.cli import main
-from turbotui.events.uncore.links import link_of
 from turbotui.features.uncore.kinds import find_kinds
+from turbotui.features.uncore.stacks import link_of
 from turbotui.quantities.columns import PERCENT
 from turbotui.quantities.uncore.kinds import PMUS, kind_of, metrics_of
 from turbotui.simulated import SHAPES, ManualClock, simulated_host

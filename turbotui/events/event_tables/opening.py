@@ -84,7 +84,7 @@ def _open(host: Host, directory: str) -> VendorTables:
 
         kinds = cpuids_of_cores(host) if mapfile_in(host, directory) else {}
         if kinds:
-            from turbotui.events.event_tables.kinds_of_core import KindsOfCoreTables  # noqa: PLC0415
+            from turbotui.events.event_tables.pmu_events import KindsOfCoreTables  # noqa: PLC0415
 
             return cached(KindsOfCoreTables(host, directory, kinds))
         return cached((PerfmonTables if is_perfmon(directory) else DirectoryTables)(host, directory))
