@@ -35,6 +35,7 @@ class ProgramPart:
     left_out: frozenset[str]  # modules and packages that stay behind: nothing there calls what they have
     recorded: bool = False  # whether it has what features record, and look up for recordings
 
+
 _ALWAYS_LEFT_OUT: Final = frozenset((
     "turbotui.simulated",                   # --machine there wants an installation
     "turbotui.machine.gathered.host",       # as above

@@ -193,10 +193,11 @@ def test_numbers_of_descriptors_that_come_again_are_not_confused(tmp_path: Path)
         (archive(entry("gathered/x")), "no about.json"),
         (archive(entry("gathered/about.json"), data=b"{"), "not JSON"),
         (archive(entry("gathered/about.json"), data=b"[" * 100_000), "nested too deeply"),
-        (archive(entry("gathered/about.json"), data=b"[]"), 'does not say "format"'),
+        (archive(entry("gathered/about.json"), data=b"[]"), "about.json is no table"),
+        (archive(entry("gathered/about.json"), data=b"{}"), 'does not say "format"'),
         (archive(entry("gathered/about.json"), data=b'{"format": 2}'), "reads format 1"),
     ],
-    ids=map(str, range(19)),
+    ids=map(str, range(20)),
 )
 def test_what_is_no_gathered_machine_is_a_sentence(packed: bytes, words: str) -> None:
     with pytest.raises(GatheredError, match=words):

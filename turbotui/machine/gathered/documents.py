@@ -6,10 +6,10 @@ import errno
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from turbotui.errors import MachineError
 from turbotui.machine.cpulist import format_cpulist, parse_cpulist
@@ -39,6 +39,7 @@ _LONGEST_LINE: Final = 1 << 20
 _NUMBERS: Final = {name: number for number, name in errno.errorcode.items()}
 _WORDS_OF_ATTR: Final = tuple(field.name for field in fields(PerfAttr))
 _OPENED = "opened"
+T = TypeVar("T")
 
 
 def documents_of(machine: Gathered, changed: Mapping[str, int] = MappingProxyType({})) -> dict[str, bytes]:
@@ -80,11 +81,11 @@ def removals_in(documents: Mapping[str, bytes]) -> Mapping[str, int]:
     Raises:
         GatheredError: the document holds something else.
     """
-    about = _Json(documents, _ABOUT)
+    about = _Json(_ABOUT, _parsed(documents, _ABOUT))
     if not about.has("scrubbed"):
         return {}
     scrubbed = about.inner("scrubbed")
-    return {in_cell(path): scrubbed.number(path) for path, _count in scrubbed.items()}
+    return {in_cell(path): scrubbed.of(path, int) for path in scrubbed.table}
 
 
 def _device_rows(words: Mapping[str, Mapping[int, Answer]]) -> list[dict[str, object]]:
@@ -142,27 +143,27 @@ def parse_gathered(packed: bytes) -> tuple[Gathered, Mapping[str, bytes]]:
         GatheredError: the bytes are no gathered machine.
     """
     files = unpack(packed)
-    about = _Json(files, _ABOUT)
-    if about.number("format") != FORMAT:
-        raise GatheredError(f"its format is {about.number('format')}, and this turbotui reads format {FORMAT}")
-    folders, devices, counters = _Json(files, _FOLDERS), _Json(files, _DEVICES), _Json(files, _COUNTERS)
+    about = _Json(_ABOUT, _parsed(files, _ABOUT))
+    if (number := about.of("format", int)) != FORMAT:
+        raise GatheredError(f"its format is {number}, and this turbotui reads format {FORMAT}")
+    folders, counters = (_Json(name, _parsed(files, name)) for name in (_FOLDERS, _COUNTERS))
     rights = about.inner("rights")
     try:
         machine = Gathered(
-            origin=HostKind(about.text("kind")),
-            time=about.text("time"),
-            version=about.text("turbotui"),
+            origin=HostKind(about.of("kind", str)),
+            time=about.of("time", str),
+            version=about.of("turbotui", str),
             rights=_rights(rights),
-            usable=None if about.value("usable_cpus") is None else parse_cpulist(about.text("usable_cpus")),
+            usable=None if about.value("usable_cpus") is None else parse_cpulist(about.of("usable_cpus", str)),
             files={name.removeprefix(ROOT): data for name, data in files.items()
                    if name.startswith(f"{ROOT}/")},
-            folders={in_cell(path): _names(names) for path, names in folders.inner("folders").items()},
-            present=frozenset(folders.names("present")),
-            absent=frozenset(folders.names("absent")),
-            errors={in_cell(path): _number(_word(word)) for path, word in folders.inner("errors").items()},
-            words=_words(devices),
+            folders={in_cell(path): _names(names) for path, names in folders.inner("folders").table.items()},
+            present=frozenset(_names(folders.value("present"))),
+            absent=frozenset(_names(folders.value("absent"))),
+            errors={in_cell(path): _number(_word(word)) for path, word in folders.inner("errors").table.items()},
+            words=_words(_parsed(files, _DEVICES)),
             counters=_attempts(counters),
-            left_out={path: _word(why) for path, why in about.inner("left_out").items()},
+            left_out={path: _word(why) for path, why in about.inner("left_out").table.items()},
         )
     except (ValueError, KeyError, IndexError) as error:
         raise GatheredError(f"what it says of the machine cannot be read ({error})") from error
@@ -179,13 +180,13 @@ def parse_gathered(packed: bytes) -> tuple[Gathered, Mapping[str, bytes]]:
     return machine, {name: data for name, data in files.items() if not name.startswith(f"{ROOT}/")}
 
 
-def _words(devices: _Json) -> dict[str, dict[int, Answer]]:
+def _words(devices: object) -> dict[str, dict[int, Answer]]:
     by_path: dict[str, dict[int, Answer]] = {}
     total = 0
-    for row in devices.rows():
-        path, at = in_cell(row.text("path")), row.text("at")
+    for row in _rows(devices, _DEVICES):
+        path, at = in_cell(row.of("path", str)), row.of("at", str)
         several = _CPUS_OF.match(path)
-        for text, cpus in row.inner("answers").items():
+        for text, cpus in row.inner("answers").table.items():
             numbers = sorted(parse_cpulist(_word(cpus)))
             total += len(numbers)
             if total > _MOST:
@@ -199,15 +200,15 @@ def _words(devices: _Json) -> dict[str, dict[int, Answer]]:
 
 
 def _attempts(counters: _Json) -> dict[OpenAttempt, int]:
-    events = [_attr(json) for json in _Json.all_of(counters.value("events"), _COUNTERS)]
+    events = [_attr(event) for event in _rows(counters.value("events"), _COUNTERS)]
     attempts: dict[OpenAttempt, int] = {}
     total = 0
-    for row in _Json.all_of(counters.value("tried"), _COUNTERS):
-        attr = _at(events, row.number("event"))
+    for row in _rows(counters.value("tried"), _COUNTERS):
+        attr = _at(events, row.of("event", int))
         beside = tuple(_at(events, number) for number in row.numbers("beside"))
         if len(beside) > _MOST_BESIDE:
             raise GatheredError(f"it holds a group of more than {_MOST_BESIDE} events")
-        for text, cpus in row.inner("answers").items():
+        for text, cpus in row.inner("answers").table.items():
             where = (-1,) if cpus == "any" else sorted(parse_cpulist(_word(cpus)))
             total += len(where)
             if total > _MOST:
@@ -223,7 +224,7 @@ def _at(events: list[PerfAttr], number: int) -> PerfAttr:
 
 
 def _attr(event: _Json) -> PerfAttr:
-    words = {name: hexadecimal(_word(value)) for name, value in event.items()}
+    words = {name: hexadecimal(_word(value)) for name, value in event.table.items()}
     if words.keys() - set(_WORDS_OF_ATTR):
         raise ValueError("an event has a word that perf_event_attr has not")
     return PerfAttr(**{"type": 0, "config": 0, "read_format": 0, **words})
@@ -241,95 +242,74 @@ def _number(name: str) -> int:
 
 
 def _word(value: object) -> str:
-    if not isinstance(value, str):
-        raise GatheredError("it holds another value where a text belongs")
-    return value
+    return _of(str, value, "a value in it")
 
 
 def _names(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise GatheredError("it holds another value where a list belongs")
-    return tuple(in_cell(_word(word)) for word in value)
+    return tuple(in_cell(_word(word)) for word in _of(list, value, "a value in it"))
 
 
 def _rights(rights: _Json) -> Privileges:
     """Parse the rights, the later ones of which files of earlier versions lack."""
     spaces = rights.inner("namespaces") if rights.has("namespaces") else None
     return Privileges(
-        rights.number("uid"), hexadecimal(rights.text("capabilities")), rights.optional_number("perf_paranoid"),
+        rights.of("uid", int), hexadecimal(rights.of("capabilities", str)), rights.optional_number("perf_paranoid"),
         rights.pair("descriptors") if rights.value("descriptors") is not None else None,
-        {} if spaces is None else {kind: spaces.number(kind) for kind in NAMESPACES if spaces.has(kind)},
+        {} if spaces is None else {kind: spaces.of(kind, int) for kind in NAMESPACES if spaces.has(kind)},
         rights.optional_number("outer_uid") if rights.has("outer_uid") else None,
         *(rights.has(name) and bool(rights.value(name)) for name in ("seccomp", "no_new_privs", "renumbered")),
     )
 
 
 class _Json:
-    """A value of a JSON file, whose parts are read by name and type; another type is a `GatheredError`."""
+    """A table of a JSON file, whose parts are read by name and type; another type is a `GatheredError`."""
 
-    def __init__(self, files: Mapping[str, bytes], name: str, value: object = None) -> None:
+    def __init__(self, name: str, table: object) -> None:
         self._name = name
-        self._value = value
-        if value is None:
-            if name not in files:
-                raise GatheredError(f"it has no {name}")
-            try:
-                self._value = parse_json(files[name])
-            except DocumentError as error:
-                raise GatheredError(f"{name}: {error}") from error
-
-    @classmethod
-    def all_of(cls, value: object, name: str) -> Iterator[_Json]:
-        if not isinstance(value, list):
-            raise GatheredError(f"{name} holds another value where a list belongs")
-        yield from (cls({}, name, item) for item in value)
-
-    def rows(self) -> Iterator[_Json]:
-        return self.all_of(self._value, self._name)
+        self.table: Mapping[str, object] = _of(dict, table, name)
 
     def has(self, key: str) -> bool:
-        return isinstance(self._value, dict) and self._value.get(key) is not None
+        return self.table.get(key) is not None
 
     def value(self, key: str) -> object:
-        table = self._value
-        if not isinstance(table, dict) or key not in table:
+        if key not in self.table:
             raise GatheredError(f'{self._name} does not say "{key}"')
-        value: object = table[key]
-        return value
+        return self.table[key]
 
-    def items(self) -> Iterable[tuple[str, object]]:
-        if not isinstance(self._value, dict):
-            raise GatheredError(f"{self._name} holds another value where a table belongs")
-        items: dict[str, Any] = self._value
-        return items.items()
+    def of(self, key: str, kind: type[T]) -> T:
+        return _of(kind, self.value(key), f'"{key}" of {self._name}')
 
     def inner(self, key: str) -> _Json:
-        value = self.value(key)
-        if not isinstance(value, dict):
-            raise GatheredError(f'"{key}" of {self._name} is no table')
-        return _Json({}, self._name, value)
-
-    def text(self, key: str) -> str:
-        return _word(self.value(key))
-
-    def names(self, key: str) -> tuple[str, ...]:
-        return _names(self.value(key))
-
-    def number(self, key: str) -> int:
-        value = self.value(key)
-        if not isinstance(value, int):
-            raise GatheredError(f'"{key}" of {self._name} is no number')
-        return value
+        return _Json(self._name, self.of(key, dict))
 
     def optional_number(self, key: str) -> int | None:
-        return None if self.value(key) is None else self.number(key)
+        return None if self.value(key) is None else self.of(key, int)
 
     def numbers(self, key: str) -> list[int]:
-        value = self.value(key)
-        if not isinstance(value, list) or not all(isinstance(item, int) for item in value):
-            raise GatheredError(f'"{key}" of {self._name} is no list of numbers')
-        return value
+        return [_of(int, item, f'a value of "{key}" of {self._name}') for item in self.of(key, list)]
 
     def pair(self, key: str) -> tuple[int, int]:
         first, second = self.numbers(key)
         return first, second
+
+
+def _rows(value: object, name: str) -> list[_Json]:
+    return [_Json(name, row) for row in _of(list, value, name)]
+
+
+def _parsed(files: Mapping[str, bytes], name: str) -> object:
+    if name not in files:
+        raise GatheredError(f"it has no {name}")
+    try:
+        return parse_json(files[name])
+    except DocumentError as error:
+        raise GatheredError(f"{name}: {error}") from error
+
+
+def _of(kind: type[T], value: object, what: str) -> T:
+    if not isinstance(value, kind):
+        raise GatheredError(f"{what} is no {_KINDS[kind]}")
+    return value
+
+
+_KINDS: Final[Mapping[type, str]] = {dict: "table", list: "list", int: "number", str: "text"}
