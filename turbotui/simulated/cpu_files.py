@@ -12,7 +12,7 @@ from turbotui.simulated.kernel_counts import idle_usage
 from turbotui.simulated.layout import SimulatedCpu, cpu_mask
 from turbotui.simulated.model import Model
 from turbotui.simulated.shapes import CoreType, IdleState, Isa
-from turbotui.simulated.tree import File, Folder, FolderCache, Node, fixed, fixed_files, folder, whole
+from turbotui.simulated.tree import File, Folder, FolderCache, Node, fixed, fixed_files, fixed_texts, folder, whole
 
 _PERF_MHZ = 10
 """One step of CPPC's abstract performance scale on the simulated machines."""
@@ -53,14 +53,11 @@ def cppc_files(model: Model, place: SimulatedCpu) -> dict[str, Node]:
 
     return {
         "feedback_ctrs": File(feedback, cpu=place.cpu),
-        "reference_perf": fixed(shape.reference_hz // 1_000_000 // _PERF_MHZ),
-        "highest_perf": fixed(kind.max_mhz // _PERF_MHZ),
-        "nominal_perf": fixed(kind.base_mhz // _PERF_MHZ),
-        "lowest_nonlinear_perf": fixed(kind.min_mhz // _PERF_MHZ),
-        "lowest_perf": fixed(kind.min_mhz // _PERF_MHZ),
-        "nominal_freq": fixed(kind.base_mhz),
-        "lowest_freq": fixed(kind.min_mhz),
-        "wraparound_time": fixed(18446744073709551615),
+        **fixed_texts(
+            reference_perf=shape.reference_hz // 1_000_000 // _PERF_MHZ, highest_perf=kind.max_mhz // _PERF_MHZ,
+            nominal_perf=kind.base_mhz // _PERF_MHZ, lowest_nonlinear_perf=kind.min_mhz // _PERF_MHZ,
+            lowest_perf=kind.min_mhz // _PERF_MHZ, nominal_freq=kind.base_mhz, lowest_freq=kind.min_mhz,
+            wraparound_time=18446744073709551615),
     }
 
 
@@ -78,7 +75,7 @@ def uncore_files(model: Model) -> dict[str, Node]:
     children: dict[str, Node] = {}
     for package in range(shape.packages):
         for cluster in range(shape.fabric_clusters):
-            facts = {"package_id": fixed(package), "domain_id": fixed(cluster), "fabric_cluster_id": fixed(0)}
+            facts = fixed_texts(package_id=package, domain_id=cluster, fabric_cluster_id=0)
             children[f"uncore{len(children):02d}"] = folder({**limits(package), **facts})
     return children
 
@@ -115,12 +112,11 @@ class CpuFiles:
             lambda _now: f"{format_cpulist(cpu for cpu in range(total) if not model.online[cpu])}\n"
         )
         children |= fixed_files("cpus")
-        children["smt"] = folder({"active": fixed(int(any(kind.threads > 1 for kind in shape.core_types))),
-                                  "control": fixed("on")})
-        children["cpuidle"] = folder({
-            **(low_power_idle(model) if shape.client else {}), "current_driver": fixed(shape.idle_driver),
-            "current_governor": fixed(shape.idle_governor), "current_governor_ro": fixed(shape.idle_governor),
-            "available_governors": fixed("ladder menu teo haltpoll")})
+        children["smt"] = folder(fixed_texts(
+            active=int(any(kind.threads > 1 for kind in shape.core_types)), control="on"))
+        children["cpuidle"] = folder((low_power_idle(model) if shape.client else {}) | fixed_texts(
+            current_driver=shape.idle_driver, current_governor=shape.idle_governor,
+            current_governor_ro=shape.idle_governor, available_governors="ladder menu teo haltpoll"))
         if shape.driver:
             firsts = [cpus[0] for cpus in model.layout.core_cpus] if shape.isa is Isa.ARM else range(total)
             policies: dict[str, Node] = {f"policy{cpu}": visits.folder(partial(self._cpufreq, cpu)) for cpu in firsts}
@@ -130,7 +126,7 @@ class CpuFiles:
         if shape.driver == "intel_pstate":
             children["intel_pstate"] = folder(fixed_files("intel-pstate"))
         if shape.driver == "amd-pstate-epp":
-            children["amd_pstate"] = folder({"status": fixed("active"), "prefcore": fixed("enabled")})
+            children["amd_pstate"] = folder(fixed_texts(status="active", prefcore="enabled"))
         if shape.isa is Isa.INTEL:
             children["intel_uncore_frequency"] = Folder(lambda: uncore_files(model))
         return children
@@ -143,7 +139,7 @@ class CpuFiles:
         place = model.layout.places[cpu]
         online = model.online
         children: dict[str, Node] = {"uevent": fixed(f"DRIVER=processor\nOF_NAME=cpu{cpu}"),
-            "power": folder({"control": fixed("auto"), "runtime_status": fixed("unsupported")})}
+            "power": folder(fixed_texts(control="auto", runtime_status="unsupported"))}
         if cpu:  # CPU 0 cannot be unplugged (kernel Documentation/core-api/cpu_hotplug.rst)
             children["online"] = File(lambda _now: f"{int(online[cpu])}\n")
         if not online[cpu]:
@@ -165,7 +161,7 @@ class CpuFiles:
             children["acpi_cppc"] = Folder(lambda: cppc_files(model, place))
         if shape.isa is Isa.INTEL:
             children["thermal_throttle"] = Folder(lambda: throttle_files(model, place))
-            children["power"] = folder({"control": fixed("auto"), "energy_perf_bias": fixed(6)})
+            children["power"] = folder(fixed_texts(control="auto", energy_perf_bias=6))
         if shape.hybrid:
             children["cpu_capacity"] = fixed(kind.capacity)
         if shape.driver == "intel_pstate" and cpu == 0:
@@ -203,9 +199,7 @@ class CpuFiles:
         package = layout.package_cpus[place.package]
         module = [cpu for core in layout.module_cores[place.module] for cpu in layout.core_cpus[core]]
         children: dict[str, Node] = {
-            "physical_package_id": fixed(place.package),
-            "core_id": fixed(place.core_id),
-            "cluster_id": fixed(self._cluster_id(place)),
+            **fixed_texts(physical_package_id=place.package, core_id=place.core_id, cluster_id=self._cluster_id(place)),
             **self._both("core_cpus", siblings),
             **self._both("thread_siblings", siblings),
             **self._both("core_siblings", package),
@@ -239,8 +233,8 @@ class CpuFiles:
             rows.append((3, "Unified", shape.l3_kib, layout.l3_cpus[place.l3], place.l3))
         return {
             f"index{index}": folder({
-                "level": fixed(level), "type": fixed(what), "size": fixed(f"{size}K"), "id": fixed(identity),
-                "coherency_line_size": fixed(64), "ways_of_associativity": fixed(16 if level == 3 else 8),
+                **fixed_texts(level=level, type=what, size=f"{size}K", id=identity, coherency_line_size=64,
+                              ways_of_associativity=16 if level == 3 else 8),
                 "shared_cpu_map": self._mask(cpus), "shared_cpu_list": self._list(cpus)})
             for index, (level, what, size, cpus, identity) in enumerate(rows)
         }
@@ -255,10 +249,8 @@ class CpuFiles:
             return lambda now: int(basis.value(usage, now) * share)
 
         return {
-            "name": fixed(state.name),
-            "desc": fixed(state.description),
-            "latency": fixed(state.latency_us),
-            "residency": fixed(state.residency_us),
+            **fixed_texts(name=state.name, desc=state.description, latency=state.latency_us,
+                          residency=state.residency_us),
             **fixed_files("idle-state"),
             "usage": whole(entered(1.0), cpu=cpu),
             "time": whole(lambda now: int(basis.at(depth, now) * 1e6), cpu=cpu),
@@ -274,30 +266,23 @@ class CpuFiles:
             return {}
         kind = shape.core_types[place.type]
         related = model.layout.core_cpus[place.core] if shape.isa is Isa.ARM else (cpu,)
-        core = place.core
-        children: dict[str, Node] = {
-            "scaling_driver": fixed(shape.driver),
-            "scaling_governor": fixed(shape.governor),
-            "scaling_available_governors": fixed(shape.governors),
-            "scaling_cur_freq": whole(lambda _now: int(model.mhz[core] * 1000), cpu=cpu),
-            "scaling_min_freq": fixed(kind.min_mhz * 1000),
-            "scaling_max_freq": fixed(round(kind.max_mhz * (shape.cap if shape.cap_told else 1.0)) * 1000),
-            "scaling_setspeed": fixed("<unsupported>"),
-            "cpuinfo_min_freq": fixed(kind.min_mhz * 1000),
-            "cpuinfo_max_freq": fixed(kind.max_mhz * 1000),
-            "cpuinfo_transition_latency": fixed(0),
-            "affected_cpus": fixed(" ".join(map(str, related))),
-            "related_cpus": fixed(" ".join(map(str, related))),
-        }
+        core, listed = place.core, " ".join(map(str, related))
+        children = fixed_texts(
+            scaling_driver=shape.driver, scaling_governor=shape.governor, scaling_available_governors=shape.governors,
+            scaling_min_freq=kind.min_mhz * 1000, scaling_setspeed="<unsupported>",
+            scaling_max_freq=round(kind.max_mhz * (shape.cap if shape.cap_told else 1.0)) * 1000,
+            cpuinfo_min_freq=kind.min_mhz * 1000, cpuinfo_max_freq=kind.max_mhz * 1000, cpuinfo_transition_latency=0,
+            affected_cpus=listed, related_cpus=listed)
+        children["scaling_cur_freq"] = whole(lambda _now: int(model.mhz[core] * 1000), cpu=cpu)
         if shape.driver == "intel_pstate":
             children["base_frequency"] = fixed(kind.base_mhz * 1000)
         if shape.isa is Isa.ARM or shape.driver == "amd-pstate-epp":
             children["cpuinfo_cur_freq"] = whole(lambda _now: int(model.mhz[core] * 1000), mode=0o400, cpu=cpu)
         if shape.driver == "amd-pstate-epp":
-            children["amd_pstate_max_freq"] = fixed(kind.max_mhz * 1000)
-            children["amd_pstate_lowest_nonlinear_freq"] = fixed(kind.min_mhz * 1000)
+            children |= fixed_texts(
+                amd_pstate_max_freq=kind.max_mhz * 1000, amd_pstate_lowest_nonlinear_freq=kind.min_mhz * 1000)
         if shape.epp:
-            children["energy_performance_preference"] = fixed(shape.epp)
-            children["energy_performance_available_preferences"] = fixed(
+            children |= fixed_texts(
+                energy_performance_preference=shape.epp, energy_performance_available_preferences=
                 "default performance balance_performance balance_power power")
         return children

@@ -11,7 +11,7 @@ from turbotui.simulated.meter_files import meter_chips, socket_meters
 from turbotui.simulated.model import Model
 from turbotui.simulated.registers import energy_unit
 from turbotui.simulated.shapes import Isa
-from turbotui.simulated.tree import File, Folder, Node, fixed, folder, whole
+from turbotui.simulated.tree import File, Folder, Node, fixed, fixed_texts, folder, whole
 
 
 def powercap(model: Model) -> Mapping[str, Node]:
@@ -20,26 +20,21 @@ def powercap(model: Model) -> Mapping[str, Node]:
     if "pkg" not in shape.domains:
         return {}
     zones: dict[str, Node] = {}
-    controller: dict[str, Node] = {"enabled": fixed(1), "uevent": fixed("")}
+    controller = fixed_texts(enabled=1, uevent="")
 
     def constraint(number: int, name: str, watts: float, window_us: int) -> dict[str, Node]:
-        return {
-            f"constraint_{number}_name": fixed(name),
-            f"constraint_{number}_power_limit_uw": fixed(round(watts * 1e6)),
-            f"constraint_{number}_time_window_us": fixed(window_us),
-            f"constraint_{number}_max_power_uw": fixed(round(watts * 1e6)),
-        }
+        facts = {"name": name, "power_limit_uw": round(watts * 1e6), "time_window_us": window_us,
+                 "max_power_uw": round(watts * 1e6)}
+        return {f"constraint_{number}_{word}": fixed(fact) for word, fact in facts.items()}
 
     def zone(name: str, unit: float, joules: Callable[[float], float], more: Mapping[str, Node]) -> Folder:
         # the driver multiplies counts of the dram register by 15.3 uJ where they are of 2^-16 J (intel_rapl_common.c)
         rounded = 15.3e-6 if name == "dram" and shape.ram_unit == 2.0**-16 else unit
         top = int(rounded * (2**32 - 1) * 1e6) if rounded != unit else int(unit * 2**32 * 1e6)
         return folder({
-            "name": fixed(name),
-            "enabled": fixed(1),
+            **fixed_texts(name=name, enabled=1, max_energy_range_uj=top),
             # 0400 since the power side channel of 2020 (CVE-2020-8694)
             "energy_uj": whole(lambda now: int(joules(now) / unit * rounded * 1e6) % top, mode=0o400),
-            "max_energy_range_uj": fixed(top),
             **more,
         })
 
@@ -86,7 +81,7 @@ def hwmon(model: Model) -> Mapping[str, Node]:
     shape = model.shape
     if shape.hypervisor:
         return {}
-    chips: dict[str, Node] = {"hwmon0": folder({"name": fixed("nvme"), "temp1_input": fixed(38850)})}
+    chips: dict[str, Node] = {"hwmon0": folder(fixed_texts(name="nvme", temp1_input=38850))}
     for package in range(shape.packages):
         if shape.isa is Isa.INTEL:
             chips[f"hwmon{package + 1}"] = Folder(lambda package=package: _coretemp(model, package))  # type: ignore[misc]
@@ -108,13 +103,10 @@ def _coretemp(model: Model, package: int) -> dict[str, Node]:
     """Make a coretemp chip: temp1 is the package, index core_id + 2 a core, so hybrids are not in core order."""
     limit = model.shape.power.tj_max * 1000
     children: dict[str, Node] = {
-        "name": fixed("coretemp"),
-        "device": folder({"uevent": fixed("DRIVER=coretemp")}),
-        "temp1_label": fixed(f"Package id {package}"),
+        **fixed_texts(name="coretemp", temp1_label=f"Package id {package}", temp1_max=limit - 10000, temp1_crit=limit,
+                      temp1_crit_alarm=0),
+        "device": folder(fixed_texts(uevent="DRIVER=coretemp")),
         "temp1_input": _milli(lambda now: model.package_celsius(package, now)),
-        "temp1_max": fixed(limit - 10000),
-        "temp1_crit": fixed(limit),
-        "temp1_crit_alarm": fixed(0),
     }
     cores = model.layout.package_cores[package]
     for position, core in enumerate(cores):
@@ -197,7 +189,7 @@ def nodes(model: Model) -> Mapping[str, Node]:
             return f"{format_cpulist(cpu for cpu in cpus if model.online[cpu])}\n"
 
         # a memory that is a cache of another one's (kernel admin-guide/mm/numaperf.rst)
-        cache = {"memory_side_cache": folder({"index1": folder({"line_size": fixed(64), "size": fixed(64 << 30)})})}
+        cache = {"memory_side_cache": folder({"index1": folder(fixed_texts(line_size=64, size=64 << 30))})}
         children[f"node{node}"] = folder({
             **(cache if shape.tiers in ("2lm", "hbm") else {}),
             "cpulist": File(local),
@@ -224,8 +216,7 @@ def graphics(model: Model) -> Mapping[str, Node]:
             "rc6_residency_ms": whole(lambda now: int(basis.at(b.PKG_GPU_RC6, now) * 1000 * factor)),
             "rps_cur_freq_mhz": whole(megahertz),
             "rps_act_freq_mhz": whole(lambda now: megahertz(now) if basis.rate[b.PKG_GPU_BUSY] > 0.06 else 0),
-            "rps_min_freq_mhz": fixed(300),
-            "rps_max_freq_mhz": fixed(2250),
+            **fixed_texts(rps_min_freq_mhz=300, rps_max_freq_mhz=2250),
         })
 
     return {"card0": folder({"gt": folder({"gt0": gt(1.0), "gt1": gt(0.995)})})}

@@ -7,12 +7,13 @@ efficiency cores the telemetry of energy; AMD with counters that are assigned; A
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from turbotui.simulated import basis as b
 from turbotui.simulated.model import Model
 from turbotui.simulated.shapes import Isa, MachineShape
-from turbotui.simulated.tree import File, Node, fixed, place
+from turbotui.simulated.tree import File, Node, fixed, place, whole
 
 LOCAL: Final = 0.8
 """The share of traffic within its node, on machines with several."""
@@ -51,10 +52,7 @@ def resctrl_tree(model: Model) -> Mapping[str, Node]:
         return {}
     assigned = shape.isa is Isa.AMD and shape.family >= _ZEN_5
     tree: dict[str, Node] = {}
-
-    def put(path: str, node: Node) -> None:
-        place(tree, path, node)
-
+    put = partial(place, tree)
     put("/info/L3_MON/mon_features", fixed("llc_occupancy\nmbm_total_bytes\nmbm_local_bytes"))
     put("/info/L3_MON/num_rmids", fixed(_RMIDS[shape.isa]))
     put("/info/last_cmd_status", fixed("ok"))
@@ -115,7 +113,7 @@ def _scaled(value: Callable[[float], float], factor: float) -> Callable[[float],
 
 
 def _number(value: Callable[[float], float]) -> File:
-    return File(lambda now: f"{int(value(now))}\n")
+    return whole(lambda now: int(value(now)))
 
 
 def _fraction(value: Callable[[float], float]) -> File:

@@ -84,10 +84,15 @@ def fixed(text: object) -> File:
     return File(lambda _now: line)
 
 
+def fixed_texts(**texts: object) -> dict[str, Node]:
+    """Make files with fixed content, by name."""
+    return {name: fixed(text) for name, text in texts.items()}
+
+
 def fixed_files(table: str) -> dict[str, Node]:
     """Make the files of a table of `fixed_files.toml`."""
     rows = cast("Mapping[str, Sequence[tuple[str, object]]]", _FIXED_FILES.find(table))["files"]
-    return {name: fixed(content) for name, content in rows}
+    return fixed_texts(**dict(rows))
 
 
 def whole(content: Callable[[float], int], mode: int = 0o444, cpu: int = -1) -> File:
