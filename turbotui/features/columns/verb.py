@@ -9,7 +9,7 @@ from typing import Final
 
 from turbotui.cell_widths import cell_count, flush_left
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
-from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.formats import add_format_arguments, marked, print_tables
 from turbotui.commands.sessions import open_host
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
@@ -26,7 +26,7 @@ from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sampling.selection import why_absent
 from turbotui.sampling.session import Session
 from turbotui.sources import SOURCES
-from turbotui.tables.envelope import Envelope, envelope_now
+from turbotui.tables.envelope import envelope_now
 from turbotui.tables.formats import TEXT
 
 BEGIN, END = "<!-- columns: begin (turbotui columns --markdown) -->", "<!-- columns: end -->"
@@ -122,13 +122,11 @@ def run(arguments: argparse.Namespace) -> int:
     listed = tuple(_Listed(column, capabilities, why_absent(column, capabilities, machine.topology))
                    for column in catalog.columns)
     table = RowTable("columns", "column", COLUMNS, listed)
-    print_tables(arguments, envelope, (table,), lambda: _text(envelope, listed))
+    print_tables(arguments, envelope, (table,), lambda: marked(envelope, _text(listed)))
     return 0
 
 
-def _text(envelope: Envelope, listed: Sequence[_Listed]) -> Iterator[str]:
-    if envelope.label:
-        yield f"# {envelope.label}"
+def _text(listed: Sequence[_Listed]) -> Iterator[str]:
     width = max(cell_count(row.column.id) for row in listed)
     for row in listed:
         column = row.column

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from turbotui.commands.formats import print_tables
+from turbotui.commands.formats import marked, print_tables
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
 from turbotui.events.event_tables.model import DEFAULT_CORE, VendorMetric, VendorTables
@@ -129,14 +129,12 @@ def list_metrics(arguments: argparse.Namespace, host: Host) -> int:
     groups = group_table(tables, [row.metric for row in metrics.rows])
     envelope = envelope_now(host, notes=(tables.lacks_metrics,) if tables.lacks_metrics else ())
     print_tables(arguments, envelope, (metrics, groups),
-                 lambda: _text(envelope, tables.source, tuple(metrics.rows), tuple(groups.rows)))
+                 lambda: marked(envelope, _text(envelope, tables.source, metrics.rows, groups.rows)))
     return 0
 
 
-def _text(envelope: Envelope, source: str, metrics: tuple[ListedMetric, ...],
-          groups: tuple[ListedGroup, ...]) -> Iterator[str]:
-    if envelope.label:
-        yield f"# {envelope.label}"
+def _text(envelope: Envelope, source: str, metrics: Sequence[ListedMetric],
+          groups: Sequence[ListedGroup]) -> Iterator[str]:
     there = sum(not metric.refused for metric in metrics)
     yield f"# {len(metrics)} metrics of {source}; this machine knows the events of {there}"
     yield from (f"# {note}" for note in envelope.notes)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from turbotui.commands.formats import print_tables, text_lines
+from turbotui.commands.formats import marked, print_tables, text_lines
 from turbotui.dataclass import dataclass
 from turbotui.events.set_files import Alternative, EventSet, known_sets
 from turbotui.machine.host import Host
@@ -150,13 +150,11 @@ def list_sets(arguments: argparse.Namespace, host: Host) -> int:
     counted = tuple(count_sets(machine, probe_sources(machine, SOURCES), named))
     envelope = envelope_now(host)
     print_tables(arguments, envelope, (RowTable("sets", "column", COLUMNS, counted), refused_table(counted)),
-                 lambda: _text(envelope, counted, whole=bool(arguments.name)))
+                 lambda: marked(envelope, _text(envelope, counted, whole=bool(arguments.name))))
     return 0
 
 
 def _text(envelope: Envelope, counted: Sequence[CountedColumn], *, whole: bool) -> Iterator[str]:
-    if envelope.label:
-        yield f"# {envelope.label}"
     for event_set, columns in groupby(counted, lambda column: column.set):
         yield f"{event_set.name}: {event_set.title} ({event_set.origin})"
         rows = tuple(columns)

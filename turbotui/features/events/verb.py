@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
 
 from turbotui.commands.arguments import add_event_tables_argument, add_machine_arguments
-from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.formats import add_format_arguments, marked, print_tables
 from turbotui.commands.sessions import open_host
 from turbotui.errors import UsageError
 from turbotui.events.engines import OsKind, open_engine
@@ -18,7 +17,7 @@ from turbotui.features.events.tables import (
 )
 from turbotui.machine.host import Host
 from turbotui.quantities.event_columns import METRIC, usual_prefix
-from turbotui.tables.envelope import Envelope, envelope_now
+from turbotui.tables.envelope import envelope_now
 
 _RINGS = "ukh"
 _TABLES_OF_SETS = ("sets", "refused")
@@ -100,18 +99,12 @@ def _encode(arguments: argparse.Namespace, host: Host) -> int:
     envelope = envelope_now(host)
     if kind is OsKind.NONE:
         codes = code_table(engine.codes(arguments.string))
-        print_tables(arguments, envelope, (codes,), lambda: _text(envelope, map(_codes_in_words, codes.rows)))
+        print_tables(arguments, envelope, (codes,), lambda: marked(envelope, map(_codes_in_words, codes.rows)))
     else:
         encodings = encoding_table(engine.encode(arguments.string))
-        print_tables(arguments, envelope, (encodings,), lambda: _text(envelope, map(_encoding_in_words,
-                                                                                    encodings.rows)))
+        print_tables(arguments, envelope, (encodings,),
+                     lambda: marked(envelope, map(_encoding_in_words, encodings.rows)))
     return 0
-
-
-def _text(envelope: Envelope, paragraphs: Iterable[str]) -> Iterator[str]:
-    if envelope.label:
-        yield f"# {envelope.label}"
-    yield from paragraphs
 
 
 def _codes_in_words(row: Codes) -> str:

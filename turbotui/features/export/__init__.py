@@ -10,7 +10,6 @@ FEATURE = Feature(
                     ("turbotui export --from run.ttj", "a recording as CSV"),
                     ("turbotui export --listen 127.0.0.1:9177",
                      "metrics for Prometheus; --print dashboard writes one for Grafana"),
-                    ("turbotui export --print dashboard", "a dashboard for Grafana"),
-                    )),
+                    ("turbotui export --print dashboard", "a dashboard for Grafana"))),
     ),
 )

@@ -13,7 +13,7 @@ from typing import Final
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.elsewhere import SshSource, add_host_arguments, check_host_arguments, way_to_host
-from turbotui.commands.formats import add_format_arguments, print_tables, text_lines
+from turbotui.commands.formats import add_format_arguments, marked, print_tables, text_lines
 from turbotui.commands.long_work import long_work
 from turbotui.commands.sessions import GATHERED, open_host
 from turbotui.dataclass import dataclass
@@ -109,13 +109,11 @@ def run(arguments: argparse.Namespace) -> int:
     envelope = envelope_now(host, notes=archive.notes)
 
     def text() -> Iterator[str]:
-        if envelope.label:
-            yield f"# {envelope.label}"
         yield from text_lines(envelope, table)
         yield from (f"note: {note}" for note in archive.notes)
         yield from _summary(archive)
 
-    print_tables(arguments, envelope, (table,), text)
+    print_tables(arguments, envelope, (table,), lambda: marked(envelope, text()))
     if arguments.list or path is None:
         return status
     if not arguments.yes and not _agreed(path):

@@ -8,7 +8,6 @@ FEATURE = Feature(
         Command("machines", "turbotui.features.machines.verb", "the simulated machines for --machine",
                 group="know", examples=(
                     ("turbotui machines", "the names for --machine"),
-                    ("turbotui why --machine guest+steal -n 1", "a machine with a cause of slowness to be found"),
-                    )),
+                    ("turbotui why --machine guest+steal -n 1", "a machine with a cause of slowness to be found"))),
     ),
 )

@@ -66,8 +66,6 @@ def plateau_table(curves: Sequence[BandwidthCurve]) -> AnyTable:
 
 def curve_lines(envelope: Envelope, curves: Sequence[BandwidthCurve], width: int) -> Iterator[str]:
     """Format each curve as bars over sizes, then the plateaus."""
-    if envelope.label:
-        yield f"# {envelope.label}"
     for curve in curves:
         yield from curve_bars(curve, width)
         yield ""

@@ -19,8 +19,6 @@ _PLOT_HEIGHT: Final = 26
 
 def report_lines(envelope: Envelope, sets: Sequence[RoofSet]) -> Iterator[str]:
     """Format the roofs of each set, their ridges, and the attainable performance at a few intensities."""
-    if envelope.label:
-        yield f"# {envelope.label}"
     for roofs in sets:
         if envelope.label or roofs is not sets[0]:
             yield ""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from turbotui.commands.arguments import add_machine_arguments
-from turbotui.commands.formats import add_format_arguments, print_tables
+from turbotui.commands.formats import add_format_arguments, marked, print_tables
 from turbotui.commands.long_work import LongWork, long_work
 from turbotui.commands.sessions import open_host
 from turbotui.errors import UsageError
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     envelope = replace(envelope, meaning=origins, notes=roof_notes(sets))
 
     def text() -> Iterator[str]:
-        yield from report_lines(envelope, sets)
+        yield from marked(envelope, report_lines(envelope, sets))
         if not arguments.no_plot and sets[-1].peaks and sets[-1].bandwidths:
             yield "\n" + plot_text(sets[-1], width=_columns(), coloured=sys.stdout.isatty())
 
@@ -95,7 +95,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
                                 progress=_progress(work))
     envelope = replace(envelope_now(machine.host), meaning="measured",
                        notes=tuple(dict.fromkeys(note for curve in curves for note in curve.notes)))
-    print_tables(arguments, envelope, curve_tables(curves), lambda: curve_lines(envelope, curves, _columns()))
+    print_tables(arguments, envelope, curve_tables(curves),
+                 lambda: marked(envelope, curve_lines(envelope, curves, _columns())))
     return work.status
 
 

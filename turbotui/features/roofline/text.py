@@ -33,8 +33,6 @@ _MARKS = {"scalar": "s", "SSE": "x", "NEON": "x", "AVX": "a", "AVX-512": "z", "S
 
 def report_lines(envelope: Envelope, result: Result, *, plot: bool, width: int, coloured: bool) -> Iterator[str]:
     """Format the whole report."""
-    if envelope.label:
-        yield f"# {envelope.label}"
     yield f"{result.title}; {result.counted}"
     yield from (f"roofs: {words}" for words in dict.fromkeys(choice.source for choice in result.roofs.values()))
     main = result.main

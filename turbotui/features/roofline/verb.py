@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from turbotui.commands.arguments import add_machine_arguments, whole
 from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
-from turbotui.commands.formats import add_format_arguments, add_output_argument, print_tables, to_output
+from turbotui.commands.formats import add_format_arguments, add_output_argument, marked, print_tables, to_output
 from turbotui.commands.intervals import at_least_one
 from turbotui.commands.recorded import (
     add_span_arguments,
@@ -160,7 +160,8 @@ def _show(arguments: argparse.Namespace, result: Result, wall_ns: int) -> int:
 
     def text() -> Iterator[str]:
         width = min(120, os.get_terminal_size().columns) if sys.stdout.isatty() else 100
-        return report_lines(envelope, result, plot=not arguments.no_plot, width=width, coloured=sys.stdout.isatty())
+        return marked(envelope, report_lines(envelope, result, plot=not arguments.no_plot, width=width,
+                                             coloured=sys.stdout.isatty()))
 
     print_tables(arguments, envelope, result_tables(result), text, marks=True)
     return result.status

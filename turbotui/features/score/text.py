@@ -18,8 +18,6 @@ from turbotui.tables.envelope import Envelope
 
 def report_lines(envelope: Envelope, report: ScoreReport) -> Iterator[str]:
     """Format the report as lines."""
-    if envelope.label:
-        yield f"# {envelope.label}"
     yield from text_lines(envelope, run_table(report))
     ratios = report.ratios
     if len(ratios) > 1:
@@ -72,8 +70,6 @@ def past_lines(envelope: Envelope, past: RunHistory, trends: Sequence[Trend], mo
     """Format the history of a node: the newest runs in a table, then the trends."""
     runs = past.runs
     shown = runs[-most:]
-    if envelope.label:
-        yield f"# {envelope.label}"
     yield (f"{envelope.machine}: {len(runs)} run{'s' if len(runs) > 1 else ''} kept, {runs[0].when:%Y-%m-%d} to "
            f"{runs[-1].when:%Y-%m-%d}" + (f"; the newest {len(shown)}:" if len(shown) < len(runs) else ""))
     yield from text_lines(envelope, history_table(runs, most))

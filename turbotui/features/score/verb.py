@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from turbotui.commands.arguments import add_machine_arguments, whole
-from turbotui.commands.formats import add_format_arguments, make_writer, print_lines, print_tables, text_lines
+from turbotui.commands.formats import add_format_arguments, make_writer, marked, print_lines, print_tables, text_lines
 from turbotui.commands.sessions import kind_of, label, open_host, parse_interval
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.score import baselines
@@ -92,7 +92,7 @@ def history(arguments: argparse.Namespace) -> int:
                             f"turbotui score run keeps one{'' if arguments.node == _EVERY else others}")
     known = [(_envelope(past), past, seen) for _path, past, seen in histories if past.runs]
     if (writer := make_writer(arguments, len(known))) is None:
-        print("\n\n".join("\n".join(past_lines(*past, arguments.last)) for past in known))
+        print("\n\n".join("\n".join(marked(past[0], past_lines(*past, arguments.last))) for past in known))
     else:
         for envelope, past, seen in known:
             writer.write(envelope, past_tables(past.runs, seen))
@@ -310,8 +310,8 @@ def _print_baselines(arguments: argparse.Namespace, known: Sequence[Baseline],
         if writer is not None:
             writer.write(envelope, (table, *(() if pooled is None else pooled.tables())))
         else:
-            print_lines([*([f"# {envelope.label}"] if about else []), *text_lines(envelope, table),
-                         *(() if pooled is None else pooled.lines(envelope))])
+            print_lines(marked(envelope, (*text_lines(envelope, table),
+                                          *(() if pooled is None else pooled.lines(envelope)))))
     if writer is not None:
         writer.end()
 
@@ -350,7 +350,7 @@ def _measure(arguments: argparse.Namespace, path: str) -> int:
                    anyway=arguments.anyway)
     report = keep(machine, report, load)
     envelope = envelope_now(machine.host, notes=(*report.warnings, *report.notes))
-    print_tables(arguments, envelope, report_tables(report), lambda: report_lines(envelope, report))
+    print_tables(arguments, envelope, report_tables(report), lambda: marked(envelope, report_lines(envelope, report)))
     for note in report.notes:
         print(f"turbotui: {one_line(note)}", file=sys.stderr)
     return _STATUS.get(report.verdict, 0)

@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
-from turbotui.commands.formats import TRACE, print_lines, terminal_room, text_lines
+from turbotui.commands.formats import TRACE, marked, print_lines, terminal_room, text_lines
 from turbotui.commands.intervals import intervals_of, open_output
 from turbotui.commands.recorded import open_replay, recorded_ones, replayed_frames, report_missing
 from turbotui.dataclass import dataclass
@@ -105,6 +105,17 @@ class ReplayedTasks:
         if report.set_count > 1:
             yield multiplexing_sentence(report.set_count)
 
+    def text(self, printed: Collection[str], room: int | None) -> Iterator[str]:
+        """Format the table with the notes that were not printed before."""
+        report, envelope = self.report, self.envelope
+        yield (f"# {report.application.name}: {envelope.time}, interval of {report.seconds:.3f} s"
+               + ("" if report.choice is None else f"; mode {report.choice.mode.value}"))
+        yield from text_lines(envelope, in_text(self.table), room=room)
+        yield f"# {report.sums_sentence()}"
+        if any(row.incomplete for row in report.rows):
+            yield "# * marks counts that are too low: another profiler held the counters for a part of the time"
+        yield from (f"# {note}" for note in self.notes() if note not in printed)
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayedRegions:
@@ -134,8 +145,6 @@ class ReplayedRegions:
     def text(self, printed: Collection[str], room: int | None) -> Iterator[str]:
         """Format the table with the notes that were not printed before."""
         envelope = self.envelope
-        if envelope.label:
-            yield f"# {envelope.label}"
         yield f"# marked regions, until {envelope.time}: {self.totals.seconds:.3f} s"
         yield from text_lines(envelope, self.table, room=room)
         yield from (f"# {note}" for note in self.notes() if note not in printed)
@@ -173,41 +182,24 @@ def replay(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _interval(journal: Journal, by: Grouping,
-              frame: Frame) -> tuple[list[ReplayedTasks], ReplayedRegions | None] | None:
-    """The recorded tasks of every application, and the command's regions, of an interval; None without any."""
+def _interval(journal: Journal, by: Grouping, frame: Frame) -> list[ReplayedTasks | ReplayedRegions] | None:
+    """The recorded tasks of every application, then the command's regions, of an interval; None without any."""
     record, totals = tasks_of(journal.rows, frame, journal.machine.model, by), regions_of(journal.rows, frame)
-    tasks: list[ReplayedTasks] = []
+    parts: list[ReplayedTasks | ReplayedRegions] = []
     if record is not None and record.reports[by]:
         energy, left_out, looks = energy_of(frame), record.left_out[by], record.looks
-        tasks = [ReplayedTasks(frame, journal, report, by, left, looks, len(left_out) == 1, energy)
-                 for report, left in zip(record.reports[by], left_out, strict=True)]
-    if not tasks and totals is None:
-        return None
-    return tasks, None if totals is None else ReplayedRegions(frame, journal, totals)
+        parts += (ReplayedTasks(frame, journal, report, by, left, looks, len(left_out) == 1, energy)
+                  for report, left in zip(record.reports[by], left_out, strict=True))
+    if totals is not None:
+        parts.append(ReplayedRegions(frame, journal, totals))
+    return parts or None
 
 
-def _print(arguments: argparse.Namespace,
-           intervals: Iterable[tuple[list[ReplayedTasks], ReplayedRegions | None]]) -> None:
+def _print(arguments: argparse.Namespace, intervals: Iterable[list[ReplayedTasks | ReplayedRegions]]) -> None:
     output, room = open_output(arguments, arguments.intervals), terminal_room()
     printed: set[str] = set()
-    for tasks, regions in intervals:
-        parts: list[ReplayedTasks | ReplayedRegions] = [*tasks, *([] if regions is None else [regions])]
-        for part in parts:
-            output.write(part.envelope, (part.table,), lambda tasks=part: (  # type: ignore[misc]  # a default binds it
-                *(_text(tasks, printed, room) if isinstance(tasks, ReplayedTasks) else tasks.text(printed, room)), ""))
-            printed.update(part.notes())
+    for part in chain.from_iterable(intervals):
+        text = marked(part.envelope, part.text(printed, room))
+        output.write(part.envelope, (part.table,), partial(chain, text, ("",)))
+        printed.update(part.notes())
     output.end()
-
-
-def _text(tasks: ReplayedTasks, printed: set[str], room: int | None) -> Iterator[str]:
-    report, envelope = tasks.report, tasks.envelope
-    if envelope.label:
-        yield f"# {envelope.label}"
-    yield (f"# {report.application.name}: {envelope.time}, interval of {report.seconds:.3f} s"
-           + ("" if report.choice is None else f"; mode {report.choice.mode.value}"))
-    yield from text_lines(envelope, in_text(tasks.table), room=room)
-    yield f"# {report.sums_sentence()}"
-    if any(row.incomplete for row in report.rows):
-        yield "# * marks counts that are too low: another profiler held the counters for a part of the time"
-    yield from (f"# {note}" for note in tasks.notes() if note not in printed)

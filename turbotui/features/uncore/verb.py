@@ -178,10 +178,8 @@ def _map_of(machine: Machine, counters: UncoreCounters) -> _IntervalOutput:
     return _IntervalOutput(lambda frame: [traffic_table(counters, traffic_of(counters, frame, edges))], _map_text)
 
 
-def _map_text(envelope: Envelope, tables: Sequence[TrafficTable]) -> Iterator[str]:
+def _map_text(_envelope: Envelope, tables: Sequence[TrafficTable]) -> Iterator[str]:
     """Format the picture, and the reasons of its unknown values."""
-    if envelope.label:
-        yield f"# {envelope.label}"
     width, height = shutil.get_terminal_size((120, 36))
     (table,) = tables
     what = "GB/s into and out of packages; shares of the peak, of edges added up the fullest one's"
@@ -203,13 +201,11 @@ def _print(machine: Machine, counters: UncoreCounters, tell: _IntervalOutput, fr
             beside = [f"{table.name}: {reason}" for table in tables if isinstance(table, UncoreTable)
                       for reason in table.unfiltered()]
             envelope = replace(envelope, notes=(*notes, *beside)) if beside else envelope
-            output.write(envelope, tables, partial(tell.text, envelope, tables))
+            output.write(envelope, tables, partial(marked, envelope, tell.text(envelope, tables)))
 
 
 def _text(envelope: Envelope, tables: Sequence[UncoreTable]) -> Iterator[str]:
     """Format tables: title, rows, and the reasons of unknown values."""
-    if envelope.label:
-        yield f"# {envelope.label}"
     for table in tables:
         fullest = table.fullest()
         nearest = _no_peak(table.units) if fullest is None else f"; nearest to its peak: {fullest.words}"
