@@ -177,7 +177,7 @@ class Feature:
     waits: str = ""
     recorded: str = ""  # "module:name" of the tables that recordings can hold (`recording.recorded_tables`)
     rows: str = ""  # "module:name" of a kind of rows, or of a tuple of them (`sampling.row_tables.KindDefinition`)
-    # tables that can be read in the background, and the module whose `make_background(machine)` returns the reader
+    # tables that can be read in the background, and "module:name" of the class of a machine's reader
     background: tuple[tuple[str, str], ...] = ()
     memory: str = ""  # "module:name" of the class of a `diagnosis.memory_meter.MemoryTrafficMeter`; "" for none
 

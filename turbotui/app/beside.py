@@ -117,9 +117,7 @@ class OutputWindow(Window[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("O", "close", "close", show=False)]
 
-    DEFAULT_CSS = """
-    OutputWindow > .window { width: 96%; max-width: 100%; height: 90%; }
-    """
+    DEFAULT_CSS = "OutputWindow > .window { width: 96%; max-width: 100%; height: 90%; }"
 
     def __init__(self, command: BesideCommand) -> None:
         super().__init__()

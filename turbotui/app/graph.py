@@ -258,9 +258,7 @@ class Graph(Window[None]):
 class Explain(TextWindow):
     """The window that explains one cell and is updated with every frame: the answer bright, the readings below it."""
 
-    DEFAULT_CSS = """
-    Explain #text { color: $tui-strong; }
-    """
+    DEFAULT_CSS = "Explain #text { color: $tui-strong; }"
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("g", "graph", "graph")]
     KEYS = "g graph · y copy · Esc close"

@@ -299,9 +299,7 @@ class CounterPicker(Picker):
         changed: called when other columns are shown.
     """
 
-    DEFAULT_CSS = """
-    CounterPicker #about { height: 9; }
-    """
+    DEFAULT_CSS = "CounterPicker #about { height: 9; }"
 
     def __init__(self, watch: Watch, changed: Callable[[], None], current: str, arranges: MovableColumns) -> None:
         super().__init__(_CounterColumns(watch, changed), current, arranges)

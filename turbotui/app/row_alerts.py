@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 from turbotui.app.sessions import PlayedSession, RowReadingSession, WatchedSession
 from turbotui.app.settings import PersonalSettings
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError, nearest_or_all
+from turbotui.feature import part
 from turbotui.feature_list import FEATURES
 from turbotui.installed_features import failure_of
+from turbotui.machine.machine import Machine
 from turbotui.quantities.alerts import AlertRule, parse_alert
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.unavailable import Unavailable
@@ -156,7 +157,7 @@ def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[lis
     Returns:
         The alerts by table; sentences about alerts that are impossible here; about malformed alerts, with line numbers.
     """
-    modules = {table: module for feature in FEATURES for table, module in feature.background}
+    readers = {table: reference for feature in FEATURES for table, reference in feature.background}
     rules: dict[str, list[AlertRule]] = {}
     made: dict[str, BackgroundTable] = {}
     absent: list[str] = []
@@ -164,9 +165,9 @@ def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[lis
     for at, request in settings.alerts:
         if not request.table:
             continue
-        kind = None if request.table in modules else known_kinds().get(request.table)
-        if request.table not in modules and kind is None:
-            why = f"no table is called {request.table}{nearest_or_all(request.table, (*modules, *known_kinds()))}"
+        kind = None if request.table in readers else known_kinds().get(request.table)
+        if request.table not in readers and kind is None:
+            why = f"no table is called {request.table}{nearest_or_all(request.table, (*readers, *known_kinds()))}"
             problems.append(settings.problem("table", why, ("alert",), at))
             continue
         if kind is None and (session.collector is not None or isinstance(session, PlayedSession)):
@@ -175,11 +176,10 @@ def row_alerts(settings: PersonalSettings, session: WatchedSession) -> tuple[lis
             continue
         if request.table not in made:
             try:
-                made[request.table] = (
-                    KindTable(session, kind) if kind is not None
-                    else importlib.import_module(modules[request.table]).make_background(session.machine))
+                made[request.table] = KindTable(session, kind) if kind is not None else cast(
+                    "Callable[[Machine], BackgroundTable]", part(readers[request.table]))(session.machine)
             except Exception as error:  # noqa: BLE001 - as above
-                problems.append(settings.problem("table", failure_of(error, modules[request.table]), ("alert",), at))
+                problems.append(settings.problem("table", failure_of(error, readers[request.table]), ("alert",), at))
                 continue
         names = {column.id.lower(): column for column in made[request.table].columns}
         try:

@@ -26,9 +26,7 @@ class SortMenu(MenuWindow[str]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "choose", "choose"),
                                              Binding("o,f6", "close", "close", show=False)]
 
-    DEFAULT_CSS = """
-    SortMenu > .window { width: 50%; min-width: 60; height: 80%; }
-    """
+    DEFAULT_CSS = "SortMenu > .window { width: 50%; min-width: 60; height: 80%; }"
 
     hint = "Enter choose · Esc close"
 

@@ -42,9 +42,7 @@ class WhyWindow(MenuWindow[str]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("W", "close", "close", show=False)]
 
-    DEFAULT_CSS = """
-    WhyWindow > .window { height: 80%; }
-    """
+    DEFAULT_CSS = "WhyWindow > .window { height: 80%; }"
 
     heading = "why is it slow?"
     hint = "Enter or its key goes to a screen · y copy · Esc close"

@@ -11,7 +11,8 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 import turbotui
@@ -52,16 +53,25 @@ def install_command(*packages: str) -> str:
     return f"{shlex.quote(sys.executable)} -m pip install {words}"
 
 
-def without_package(what: str, package: str, *packages: str) -> TurbotuiError:
-    """The error of a verb or format that needs a Python package which is not installed.
+@contextmanager
+def needing_packages(what: str, modules: Mapping[str, str], *packages: str) -> Iterator[None]:
+    """Import what other Python packages have.
 
     Args:
         what: what needs it, such as "turbotui serve".
-        package: the package that was not found.
+        modules: the packages of the modules that may be missing.
         packages: all that `what` needs.
+
+    Raises:
+        TurbotuiError: one of the modules is not installed.
     """
-    return TurbotuiError(
-        f"{what} needs the Python package {package}, which is not installed: {install_command(*packages)}")
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (package := modules.get((error.name or "").partition(".")[0])) is None:
+            raise
+        raise TurbotuiError(f"{what} needs the Python package {package}, which is not installed: "
+                            f"{install_command(*packages)}") from error
 
 
 def environment_of_children(environment: Mapping[str, str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ import time
 
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.commands.elsewhere import add_host_arguments, check_host_arguments
-from turbotui.commands.formats import add_format_arguments, make_writer
+from turbotui.commands.formats import add_format_arguments, print_tables
 from turbotui.commands.recorded import AT_ONCE, add_replay_argument, open_replay
 from turbotui.commands.sessions import open_host
 from turbotui.features.doctor.model import diagnose
@@ -18,6 +18,7 @@ from turbotui.machine.machine import Machine, read_machine
 from turbotui.sampling.capabilities import Capabilities, probe_sources
 from turbotui.sources import SOURCES
 from turbotui.tables.envelope import Envelope
+from turbotui.tables.formats import TEXT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,18 +41,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tell(arguments: argparse.Namespace, machine: Machine, capabilities: Capabilities, wall_ns: int) -> int:
-    diagnosis = diagnose(machine, capabilities)
-    if (writer := make_writer(arguments)) is not None:
-        host = machine.host
-        envelope = Envelope(host.name, host.kind, wall_ns, facts=dict(diagnosis.facts), notes=diagnosis.notes)
-        writer.write(envelope, (source_table(diagnosis), signal_table(diagnosis)))
-        writer.end()
-        return 0
-    if sys.stdout.isatty():
+    diagnosis, host = diagnose(machine, capabilities), machine.host
+    if arguments.format == TEXT and sys.stdout.isatty():
         from turbotui.features.doctor.terminal_text import print_report  # noqa: PLC0415 - Rich: 26 ms and 2.2 MB
 
         print_report(diagnosis, verbose=arguments.verbose)
-    else:
-        for line in plain_lines(diagnosis, verbose=arguments.verbose):
-            print(line)
+        return 0
+    envelope = Envelope(host.name, host.kind, wall_ns, facts=dict(diagnosis.facts), notes=diagnosis.notes)
+    print_tables(arguments, envelope, (source_table(diagnosis), signal_table(diagnosis)),
+                 lambda: plain_lines(diagnosis, verbose=arguments.verbose))
     return 0

@@ -26,7 +26,7 @@ from turbotui.features.export.model import (
 )
 from turbotui.features.export.trace_export import TraceExport, default_columns, thinned
 from turbotui.machine.host import HostKind
-from turbotui.machine.own_program import without_package
+from turbotui.machine.own_program import needing_packages
 from turbotui.machine.topology import Topology
 from turbotui.quantities.moments import parse_duration, parse_span
 from turbotui.quantities.scope import RowId, Scope
@@ -252,12 +252,8 @@ def _stopped(work: LongWork) -> str:
 
 
 def _parquet(path: str, time: RecordedTime, columns: Sequence[LongColumn], work: LongWork) -> tuple[int, int]:
-    try:
+    with needing_packages("Parquet", {"pyarrow": "pyarrow"}, "pyarrow"):
         from turbotui.features.export.parquet_file import write_parquet  # noqa: PLC0415 - 43 MB, and not always there
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != "pyarrow":
-            raise
-        raise without_package("Parquet", "pyarrow", "pyarrow") from error
     with writing_new(path) as file:
         return write_parquet(file, _named(time), columns, _facts(time.journal),
                              lambda: {_STOPPED: words} if (words := _stopped(work)) else {})

@@ -23,6 +23,6 @@ FEATURE = Feature(
     places=(KeyPlace("groups", "Groups", (*ROWS, *ARROWS, *PAST, "folded", "adding", "acts")),),
     keys="turbotui.features.groups:KEYS",
     totals="turbotui.features.groups.totals:GroupTotalsReader",
-    background=(("groups", "turbotui.features.groups.background"),),
+    background=(("groups", "turbotui.features.groups.background:BackgroundGroups"),),
     recorded="turbotui.features.groups.recorders:RECORDED",
 )

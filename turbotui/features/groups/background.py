@@ -57,8 +57,3 @@ class BackgroundGroups:
     def stop(self) -> None:
         if self._watcher is not None:
             self._watcher.stop()
-
-
-def make_background(machine: Machine) -> BackgroundGroups:
-    """Make the background reader of a machine's control groups."""
-    return BackgroundGroups(machine)

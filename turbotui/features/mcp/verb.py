@@ -8,10 +8,10 @@ import sys
 from typing import Final
 
 from turbotui.errors import UsageError
-from turbotui.machine.own_program import without_package
+from turbotui.machine.own_program import needing_packages
 from turbotui.recording.kept_runs import RecordedRun, run_facts
 
-_NEEDED: Final = ("mcp", "mcp_types", "anyio")
+_NEEDED: Final = {"mcp": "mcp", "mcp_types": "mcp", "anyio": "anyio"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,12 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
         if why := run_facts(RecordedRun(name, path)).why:
             raise UsageError(why)
         recordings[name] = os.path.abspath(path)
-    try:
+    with needing_packages("turbotui mcp", _NEEDED, "mcp>=2"):
         from turbotui.features.mcp.server import serve  # noqa: PLC0415 - mcp is not there with every turbotui
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in _NEEDED:
-            raise
-        raise without_package("turbotui mcp", error.name, "mcp>=2") from error
     if sys.stdin.isatty():
         print("turbotui: waiting for questions on stdin, as a program writes them; Ctrl-D ends this", file=sys.stderr)
     return serve(["--machine", arguments.machine] if arguments.machine else [], recordings)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from turbotui.commands.arguments import add_machine_arguments, whole
 from turbotui.commands.formats import add_format_arguments, make_writer, marked, print_lines, print_tables, text_lines
+from turbotui.commands.intervals import at_least_one
 from turbotui.commands.sessions import kind_of, label, open_host, parse_interval
 from turbotui.errors import TurbotuiError, UsageError
 from turbotui.features.score import baselines
@@ -76,8 +77,7 @@ def history(arguments: argparse.Namespace) -> int:
     """Print the kept runs, and the trends."""
     days = positive(arguments.days, "--days")
     allowed = None if arguments.slower is None else positive(arguments.slower, "--slower")
-    if arguments.last < 1:
-        raise UsageError(f"-n {arguments.last}: at least one")
+    at_least_one(arguments.last, what="")
     histories = []
     for path in _files(arguments):
         past = kept_history.load(path)
@@ -341,8 +341,7 @@ def _baseline(arguments: argparse.Namespace, path: str) -> Baseline | None:
 
 def _measure(arguments: argparse.Namespace, path: str) -> int:
     seconds = parse_interval(arguments.interval)
-    if arguments.runs < 1:
-        raise UsageError(f"--runs {arguments.runs}: at least one")
+    at_least_one(arguments.runs, "--runs", "")
     allowed = None if arguments.slower is None else positive(arguments.slower, "--slower")
     baseline, load = _baseline(arguments, path), _load(arguments)
     machine = read_machine(open_host(arguments))

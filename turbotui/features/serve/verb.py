@@ -8,10 +8,10 @@ from typing import Final
 
 from turbotui.commands.addresses import parse_address
 from turbotui.errors import UsageError
-from turbotui.machine.own_program import without_package
+from turbotui.machine.own_program import needing_packages
 
 _ADDRESS: Final = "127.0.0.1:8000"
-_NEEDED: Final = ("textual_serve", "aiohttp")
+_NEEDED: Final = {"textual_serve": "textual-serve", "aiohttp": "aiohttp"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,12 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"other machines can reach {address}: give --allow-remote too, or listen at 127.0.0.1 and let "
                          "them come by ssh -L")
     options = check_options(arguments.command)
-    try:
+    with needing_packages("turbotui serve", _NEEDED, "textual-serve"):
         from turbotui.features.serve.server import serve  # noqa: PLC0415 - textual-serve is not there with every turbotui
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in _NEEDED:
-            raise
-        raise without_package("turbotui serve", error.name, "textual-serve") from error
     if not address.is_loopback:
         print(f"turbotui: everybody who reaches {address} and learns the address below sees this machine, and what is "
               "sent is not encrypted", file=sys.stderr)

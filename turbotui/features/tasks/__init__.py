@@ -33,7 +33,7 @@ FEATURE = Feature(
     ),
     places=(KeyPlace("tasks", "Tasks", (*ROWS, *ARROWS, *PAST, "folded", "pointing", "acts")),),
     keys="turbotui.features.tasks:KEYS",
-    background=(("tasks", "turbotui.features.tasks.background"),),
+    background=(("tasks", "turbotui.features.tasks.background:BackgroundTasks"),),
     recorded="turbotui.features.tasks.recorders:RECORDED",
     waits="turbotui.features.tasks.recorded_waits:CommandWaits",
     traced="turbotui.features.tasks.traced:trace_of",

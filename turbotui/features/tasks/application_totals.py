@@ -6,7 +6,7 @@ counts is brought to all instructions of the row (docs/specs/carm.md 2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -125,9 +125,8 @@ class ApplicationTotals:
 
         Without what only one of several sets counts, for that was counted for a part of the time.
         """
-        every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._aggregators) if since is None else since
         parts: dict[str, Apart] = {}
-        for aggregator, marks in zip(self._aggregators, every, strict=True):
+        for aggregator, marks in self._since(since):
             for what, done in aggregator.apart(marks).items():
                 part = parts.setdefault(what, Apart({name: 0 for name in self.names if name in self.always}, {}))
                 for name, count in zip(aggregator.names, done.totals, strict=True):
@@ -143,9 +142,8 @@ class ApplicationTotals:
         It is added up from the entries that there are, as rows are: a set that turns out to count what another one
         counts too is left out with all that it had, and a difference of two sums would fall below zero.
         """
-        every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._aggregators) if since is None else since
         sets = [dict(zip(aggregator.names, aggregator.sums_since(marks or {}), strict=True))
-                for aggregator, marks in zip(self._aggregators, every, strict=True)]
+                for aggregator, marks in self._since(since)]
         return Totals(tuple(sets), self.lost, self.throttled)
 
     @property
@@ -184,12 +182,14 @@ class ApplicationTotals:
             *(active_tasks(aggregator, by, mark) for aggregator, mark in zip(self._aggregators, since, strict=True)))
 
         def parts(marks: Marks | None) -> list[list[TaskRow]]:
-            every: Sequence[Mapping[int, Mark] | None] = [None] * len(self._aggregators) if marks is None else marks
             return [task_rows(aggregator, by, mark, application, idle=True, only=active)
-                    for aggregator, mark in zip(self._aggregators, every, strict=True)]
+                    for aggregator, mark in self._since(marks)]
 
         rows = joined(parts(since), self.names, self.always, () if before is None else parts(before))
         return rows if since is None else [row for row in rows if any(row.counts.values())]
+
+    def _since(self, marks: Marks | None) -> Iterator[tuple[SampleAggregator, Mapping[int, Mark] | None]]:
+        return zip(self._aggregators, (None,) * len(self._aggregators) if marks is None else marks, strict=True)
 
     def _added(self, values: Sequence[Sequence[int]]) -> tuple[int, ...]:
         totals = dict.fromkeys(self.names, 0)

@@ -70,8 +70,3 @@ class BackgroundTasks:
     def stop(self) -> None:
         if self._watcher is not None:
             self._watcher.stop()
-
-
-def make_background(machine: Machine) -> BackgroundTasks:
-    """Make the background table that watches the processes of a machine."""
-    return BackgroundTasks(machine)

@@ -11,7 +11,7 @@ from turbotui.commands.addresses import parse_address
 from turbotui.commands.arguments import add_machine_arguments
 from turbotui.errors import TurbotuiError, UsageError, nearest_or_all
 from turbotui.machine.host import HostKind
-from turbotui.machine.own_program import without_package
+from turbotui.machine.own_program import needing_packages
 from turbotui.quantities.plain_numbers import whole_number
 from turbotui.sampling.limits import INTERVAL_BOUNDS
 from turbotui.untrusted import one_line
@@ -90,14 +90,10 @@ def run_live(arguments: argparse.Namespace) -> int:
         UsageError: the address is invalid, or would offer a machine that is not this one to other machines.
         TurbotuiError: a package is missing, the address cannot be listened at, or sampling failed.
     """
-    try:
+    with needing_packages("turbotui export", _PACKAGES, *_PACKAGES.values()):
         if arguments.textfile:
             return _write(arguments)
         return _listen(arguments) if arguments.listen else _once(arguments)
-    except ModuleNotFoundError as error:
-        if (package := _PACKAGES.get((error.name or "").partition(".")[0])) is None:
-            raise
-        raise without_package("turbotui export", package, *_PACKAGES.values()) from error
 
 
 def _exporter(arguments: argparse.Namespace, interval: str) -> tuple[Exporter, Machine]:
