@@ -15,10 +15,11 @@ from turbotui.features.groups.counting import MOST_READS, GroupEvents
 from turbotui.features.groups.engine import GroupInterval, GroupsReader
 from turbotui.features.groups.event_columns import cycles_in, event_columns, is_scaled
 from turbotui.features.groups.event_plans import added_plans
-from turbotui.features.groups.model import GroupRow, rows_between
+from turbotui.features.groups.model import Group, GroupRow, rows_between
 from turbotui.features.groups.reader import CgroupReader
 from turbotui.features.groups.recorded_groups import GroupRecord, group_record
 from turbotui.features.groups.tables import group_table
+from turbotui.machine.delegating_host import DelegatingHost
 from turbotui.machine.machine import read_machine
 from turbotui.quantities.tables import Cell, RowTable
 from turbotui.quantities.unavailable import Reason
@@ -95,6 +96,34 @@ def test_a_group_has_its_share_of_what_every_cpu_counted(name: str) -> None:
                 ran = next(row.rate("cpu_usec") or 0.0 for row in found.rows if row.group.path == f"/{path}")
                 assert number(found, f"/{path}", "task-clock") == pytest.approx(ran * 1e3, rel=1e-3)
         assert not is_scaled(found.rows[-1], ("perf instructions",))
+
+
+class Scaled(DelegatingHost):
+    """A core PMU that says a scale of one of its events, as of topdown-total-slots before Ice Lake, and a level."""
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        more = ["branch-instructions.scale", "cache-misses.snapshot"] if path.endswith("/cpu/events") else []
+        return (*super().list_dir(path), *more)
+
+    def read_text(self, path: str) -> str:
+        return "4\n" if path.endswith("/branch-instructions.scale") else super().read_text(path)
+
+
+def test_an_event_of_a_group_has_the_unit_and_scale_that_its_pmu_says() -> None:
+    machine = read_machine(Scaled(simulated_host("laptop-old", ManualClock())))
+    branches = "cpu/branch-instructions/"
+    texts = [branches, f"{branches},rate,name=B", "CPUs=task-clock/dt", "task-clock,rate", "cpu/cache-misses/"]
+    plans = added_plans(machine, probe_sources(machine, ()), texts)
+    assert list(plans[0].scales.values()) == [4.0]
+    columns = {column.id: column for column in event_columns(plan.counted for plan in plans)}
+    moved = {f"{name}{end}": value for plan in plans for name in plan.scales
+             for end, value in (("", 6e8), (" enabled", 1e9), (" running", 1e9))}
+    row = GroupRow(Group("slice", "/a", "a"), moved, spans={"Δt f": 2.0}, files=dict.fromkeys(moved, "f"))
+    assert columns["CPUs"].compute(row) == pytest.approx(0.3), "seconds a second"
+    assert (columns["task-clock"].unit, columns["task-clock"].compute(row)) == ("ns/s", 3e8)
+    assert (columns["B"].unit, columns["B"].compute(row)) == ("/s", 3e8)
+    [why] = {str(why.detail) for why in plans[4].refused.values()}
+    assert "a level and no count" in why
 
 
 def test_the_idle_time_belongs_to_the_outermost_group_alone() -> None:

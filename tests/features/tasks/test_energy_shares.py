@@ -10,7 +10,7 @@ from watched_machines import frames_of_machine
 from turbotui.features.tasks.applications import EVERYTHING, Application
 from turbotui.features.tasks.energy import share_out, why_not
 from turbotui.features.tasks.report import Apart, Report
-from turbotui.features.tasks.tables import TaskRow
+from turbotui.features.tasks.tables import TaskRow, with_own_keys
 from turbotui.features.tasks.task_table import joules_together
 from turbotui.machine.topology import CpuPlace, Topology, topology_of
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -69,6 +69,12 @@ def test_on_whole_cpus_rows_and_what_is_in_no_row_are_the_whole(
     every = sum(load for one in (*loads, idle, outside) for cpu, load in one.items() if cpu < 2)
     alone = share_out(whole, Energy({0: joules}, {}, 1.0), machine(1, 2))[rows[0].key]
     assert abs(alone - joules * first / every) <= 1e-9 * joules
+
+
+def test_threads_that_had_one_number_have_joules_of_their_own() -> None:
+    first, second = with_own_keys([row(1, {0: 250}), row(1, {1: 100})])
+    energy = Energy({0: 10.0}, {0: 600.0, 1: 400.0})
+    assert share_out(report(first, second), energy, machine(1, 2)) == {first.key: 2.5, second.key: 1.0}
 
 
 def test_a_task_gets_its_share_of_the_cycles_of_each_package() -> None:

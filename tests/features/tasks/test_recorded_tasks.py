@@ -27,9 +27,11 @@ from turbotui.features.tasks.process_tree import Ancestry
 from turbotui.features.tasks.recorded_tasks import RECORDED_BY, TaskRecord, task_record
 from turbotui.features.tasks.report import Apart, Report
 from turbotui.features.tasks.tables import Grouping, TaskRow
+from turbotui.features.tasks.waits import Waits
 from turbotui.machine.machine import Machine
 from turbotui.machine.tasks.proc_facts import Stat, TaskFacts, TaskKey
 from turbotui.machine.tasks.sets import Mode, SamplingMoment, TaskSampling
+from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.framing import DamagedError, Record, RecordKind, RecordParser
 from turbotui.recording.journal import Journal
 from turbotui.recording.json_values import JsonValue, packed, unpacked
@@ -106,7 +108,7 @@ def same(one: TaskRecord, other: TaskRecord) -> bool:
     """Whether two records hold the same; what is not recorded is the timeline's and the multiplexed sets' alone."""
     def plain(record: TaskRecord) -> list[Report]:
         return [replace(report, sets=(), choice=None, numerics=replace(report.numerics, definition=None),
-                        rows=tuple(replace(each, serials=frozenset()) for each in report.rows))
+                        rows=tuple(replace(each, serials=frozenset(), ran=frozenset()) for each in report.rows))
                 for by in RECORDED_BY for report in record.reports[by]]
 
     def chosen(record: TaskRecord) -> list[tuple[Mode, SamplingMoment] | None]:
@@ -123,6 +125,20 @@ def read_records(journal: Journal) -> list[TaskRecord]:
 
 def test_made_records_are_the_same_again() -> None:
     assert same(again(made_record(3), machine(TOPOLOGY)), made_record(3))
+
+
+def test_waits_that_lack_threads_are_recorded_as_such() -> None:
+    record, why = made_record(3), Unavailable(Reason.NOT_PERMITTED, "no right to it")
+    waits = [Waits(why_no_records=why, why_no_wakeups=why), Waits(None, 5, 1, why_no_records=why, delay_partial=True),
+             Waits(None, 7, 1, why_no_records=why, partial=True, delay_partial=True)]
+    [report] = record.reports[Grouping.THREAD]
+    rows = tuple(replace(each, waits=wait) for each, wait in zip(report.rows, waits, strict=True))
+    record = replace(record, reports={**record.reports, Grouping.THREAD: (replace(report, rows=rows),)})
+    found = again(record, machine(TOPOLOGY)).reports[Grouping.THREAD][0].rows
+    read = [each.waits for each in found]
+    assert [(each.delay, each.partial, each.delay_partial) for each in read if each is not None] == [
+        (None, False, False), (5, False, True), (7, True, True)]
+    assert {each.why_no_wakeups for each in read if each is not None} == {None}, "of the rows whose waits were read"
 
 
 @pytest.mark.parametrize("shape", ["laptop", "sapphire-2s+tonto", "turin-2s", "grace-2s", "guest"])

@@ -6,7 +6,8 @@ from ringbytes import FORMAT, comm, ended, fork, lost, sample
 
 from turbotui.features.tasks.application_totals import ApplicationTotals
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
-from turbotui.features.tasks.tables import Grouping, task_rows
+from turbotui.features.tasks.tables import Grouping, TaskRow, task_rows
+from turbotui.features.tasks.thread_totals import Thread
 from turbotui.features.tasks.watched_application import moved_marks
 from turbotui.machine.perf_records import GroupReading, parse_record
 from turbotui.machine.tasks.draining import RingRecords
@@ -98,6 +99,45 @@ def test_a_number_that_is_used_again_starts_at_zero() -> None:
                          comm(8, 8, b"second", 21), sample(8, 8, 30, (1, 70)))])
     assert sorted(one.totals for one in aggregate.entries()) == [[1, 50], [1, 70]]
     assert aggregate.sums() == (2, 120)
+
+
+def test_threads_with_one_number_have_rows_and_keys_of_their_own() -> None:
+    aggregate = aggregator(Mode.CPUS)
+    aggregate.feed([ring(0, comm(8, 8, b"first", 1), sample(8, 8, 10, (1, 50)), ended(8, 8, 11))])
+    marks = aggregate.marks()
+    aggregate.feed([ring(0, comm(9, 9, b"other", 12), sample(9, 9, 20, (2, 60)), ended(9, 9, 21),
+                         fork(9, 5, 9, 5, 22), comm(9, 9, b"second", 23), sample(9, 9, 30, (3, 80)))])
+    rows = task_rows(aggregate, Grouping.THREAD, marks)
+    assert {(row.name, row.counts["run"], row.key) for row in rows} == {("second", 20, "/9/9"), ("other", 10, "/9/9/")}
+    whole = task_rows(aggregate, Grouping.THREAD)
+    assert {row.name: row.key for row in whole} == {"first": "/8/8", "other": "/9/9/", "second": "/9/9"}
+    totals = ApplicationTotals([aggregate])
+    assert totals.threads(whole) == {rows_of(whole, "first"): Thread(8, 8)}, "what is known of 9 is of both"
+    aggregate.marks()
+    aggregate.feed([ring(0, sample(9, 9, 40, (4, 90)))])
+    assert [row.key for row in task_rows(aggregate, Grouping.THREAD, aggregate.marks())] == []
+
+
+def rows_of(rows: list[TaskRow], name: str) -> int:
+    """The serial number of the only entry of the row of this name."""
+    [serial] = next(row.serials for row in rows if row.name == name)
+    return serial
+
+
+def test_a_row_has_the_threads_that_did_not_end_before_its_interval() -> None:
+    aggregate = aggregator(Mode.CPUS)
+    aggregate.feed([ring(0, *(record for tid in (5, 6, 7) for record in (
+        comm(tid, tid, b"cc1", 10 * tid), sample(tid, tid, 10 * tid + 1, (tid, 10 * tid)))), ended(6, 6, 72))])
+    [row] = task_rows(aggregate, Grouping.COMMAND, {})
+    assert (row.threads, len(row.ran)) == (3, 3)
+    marks = aggregate.marks()
+    aggregate.feed([ring(0, sample(5, 5, 80, (9, 99)), ended(5, 5, 81))])
+    [row] = task_rows(aggregate, Grouping.COMMAND, marks)
+    assert (row.threads, len(row.ran)) == (2, 1), "6 ended before, 7 sleeps"
+    assert row.serials > row.ran
+    assert set(ApplicationTotals([aggregate]).threads([row]).values()) == {Thread(5, 5), Thread(7, 7)}
+    [row] = task_rows(aggregate, Grouping.COMMAND)
+    assert row.threads == 3
 
 
 def test_a_thread_in_two_sets_is_counted_once() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from test_simulated_tasks import passes, watching
 
+from turbotui.features.tasks.applications import Application
 from turbotui.features.tasks.columns import TaskInputs, measured
 from turbotui.features.tasks.load_watch import LoadEvent, LoadWatch, load_events, period_of
 from turbotui.features.tasks.loads import LOAD_BY_ID, LOADS, SampledLoads, sampled_together
@@ -78,6 +79,21 @@ def test_what_serves_loads_and_how_long_it_takes_is_the_models(name: str) -> Non
         assert counts.mean_error is not None
         assert abs(counts.mean - mean) < 4 * counts.mean_error + 1.0
     assert checked >= 1
+
+
+@pytest.mark.parametrize("events", ["", "cycles"])
+def test_a_sample_is_of_one_row_however_many_event_sets_are_multiplexed(events: str) -> None:
+    with watching("turin-2s", Application("all", everything=True, events=events)) as (host, found, one):
+        found.watch_loads(True)
+        passes(host, found, 20)
+        found.report(one, Grouping.PROCESS)
+        passes(host, found, 60)
+        report = found.report(one, Grouping.PROCESS)
+        assert found._loads is not None
+        samples = sum(counts.number for tid, counts in found._loads._interval.items() if tid)
+    assert report.set_count == (1 if events else 4)
+    in_rows = sum(row.sampled.counts.number for row in report.rows if row.sampled and row.sampled.counts)
+    assert 0.9 * samples < in_rows <= samples
 
 
 def test_nothing_is_opened_or_said_until_it_is_asked_for() -> None:

@@ -5,17 +5,21 @@ from dataclasses import replace
 import pytest
 from knownmachines import known_machine
 
+from turbotui.errors import UsageError
+from turbotui.features.tasks.applications import Application
+from turbotui.features.tasks.choosing import choose_sets
 from turbotui.features.tasks.columns import TASK_COLUMNS, TaskInputs
 from turbotui.features.tasks.numerics import Numerics, definition_counters, in_order, needed, numerics_of
 from turbotui.features.tasks.screen_rows import amount_columns
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import RUN
+from turbotui.machine.delegating_host import DelegatingHost
 from turbotui.machine.host import PerfAttr
-from turbotui.machine.machine import Machine
+from turbotui.machine.machine import Machine, read_machine
 from turbotui.machine.tasks.sets import TaskCounter
 from turbotui.quantities import metric_table
 from turbotui.quantities.unavailable import Reason, Unavailable
-from turbotui.simulated import simulated_host
+from turbotui.simulated import ManualClock, simulated_host
 
 BROADWELL_ON = metric_table.definition("broadwell")
 NEOVERSE = metric_table.definition("neoverse")
@@ -118,3 +122,21 @@ def test_what_was_asked_for_is_not_called_a_lack(server: Machine) -> None:
     found = numerics_of(server, counters(server), names(*DOUBLES, "loads", "stores"), asked_double=True)
     assert "as asked for" in found.note
     assert "found no counter" not in found.note
+
+
+class Scaled(DelegatingHost):
+    """A core PMU that says a scale of one event, as of topdown-total-slots before Ice Lake, and that one is a level."""
+
+    def list_dir(self, path: str) -> tuple[str, ...]:
+        more = ["branch-misses.scale", "bus-cycles.snapshot"] if path.endswith("/cpu/events") else []
+        return (*super().list_dir(path), *more)
+
+    def read_text(self, path: str) -> str:
+        return "4\n" if path.endswith("/branch-misses.scale") else super().read_text(path)
+
+
+@pytest.mark.parametrize(("event", "what"), [("branch-misses", "the scale 4"), ("bus-cycles", "a level")])
+def test_an_event_that_is_no_plain_count_is_refused(event: str, what: str) -> None:
+    machine = read_machine(Scaled(simulated_host("laptop-old", ManualClock())))
+    with pytest.raises(UsageError, match=what):
+        choose_sets(machine, Application("all", everything=True, events=f"cpu/{event}/"), ())

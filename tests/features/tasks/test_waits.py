@@ -54,7 +54,8 @@ SCHEDSTAT_ONLY = Waits(None, 800_000_000, 40, why_no_records=NO_RIGHT)
 
 def row(waits: Waits | None) -> TaskRow:
     counts = {"switches": 1, "run": 10, "cpu-time": 10}
-    return TaskRow(1, 1, "a", 1, (0,), 0, counts, 0, {}, 10, incomplete=False, serials=frozenset({5}), waits=waits)
+    return TaskRow(1, 1, "a", 1, (0,), 0, counts, 0, {}, 10, incomplete=False, serials=frozenset({5}),
+                   ran=frozenset({5}), waits=waits)
 
 
 def top(length: int) -> object:
@@ -255,6 +256,119 @@ def test_schedstat_of_rows_interval_by_interval(waiting: WaitSet) -> None:
     whole = of_row(watch, thread, whole=True)
     assert whole is not None
     assert (whole.delay, whole.slices) == (8_000, 3)
+
+
+def several(watch: WaitWatch, threads: dict[int, Thread], *, ran: Sequence[int], serials: Sequence[int] = (),
+            whole: bool = False) -> tuple[Waits, Cell]:
+    """The waits of a row of several threads, and its Wait% in an interval of 10 us."""
+    of_several = replace(row(None), serials=frozenset(serials or ran), ran=frozenset(ran))
+    [with_waits] = watch.rows([of_several], threads, whole=whole)
+    assert with_waits.waits is not None
+    inputs = TaskInputs(with_waits, 1e-5)
+    column = next(column for column in TASK_COLUMNS if column.id == "Wait%")
+    return with_waits.waits, judge_task(None)(column, inputs, column.compute(inputs))
+
+
+def shown(cell: Cell) -> tuple[float | None, bool]:
+    """A cell's number, and whether it is marked as a part."""
+    return None if cell.value is None else round(float(cell.value), 6), cell.partial
+
+
+def test_a_sum_of_delays_without_those_of_a_thread_that_ended_is_marked(waiting: WaitSet) -> None:
+    host = Tasks({f"/proc/1/task/{tid}/schedstat": "5 0 0\n" for tid in (1, 2)})
+    watch = WaitWatch(host, (0,), waiting, beginning=True)
+    watch.forget(0)
+    threads = {5: Thread(1, 1), 6: Thread(1, 2)}
+    host.clock_ns += 10_000
+    host.files |= {f"/proc/1/task/{tid}/schedstat": "9 4000 2\n" for tid in (1, 2)}
+    watch.end_interval("one", 0)
+    waits, cell = several(watch, threads, ran=(5, 6))
+    assert (waits.delay, shown(cell)) == (8_000, (80.0, False))
+    host.clock_ns += 10_000
+    host.files |= {"/proc/1/task/1/schedstat": "9 5000 3\n"}
+    del host.files["/proc/1/task/2/schedstat"]
+    watch.end_interval("one", 0)
+    waits, cell = several(watch, threads, ran=(5, 6))
+    assert (waits.delay, shown(cell)) == (1_000, (10.0, True))
+    assert cells(replace(SWITCHES_ONLY, delay_partial=True))["WaitMean"].partial
+    assert not cells(replace(SWITCHES_ONLY, delay_partial=True))["WaitMax"].partial, "records have it"
+    waits, cell = several(watch, threads, ran=(5, 6), whole=True)
+    assert (waits.delay, cell.partial) == (9_000, True)
+    host.clock_ns += 10_000
+    watch.end_interval("one", 0)
+    waits, cell = several(watch, {5: Thread(1, 1)}, ran=(5,), serials=(5, 6))
+    assert (waits.delay, cell.partial) == (0, False), "it had ended before"
+
+
+def test_threads_that_are_too_many_to_be_read_are_marked_and_have_their_own_interval_later(
+        waiting: WaitSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turbotui.features.tasks.wait_watch._MOST_READ", 1)
+    host = Tasks({f"/proc/1/task/{tid}/schedstat": "5 0 0\n" for tid in (1, 2)})
+    watch = WaitWatch(host, (0,), waiting, beginning=True)
+    watch.forget(0)
+    threads = {5: Thread(1, 1), 6: Thread(1, 2)}
+    seen = []
+    for interval, ran in enumerate(((5, 6), (6,), (6,)), 1):
+        host.clock_ns += 10_000
+        host.files |= {f"/proc/1/task/{tid}/schedstat": f"9 {1_000 * interval} {interval}\n" for tid in (1, 2)}
+        watch.end_interval("one", 0)
+        waits, cell = several(watch, threads, ran=ran, serials=(5, 6))
+        seen.append((waits.delay, *shown(cell)))
+    # the second interval has the delays of two, so they are of neither
+    assert seen == [(1_000, 10.0, True), (None, None, False), (1_000, 10.0, False)]
+
+
+def test_a_thread_that_slept_has_the_delay_of_the_interval_in_which_it_ran(waiting: WaitSet) -> None:
+    host = Tasks({"/proc/1/task/1/schedstat": "5 0 0\n"})
+    watch = WaitWatch(host, (0,), waiting, beginning=True)
+    watch.forget(0)
+    for ran in ((5,), (), (), (5,)):
+        host.clock_ns += 10_000
+        if ran:
+            host.files |= {"/proc/1/task/1/schedstat": f"9 {host.clock_ns // 2} {host.clock_ns}\n"}
+        watch.end_interval("one", 0)
+        watch.rows([replace(row(None), ran=frozenset(ran))] if ran else [], {5: Thread(1, 1)}, whole=False)
+    found = of_row(watch, [Thread(1, 1)], again=True)
+    assert found is not None
+    assert found.delay == 15_000
+    assert found.delayed == 1.5, "over 10 us, not over the 30 us since it was read"
+
+
+def test_a_new_thread_with_the_number_of_an_old_one_has_its_own_delay(waiting: WaitSet) -> None:
+    host = Tasks({"/proc/1/task/1/schedstat": "5 900000 80\n"})
+    watch = WaitWatch(host, (0,), waiting, beginning=True)
+    watch.forget(0)
+    host.clock_ns += 10_000
+    host.files |= {"/proc/1/task/1/schedstat": "9 4000 2\n"}
+    watch.end_interval("one", 0)
+    found = of_row(watch, [Thread(1, 1)])
+    assert found is not None
+    assert (found.delay, found.slices) == (4_000, 2)
+
+
+def test_threads_whose_waits_are_not_known_by_number_have_none() -> None:
+    merged_row = row(Waits(why_no_records=NO_RIGHT, why_no_wakeups=NO_RIGHT, why_no_delay=NO_RIGHT)).waits
+    both = waits_of_all([merged_row, ALL_KNOWN])
+    assert both is not None
+    found = cells(both)
+    assert shown(found["Wait%"]) == (30.0, True)
+    assert found["WaitMax"].partial
+
+
+@pytest.mark.parametrize("kind", ["records", "schedstat"])
+def test_a_thread_waits_once_however_many_event_sets_count_it(kind: str, waiting: WaitSet) -> None:
+    host = Tasks(dict(schedstat(0, 0)))
+    watch = WaitWatch(host, (0,), waiting, beginning=True)
+    if kind == "records":
+        watch._times = SimpleNamespace(  # type: ignore[assignment]  # all that is asked of it
+            take=lambda _until: {1: WaitSums(queued=3_000)}, take_cpus=dict, lost=0, why_no_wakeups=None)
+    else:
+        watch.forget(0)
+    host.clock_ns += 10_000
+    host.files |= schedstat(3_000, 2)
+    watch.end_interval("one", 0)
+    waits, cell = several(watch, {5: Thread(1, 1), 6: Thread(1, 1), 7: Thread(1, 1)}, ran=(5, 6, 7))
+    assert (waits.queued, shown(cell)) == (3_000, (30.0, False))
 
 
 def test_threads_are_asked_where_they_sleep_once_an_interval(waiting: WaitSet) -> None:

@@ -149,7 +149,8 @@ class GroupEvents:
                 elif isinstance(totals, Unavailable):
                     absent[file] = totals
                 elif total is not None:
-                    values = {name: total.count, name + ENABLED: total.enabled, name + RUNNING: total.running}
+                    values = {name: total.count * plan.scales.get(name, 1), name + ENABLED: total.enabled,
+                              name + RUNNING: total.running}
                     readings[file] = FileReading(values, round(total.passed), round(total.unsure), summed=True)
         return replace(sample, readings=readings, absent=absent, gives=self._given(sample.gives))
 

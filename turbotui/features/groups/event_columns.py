@@ -13,6 +13,7 @@ from turbotui.machine.timed_reads import INTERRUPTED_SHARE
 from turbotui.quantities.columns import Column, Value
 from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.event_columns import ELAPSED, EventColumn, EventRequest
+from turbotui.quantities.event_traits import EventTraits, known_unit
 
 PERF: Final = "perf "
 """The prefix of quantities of events."""
@@ -63,7 +64,7 @@ def event_columns(counted: Iterable[CountedEvents]) -> tuple[GroupColumn, ...]:
     columns: list[GroupColumn] = []
     for events in counted:
         for column in events.request.columns:
-            made, number = _column(events.request, column), 2
+            made, number = _column(events, column), 2
             while made.id in taken:
                 made, number = replace(made, id=f"{column.name}~{number}"), number + 1
             taken.add(made.id)
@@ -71,18 +72,21 @@ def event_columns(counted: Iterable[CountedEvents]) -> tuple[GroupColumn, ...]:
     return tuple(columns)
 
 
-def _column(request: EventRequest, column: EventColumn) -> GroupColumn:
+def _column(counted: CountedEvents, column: EventColumn) -> GroupColumn:
+    request = counted.request
     needs = tuple(quantity_of(request, event) for event in request.events
                   if event in column.names)
     if column.formula is not None:
-        values = _Values(request)
+        values = _Values(counted)
         return Column(
             column.name, column.unit, 3 if column.decimals is None else column.decimals, needs,
             lambda row: column.value(values.of(row)), formula=column.source_text, document=column.document or _DOCUMENT,
             help=column.help or f"Added by hand: {column.source_text}, from the counts of the group's own time.",
             width=8, priority=1, doubt=lambda row: _no_turn(row, needs) or column.fault(values.of(row)))
+    traits = counted.traits.get(column.event, EventTraits())
     return Column(
-        column.name, "/s" if column.rate else "", 0, needs, _plain(needs[0], rate=column.rate), width=10, priority=1,
+        column.name, f"{traits.unit}/s" if column.rate else traits.unit, 2 if traits.scaled else 0, needs,
+        _plain(needs[0], rate=column.rate, whole=not traits.scaled), width=10, priority=1,
         formula="Δcount / seconds" if column.rate else "Δcount", document=column.document or _DOCUMENT,
         help=column.help or f"Added by hand: the {'rate' if column.rate else 'count'} of {column.event} while tasks of "
                             "the group, and of the groups in it, ran.",
@@ -94,12 +98,13 @@ def _increase(row: GroupRow, quantity: Quantity) -> float | None:
     return None if counted_share(row, quantity) == 0.0 else row.increases.get(quantity)
 
 
-def _plain(quantity: Quantity, *, rate: bool) -> Callable[[GroupRow], Value]:
+def _plain(quantity: Quantity, *, rate: bool, whole: bool) -> Callable[[GroupRow], Value]:
     def compute(row: GroupRow) -> Value:
         count, seconds = _increase(row, quantity), row.span(quantity)
         if count is None or (rate and not seconds):
             return None
-        return round(count / seconds) if rate and seconds else round(count)
+        value = count / seconds if rate and seconds else count
+        return round(value) if whole else value
 
     return compute
 
@@ -111,12 +116,16 @@ def _no_turn(row: GroupRow, needs: Iterable[Quantity]) -> str:
 
 
 class _Values:
-    def __init__(self, request: EventRequest) -> None:
-        self._events = tuple((event, quantity_of(request, event)) for event in request.events)
+    def __init__(self, counted: CountedEvents) -> None:
+        self._events = tuple((event, quantity_of(counted.request, event),
+                              known_unit(counted.traits.get(event, EventTraits()).unit).factor)
+                             for event in counted.request.events)
 
     def of(self, row: GroupRow) -> dict[str, float | None]:
-        values: dict[str, float | None] = {event: _increase(row, quantity) for event, quantity in self._events}
-        spans = {event: span for event, quantity in self._events if (span := row.span(quantity)) is not None}
+        values: dict[str, float | None] = {
+            event: None if (count := _increase(row, quantity)) is None else count * factor
+            for event, quantity, factor in self._events}
+        spans = {event: span for event, quantity, _factor in self._events if (span := row.span(quantity)) is not None}
         elapsed = values[ELAPSED] = next(iter(spans.values()), None) if len(spans) == len(self._events) else None
         if elapsed is not None and max(spans.values()) - min(spans.values()) > INTERRUPTED_SHARE * elapsed:
             for event, span in spans.items():  # not read together: their rates are those of one time

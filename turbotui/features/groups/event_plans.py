@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import field
 
 from turbotui.dataclass import dataclass
 from turbotui.errors import UsageError
@@ -15,6 +16,7 @@ from turbotui.machine.machine import Machine
 from turbotui.quantities.added import is_turbostats
 from turbotui.quantities.definition import CountedEvents
 from turbotui.quantities.event_columns import METRIC, SET, joined_metrics, parse_requests
+from turbotui.quantities.event_traits import known_unit
 from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.adding import AddedEvents, named_set, open_request, open_set
@@ -30,18 +32,24 @@ class EventPlan:
     bundles: tuple[GroupBundle, ...]  # the counters to open for a group
     refused: Mapping[Quantity, Unavailable]  # why an event cannot be counted, by its quantity
     parts: tuple[Quantity, ...] = ()  # additional quantities: cycles of each package
+    scales: Mapping[Quantity, float] = field(default_factory=dict)  # from counts to the unit that the PMU says
 
 
 def event_plan(machine: Machine, capabilities: Capabilities, added: AddedEvents) -> EventPlan:
     """Make the plan of a request that was resolved on a machine."""
     request, source = added.request, added.source
     refused: dict[Quantity, Unavailable] = {}
+    scales: dict[Quantity, float] = {}
     for event in request.events:
         quantity, traits = quantity_of(request, event), source.traits.get(event)
         why = capabilities.missing.get(request.signal(event))
         if why is None and traits is not None and traits.scope is not Scope.CPU:
             why = Unavailable(Reason.NO_HARDWARE, f"{event} is counted for a whole {traits.scope.value}, whoever runs: "
                                                   "it has no part for each group")
+        if why is None and traits is not None and traits.level:
+            why = Unavailable(Reason.NO_HARDWARE, f"{event} is a level and no count: it has no part for each group")
+        if (signal := capabilities.signals.get(request.signal(event))) is not None and traits is not None:
+            scales[quantity] = signal.scale / known_unit(traits.unit).factor
         if why is None and request.others:
             why = Unavailable(Reason.NO_HARDWARE, f"{request.text}: {request.others[0]} is counted for CPUs and not "
                                                   "for groups: a formula of groups holds events and dt")
@@ -58,7 +66,7 @@ def event_plan(machine: Machine, capabilities: Capabilities, added: AddedEvents)
             tuple(event.attr for event in part.events),
             tuple(package if event.signal in cycles else "" for event in part.events) if package else ()))
     part_names = dict.fromkeys(name for bundle in bundles for name in bundle.parts if name)
-    return EventPlan(source.definition, tuple(bundles), refused, tuple(part_names))
+    return EventPlan(source.definition, tuple(bundles), refused, tuple(part_names), scales)
 
 
 def added_plans(machine: Machine, capabilities: Capabilities, texts: Iterable[str],

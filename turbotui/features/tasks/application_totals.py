@@ -6,7 +6,8 @@ counts is brought to all instructions of the row (docs/specs/carm.md 2).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -160,11 +161,23 @@ class ApplicationTotals:
         """Merge the oldest ended threads when there are too many."""
         return tuple(aggregator.tidy() for aggregator in self._aggregators)
 
-    def threads(self) -> dict[int, Thread]:
-        """Thread ids by the serial number of their entry, without merged threads."""
-        return {entry.serial: Thread(entry.pid, entry.tid) for aggregator in self._aggregators
-                for entry in aggregator.entries()
-                if entry.tid > 0}
+    def threads(self, rows: Iterable[TaskRow]) -> dict[int, Thread]:
+        """The ids of the threads in some rows by the serial numbers of their entries; each event set has entries.
+
+        Left out are threads that ended before, merged threads, and threads that had the same number in turn: what is
+        known by number is of both.
+        """
+        listed = list(rows)
+        serials, ran = (frozenset[int]().union(*each) for each in (
+            [row.serials for row in listed], [row.ran for row in listed]))
+        threads: dict[int, Thread] = {}
+        shared: set[int] = set()
+        for aggregator in self._aggregators:
+            own = [entry for entry in aggregator.entries() if entry.tid > 0 and entry.serial in serials
+                   and (not entry.ended or entry.serial in ran)]
+            threads |= {entry.serial: Thread(entry.pid, entry.tid) for entry in own}
+            shared.update(tid for tid, times in Counter(entry.tid for entry in own).items() if times > 1)
+        return {serial: thread for serial, thread in threads.items() if thread.tid not in shared}
 
     def rows(self, by: Grouping, since: Marks | None = None, application: str = "",
              before: Marks | None = None) -> list[TaskRow]:
@@ -255,5 +268,6 @@ def _together(rows: Sequence[TaskRow], names: Sequence[str], always: frozenset[s
         incomplete=any(row.incomplete for row in rows),
         ended=any(row.ended for row in rows),
         serials=frozenset().union(*(row.serials for row in rows)),
+        ran=frozenset().union(*(row.ran for row in rows)),
         estimated=frozenset(names) - always,
     )

@@ -190,6 +190,10 @@ def _asked(host: Host, application: Application) -> tuple[tuple[TaskCounter, ...
     if led is not None:
         raise UsageError(f"--event {led.string}: the kernel counts it below the event slots only, and a task's "
                          "counters are led by its switches: add it as a column of CPUs (--add)")
+    if (scaled := next((event for event in encoded if event.scale != 1.0 or event.snapshot), None)) is not None:
+        what = "a level" if scaled.snapshot else f"a count with the scale {scaled.scale:g}"
+        raise UsageError(f"--event {scaled.string}: its PMU says that it is {what}, and tasks have plain counts alone: "
+                         "add it as a column of CPUs (--add)")
     asked = [TaskCounter(event.string, event.attr) for event in encoded]
     names = [counter.name for counter in asked]
     twice = next((name for name in names if names.count(name) > 1), None)

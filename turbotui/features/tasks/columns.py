@@ -30,7 +30,7 @@ from turbotui.features.tasks.parallel_columns import (
 )
 from turbotui.features.tasks.tables import TaskRow
 from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
-from turbotui.features.tasks.waits import NOT_YET, WAIT, WAIT_BY_ID, WAIT_FACTS
+from turbotui.features.tasks.waits import NOT_YET, WAIT, WAIT_BY_ID, WAIT_FACTS, wait_cell
 from turbotui.machine.tasks.proc_facts import TaskFacts, TaskLooks
 from turbotui.quantities.columns import PERCENT, Column, Value
 from turbotui.quantities.unavailable import Reason, Unavailable
@@ -168,7 +168,8 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
     TaskColumn("TID", "", 0, (), lambda i: i.row.tid, width=7, priority=2, identity=True,
                help="thread id; — if the row has several threads"),
     TaskColumn("Thr", "", 0, (), lambda i: i.row.threads, width=4, priority=4, identity=True,
-               help="number of threads in the row"),
+               help="number of the row's threads that were seen since watching began and did not end before the "
+                    "interval; over several intervals the most of one of them"),
     TaskColumn("Command", "", -1, (), lambda i: i.row.name, width=15, priority=0, identity=True,
                help="name of the thread, or of the row's first thread"),
     *map(_fact_column, FIRST_FACTS),
@@ -261,7 +262,7 @@ def measured(column: str, inputs: TaskInputs) -> MeasuredCell:
         return parallel_cell(column, inputs.row.parallel, inputs.window)
     waits, loads = inputs.row.waits, inputs.row.sampled
     if column in WAIT_BY_ID:
-        return MeasuredCell(None, NOT_YET) if waits is None else WAIT_BY_ID[column].of(waits, inputs.seconds)
+        return MeasuredCell(None, NOT_YET) if waits is None else wait_cell(column, waits, inputs.seconds)
     if loads is None or loads.counts is None:
         return MeasuredCell(None, NOT_SAMPLED if loads is None else loads.why)
     ghz = _gigahertz(inputs)

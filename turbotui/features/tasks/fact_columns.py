@@ -41,6 +41,7 @@ class MeasuredCell(NamedTuple):
     value: Value
     why: Unavailable | None = None
     estimated: bool = False  # it is of a part of what it says, inferred, or of too few samples
+    partial: bool = False  # it lacks some of the row's threads
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from turbotui.dataclass import dataclass
 from turbotui.events.perf_encoder import PerfEncoder
 from turbotui.features.tasks.loads import SampledLoads
 from turbotui.features.tasks.shared_intervals import SharedIntervals
-from turbotui.features.tasks.tables import TaskRow
+from turbotui.features.tasks.tables import TaskRow, threads_in
 from turbotui.features.tasks.thread_totals import Thread
 from turbotui.machine.host import Host, HostError, PerfAttr
 from turbotui.machine.pmus import EventError, list_pmus, read_pmu
@@ -206,5 +206,5 @@ class LoadWatch:
             return counted_rows
         counted = self._everything if whole else self._interval
         return [replace(row, sampled=SampledLoads(total_of(LoadCounts(), (
-            counted[threads[serial].tid] for serial in row.serials
-            if serial in threads and threads[serial].tid in counted)))) for row in counted_rows]
+            counted[thread.tid] for thread in threads_in(row, threads) if thread.tid in counted))))
+                for row in counted_rows]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from turbotui.features.tasks.loads import SampledLoads
-from turbotui.features.tasks.tables import Grouping, TaskRow
+from turbotui.features.tasks.tables import Grouping, TaskRow, with_own_keys
 from turbotui.features.tasks.waits import MOST_BEHIND, Waits
 from turbotui.machine.cpulist import format_cpulist, parse_cpulist
 from turbotui.machine.tasks.load_records import LoadCounts, Served
@@ -78,15 +78,17 @@ MOST_LENGTHS: Final = 300
 """Rows of each kind whose histograms of waits are kept: those that waited most often."""
 _NO_LENGTHS: Final = Unavailable(Reason.NOT_READ, f"the recording has the lengths of the waits of the {MOST_LENGTHS} "
                                  "rows that waited most often alone, and older ones of none")
+_PARTIAL, _DELAY_PARTIAL = 1, 2
 _WHYS: Final = ("why_no_records", "why_no_wakeups", "why_no_delay")
 
 
 def waits_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
     """The waits of rows as JSON; None if they were not requested or not measured yet."""
     waits = [row.waits for row in rows]
-    known = next((wait for wait in waits if wait is not None), None)
-    if known is None:
+    if all(wait is None for wait in waits):
         return None
+    known = next((wait for wait in waits if wait is not None and (wait.waited, wait.delay) != (None, None)),
+                 next(wait for wait in waits if wait is not None))
     waited = [None if wait is None else wait.waited for wait in waits]
     return {
         **{name: [None if sums is None else getattr(sums, name) for sums in waited] for name in _TIMES},
@@ -96,6 +98,8 @@ def waits_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
         "sleeping": [None if wait is None else wait.sleeping for wait in waits],
         **{name: reason_facts(getattr(known, name)) for name in _WHYS},
         "lost": [None if wait is None else wait.lost for wait in waits],
+        "partial": [_PARTIAL * (wait is not None and wait.partial) + _DELAY_PARTIAL * (
+            wait is not None and wait.delay_partial) for wait in waits],
         "behind": [[] if wait is None else [list(pushed) for pushed in wait.behind] for wait in waits],
         "lengths": _lengths_facts(waited),
     }
@@ -138,12 +142,13 @@ def waits_from(stored: JsonValue, count: int) -> list[Waits | None]:
     known = Waits(why_no_records=records, why_no_wakeups=wakeups)
     if delay is not None:
         known = replace(known, why_no_delay=delay)
-    # later versions have these three
+    # later versions have these four
     histograms = stored.optional("lengths", lambda lengths: lengths.values_or_none(list), [None] * count)
     ran = stored.optional("behind", lambda rows: [_behind(row) for row in rows.items()],
                           [tuple[tuple[str, int], ...]()] * count)
     lost = stored.optional("lost", lambda numbers: numbers.values_or_none(int), [None] * count)
-    stored.expect_columns(count, histograms, ran, lost)
+    partial = stored.optional("partial", lambda numbers: numbers.values(int), [0] * count)
+    stored.expect_columns(count, histograms, ran, lost, partial)
     waits: list[Waits | None] = []
     for at, asleep in enumerate(sleeping):
         waited, histogram = _waited([column[at] for column in times]), histograms[at]
@@ -151,7 +156,9 @@ def waits_from(stored: JsonValue, count: int) -> list[Waits | None]:
             waited.lengths = _lengths(histogram)
         waits.append(None if asleep is None else replace(
             known, waited=waited, delay=delays[at], slices=slices[at], pusher=pushers[at], sleeping=asleep,
-            behind=ran[at], lost=lost[at] or 0, why_no_lengths=_NO_LENGTHS if histogram is None else None))
+            behind=ran[at], lost=lost[at] or 0, partial=bool(partial[at] & _PARTIAL),
+            delay_partial=bool(partial[at] & _DELAY_PARTIAL),
+            why_no_lengths=_NO_LENGTHS if histogram is None else None))
     return waits
 
 
@@ -206,13 +213,14 @@ def rows_from(stored: JsonValue, names: Sequence[str], application: str, by: Gro
     weighed = stored.optional("parallel", lambda times: parallel_from(times, many), [None] * many)
     stored.expect_columns(many, tids, texts, lists, threads, last, migrations, run, flags, loads, marked,
                           *counts.values())
-    return tuple(
+    rows = [
         TaskRow(pids[at], tids[at], texts[at], threads[at], _cpus(lists[at]), last[at],
                 {name: count for name, column in counts.items() if (count := column[at]) is not None}, migrations[at],
                 _loads(loads[at]), run[at], bool(flags[at] & _INCOMPLETE), bool(flags[at] & _ENDED),
                 application=application, by=by, guessed=bool(flags[at] & _GUESSED), estimated=marked[at],
                 waits=waited[at], sampled=served[at], parallel=weighed[at])
-        for at in range(many))
+        for at in range(many)]
+    return tuple(with_own_keys(rows) if by is Grouping.THREAD else rows)
 
 
 def _texts(stored: JsonValue) -> list[frozenset[str]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 from typing import Final
 
@@ -12,7 +13,7 @@ from turbotui.dataclass import dataclass
 from turbotui.features.tasks.cpu_time import CPU_TIME
 from turbotui.features.tasks.loads import SampledLoads
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
-from turbotui.features.tasks.thread_totals import RUN, Mark, ThreadTotals
+from turbotui.features.tasks.thread_totals import RUN, Mark, Thread, ThreadTotals
 from turbotui.features.tasks.totals_table import IN_NO_ROW
 from turbotui.features.tasks.waits import Waits
 from turbotui.machine.tasks.group_names import GroupName
@@ -36,7 +37,7 @@ class TaskRow:
     pid: int | None  # of the process, None for a command that several processes ran
     tid: int | None  # of the thread, None for a row of several
     name: str  # the command's; of a process that of its first thread
-    threads: int  # how many are in the row
+    threads: int  # how many are in the row: of an interval those that did not end before it
     cpus: tuple[int, ...]  # that they were seen on
     last_cpu: int  # where one of them was seen last, -1 if nowhere
     counts: dict[str, int]  # by the names of the set; times in ns
@@ -46,6 +47,7 @@ class TaskRow:
     incomplete: bool  # the counters were shared with somebody else: counts are too low
     ended: bool = False  # whether all of its threads have ended
     serials: frozenset[int] = field(default_factory=frozenset)  # of the entries, for the timeline
+    ran: frozenset[int] = field(default_factory=frozenset)  # of these, those that counted something
     application: str = ""  # what it belongs to where several are watched, else ""
     by: Grouping = Grouping.THREAD  # what it stands for
     # names of counts that were not counted all the time, and are joined by instructions; one of them that cannot be
@@ -56,6 +58,7 @@ class TaskRow:
     waits: Waits | None = None  # what its threads waited for; None where nobody asked, or not yet
     parallel: ParallelTime | None = None  # who ran beside its threads; None where nobody asked, or not yet
     sampled: SampledLoads | None = None  # loads that were sampled of its threads; None where nobody asked, or not yet
+    reused: int = 0  # how many later threads have its ids in the same interval
 
     @property
     def unseen(self) -> frozenset[str]:
@@ -86,13 +89,36 @@ class TaskRow:
         """
         if self.pid is None or self.by is Grouping.COMMAND:
             return f"{self.application}//{self.name}"
-        return f"{self.application}/{self.pid}/{'' if self.tid is None else self.tid}"
+        return f"{self.application}/{self.pid}/{'' if self.tid is None else self.tid}{'/' * self.reused}"
 
 
 def whole_run_of(rows: Iterable[TaskRow]) -> int | None:
     """The sum of the CPU times of rows since the beginning; None if it is unknown of one."""
     times = [row.whole_run for row in rows]
     return None if None in times else sum(filter(None, times))
+
+
+def threads_in(row: TaskRow, threads: Mapping[int, Thread]) -> dict[Thread, None]:
+    """The threads of a row in order, each once however many event sets counted it.
+
+    Args:
+        threads: by the serial number of an entry.
+    """
+    return dict.fromkeys(threads[serial] for serial in sorted(row.serials) if serial in threads)
+
+
+def with_own_keys(rows: Sequence[TaskRow]) -> list[TaskRow]:
+    """The rows, each with a key of its own: of threads that had the same ids in turn, the newest has that of the ids.
+
+    Each of them had the joules of all.
+    """
+    later: Counter[str] = Counter()
+    reused: dict[int, int] = {}
+    for at in sorted(range(len(rows)), key=lambda at: (rows[at].ended, -max(rows[at].serials, default=0))):
+        if times := later[rows[at].key]:
+            reused[at] = times
+        later[rows[at].key] += 1
+    return [replace(row, reused=reused[at]) if at in reused else row for at, row in enumerate(rows)]
 
 
 _NOTHING: Final = Mark((), 0)
@@ -139,6 +165,7 @@ def task_rows(aggregator: SampleAggregator, by: Grouping, since: Mapping[int, Ma
     rows = [_row(aggregator, group, by, since or {}, application) for group in groups.values()]
     if since is not None and not idle:
         rows = [row for row in rows if any(row.counts.values())]
+    rows = with_own_keys(rows) if by is Grouping.THREAD else rows
     return sorted(rows, key=lambda row: (-row.cpu_ns, row.pid or 0, row.tid or 0))
 
 
@@ -154,8 +181,11 @@ def _row(aggregator: SampleAggregator, group: Sequence[ThreadTotals], by: Groupi
     migrations = whole = 0
     run = names.index(RUN)
     time = names.index(CPU_TIME) if CPU_TIME in names else run
+    ran: set[int] = set()
     for entry in group:
         mark = since.get(entry.serial, _NOTHING)
+        if mark.totals != tuple(entry.totals):
+            ran.add(entry.serial)
         for number, value in enumerate(entry.totals):
             counts[number] += value - (mark.totals[number] if mark.totals else 0)
         had = mark.loads_by_cpu()
@@ -168,7 +198,7 @@ def _row(aggregator: SampleAggregator, group: Sequence[ThreadTotals], by: Groupi
         pid=first.pid if len(pids) == 1 and first.pid >= 0 else None,
         tid=first.tid if by is Grouping.THREAD and first.tid >= 0 else None,
         name=name,
-        threads=sum(entry.threads for entry in group),
+        threads=sum(entry.threads for entry in group if not entry.ended or entry.serial in ran),
         cpus=tuple(sorted(set().union(*(entry.cpus for entry in group)))),
         last_cpu=first.last_cpu,
         counts=dict(zip(names, counts, strict=True)),
@@ -178,6 +208,7 @@ def _row(aggregator: SampleAggregator, group: Sequence[ThreadTotals], by: Groupi
         incomplete=any(entry.is_incomplete(run) for entry in group),
         ended=all(entry.ended for entry in group),
         serials=frozenset(entry.serial for entry in group),
+        ran=frozenset(ran),
         application=application,
         by=by,
         guessed=any(entry.guessed for entry in group),

@@ -118,8 +118,9 @@ def _judged(column: TaskColumn, inputs: TaskInputs, value: Value, energy: Unavai
         row = inputs.row
         if not (row.guessed or row.estimated or row.incomplete or column.id in MEASURED):  # nearly every cell
             return Cell(value)
+        lacks = column.id in MEASURED and measured(column.id, inputs).partial
         return Cell(value, estimated=is_estimate(column, inputs),
-                    partial=row.incomplete and not column.identity)
+                    partial=lacks or (row.incomplete and not column.identity))
     return Cell(None, _why(column, inputs, energy))
 
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from turbotui.errors import MachineError
 from turbotui.features.tasks.shared_intervals import SharedIntervals
-from turbotui.features.tasks.tables import TaskRow
+from turbotui.features.tasks.tables import TaskRow, threads_in
 from turbotui.features.tasks.thread_totals import Thread
 from turbotui.features.tasks.waits import Waits, behind_of_all
 from turbotui.machine.host import Host, HostError
@@ -33,6 +33,8 @@ _MOST_ASKED: Final = 400  # threads whose place of sleep is read then: 10 us eac
 _OF_A_ROW: Final = 8
 _MOST_ADDED: Final = 32  # threads that ran during a row's waits whose names are read
 _MOST_KEPT: Final = 20_000  # threads whose waits since the beginning are kept
+_NO_NUMBER: Final = Unavailable(Reason.NOT_READ, "waits are known by a thread's number: the row's threads were put "
+                                "together with others, or their number was given to others in the same interval")
 
 
 class Delay(NamedTuple):
@@ -74,10 +76,12 @@ class WaitWatch:
         self._names: dict[int, str] = {}
         self._interval: Mapping[int, WaitSums] = {}
         self._everything: dict[int, WaitSums] = {}
+        self._read_ns = self._base_ns = host.now_ns()
         self._delays: dict[Thread, Delay] = {} if self._complete or beginning else self._all_delays()
         self._first: dict[Thread, Delay] = dict(self._delays)
         self._first_ns = self._began_ns = self._ended_ns = host.now_ns()
         self._grown: dict[Thread, Delay] = {}
+        self._late: set[Thread] = set()  # that ran in an interval in which they were not read
 
     @property
     def _complete(self) -> bool:
@@ -101,6 +105,7 @@ class WaitWatch:
         if self._times is not None:
             self._times.take(until_ns)
         if not self._complete:
+            self._read_ns = self._host.now_ns()
             self._delays = self._all_delays()
             self._first = dict(self._delays)
             self._first_ns = self._began_ns = self._ended_ns = self._host.now_ns()
@@ -124,7 +129,9 @@ class WaitWatch:
         for tid, waited in self._interval.items():
             if tid in self._everything or len(self._everything) < _MOST_KEPT:
                 self._everything.setdefault(tid, WaitSums()).add(waited)
+        self._base_ns = self._read_ns  # of the readings at the beginning of the interval, the earliest
         self._began_ns, self._ended_ns = self._ended_ns, self._host.now_ns()
+        self._read_ns = self._ended_ns
         self._grown = {}
         self._slept = {}
         self._names = {}
@@ -134,29 +141,32 @@ class WaitWatch:
         """Return the rows with the waits of their threads.
 
         Args:
-            threads: by serial number of an entry.
+            threads: by serial number of an entry (`ApplicationTotals.threads`).
             whole: since the beginning.
             again: of the interval that has ended, once more.
             group_of: gives the control group of a thread where rows are groups, which wait behind each other; None
                 where rows wait behind threads.
         """
         waiting_rows = list(rows)
+        if not self._complete and not again:
+            self._read_delays(dict.fromkeys(threads[serial] for row in waiting_rows for serial in sorted(row.ran)
+                                            if serial in threads))
         if not (self._intervals.known or whole):
             return waiting_rows
-        row_threads = [[threads[serial] for serial in row.serials if serial in threads] for row in waiting_rows]
-        if not self._complete and not again:
-            self._read_delays([thread for each in row_threads for thread in each])
         waited = self._everything if whole else self._interval
 
         def name(tid: int) -> str:
             group = None if group_of is None or tid == 0 else group_of(tid)
             return self._name(tid) if group is None else group.text
 
-        return [replace(row, waits=self._waits(each, waited, name, whole=whole))
-                for row, each in zip(waiting_rows, row_threads, strict=True)]
+        return [replace(row, waits=self._waits(row, threads, waited, name, whole=whole)) for row in waiting_rows]
 
-    def _waits(self, threads: Collection[Thread], waited: Mapping[int, WaitSums], name: Callable[[int], str], *,
-               whole: bool) -> Waits:
+    def _waits(self, row: TaskRow, numbered: Mapping[int, Thread], waited: Mapping[int, WaitSums],
+               name: Callable[[int], str], *, whole: bool) -> Waits:
+        threads, ran = threads_in(row, numbered), [numbered.get(serial) for serial in row.ran]
+        if not threads:
+            return Waits(why_no_records=_NO_NUMBER, why_no_wakeups=_NO_NUMBER, why_no_delay=_NO_NUMBER)
+        unkept = whole and len(self._everything) >= _MOST_KEPT
         known = None if self._times is None else total_of(
             WaitSums(), (waited[thread.tid] for thread in threads if thread.tid in waited))
         delays = [delay for thread in threads if (delay := self._delay(thread, whole=whole)) is not None]
@@ -173,6 +183,8 @@ class WaitWatch:
             lost=self._lost[1] - (0 if whole else self._lost[0]),
             delayed=sum(delay.waited / delay.read_ns for delay in delays)
             if delays and all(delay.read_ns > 0 for delay in delays) else None,
+            partial=any(thread is None or (unkept and thread.tid not in waited) for thread in ran),
+            delay_partial=any(thread not in self._grown for thread in ran),
         )
 
     def cpu_waits(self, *, whole: bool) -> dict[int, Waits]:
@@ -201,13 +213,23 @@ class WaitWatch:
             return None if whole else self._grown.get(thread)
         return self._delays[thread].since(self._first.get(thread, Delay(0, 0, self._first_ns)))
 
-    def _read_delays(self, threads: Sequence[Thread]) -> None:
-        """Read schedstat of the first threads once an interval; the whole delay of a new thread counts."""
-        for thread in threads[:_MOST_READ]:
-            if thread not in self._grown and (read := run_delay(self._host, thread.pid, thread.tid)) is not None:
-                now = Delay(*read, self._host.now_ns())
-                self._grown[thread] = now.since(self._delays.get(thread, Delay(0, 0, self._began_ns)))
-                self._delays[thread] = now
+    def _read_delays(self, threads: Collection[Thread]) -> None:
+        """Read schedstat of the threads that ran once an interval, as of many; all of a new thread's delay counts."""
+        unread = [thread for thread in threads if thread not in self._grown]
+        self._late.update(unread[_MOST_READ:])
+        for thread in unread[:_MOST_READ]:
+            if (read := run_delay(self._host, thread.pid, thread.tid)) is None:
+                continue
+            now, before = Delay(*read, self._host.now_ns()), self._delays.get(thread)
+            self._delays[thread] = now
+            if before is None or now.slices < before.slices:  # of a thread that had the same number
+                self._first.pop(thread, None)
+                before = Delay(0, 0, self._began_ns)
+            if thread in self._late:  # it has the delay of more than the interval
+                self._late.discard(thread)
+            else:
+                slept = before.read_ns < self._base_ns
+                self._grown[thread] = now.since(before._replace(read_ns=self._began_ns) if slept else before)
 
     def _all_delays(self) -> dict[Thread, Delay]:
         """Read schedstat of every thread that this user may inspect."""

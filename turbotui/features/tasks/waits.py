@@ -46,6 +46,8 @@ class Waits:
     # ns of `delay` for each ns between its two readings, which are later than the begin and end of the interval; None
     # where that time was not kept
     delayed: float | None = None
+    partial: bool = False  # whether it lacks threads that ran: put together with others, or of a number used again
+    delay_partial: bool = False  # whether `delay` and `slices` do, or those that ended or were too many to be read
 
     @property
     def complete(self) -> WaitSums | None:
@@ -74,16 +76,18 @@ def waits_of_all(parts: Sequence[Waits | None]) -> Waits | None:
     if not known or len(known) < len(parts):
         return None
     waited = [part.waited for part in known if part.waited is not None]
-    delays = [part.delay for part in known if part.delay is not None]
+    delayed = [part for part in known if part.delay is not None]
     most = max(known, key=lambda part: -1 if part.waited is None else part.waited.pushed)
     sleeping = Counter(part.sleeping for part in known if part.sleeping).most_common(1)
-    shares = [part.delayed for part in known if part.delayed is not None]
+    shares = [part.delayed for part in delayed if part.delayed is not None]
     return replace(
-        known[0],
+        next((part for part in known if part.waited is not None), known[0]),
         waited=total_of(WaitSums(), waited) if waited else None,
-        delay=sum(delays) if delays else None,
-        slices=sum(part.slices or 0 for part in known) if delays else None,
-        delayed=math.fsum(shares) if len(shares) == len(known) else None,
+        delay=sum(part.delay or 0 for part in delayed) if delayed else None,
+        slices=sum(part.slices or 0 for part in delayed) if delayed else None,
+        delayed=math.fsum(shares) if delayed and len(shares) == len(delayed) else None,
+        partial=any(part.partial for part in known) or 0 < len(waited) < len(known),
+        delay_partial=any(part.delay_partial for part in known) or 0 < len(delayed) < len(known),
         pusher=most.pusher,
         behind=behind_of_all(part.behind for part in known),
         lost=max(part.lost for part in known),
@@ -223,3 +227,11 @@ SIMULATED: Final = Waits(why_no_records=_SIMULATED, why_no_wakeups=_SIMULATED, w
 """What is said of tasks that are simulated."""
 WAIT_BY_ID: Final = {fact.id: fact for fact in WAIT_FACTS}
 """By the names of the columns; while one of them is shown, waits are read."""
+_BY_DELAY: Final = frozenset({"Wait%", "WaitMean"})  # columns that are by schedstat where wake-ups are not known
+
+
+def wait_cell(column: str, waits: Waits, seconds: float) -> MeasuredCell:
+    """The value of a column of waits, marked where threads of the row are missing in it, or why it is unknown."""
+    by_delay = column in _BY_DELAY and waits.complete is None
+    return WAIT_BY_ID[column].of(waits, seconds)._replace(
+        partial=waits.delay_partial or waits.partial if by_delay else waits.partial)

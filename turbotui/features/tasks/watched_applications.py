@@ -109,7 +109,7 @@ class WatchedApplications:
             return rows
         if not again:
             self._loads.end_interval(id(watched))
-        return self._loads.rows(rows, watched.aggregate.threads(), whole=whole)
+        return self._loads.rows(rows, watched.aggregate.threads(rows), whole=whole)
 
     def _with_waits(self, rows: list[TaskRow], watched: WatchedApplication, by: Grouping, *, whole: bool,
                     again: bool) -> list[TaskRow]:
@@ -118,7 +118,7 @@ class WatchedApplications:
             return [replace(row, waits=SIMULATED) for row in rows] if self._waits_wanted else rows
         if not again:
             self._waits.end_interval(id(watched), watched.taken_ns)
-        return self._waits.rows(rows, watched.aggregate.threads(), whole=whole, again=again,
+        return self._waits.rows(rows, watched.aggregate.threads(rows), whole=whole, again=again,
                                 group_of=self.family(watched).group if by is Grouping.UNIT else None)
 
     def add(self, application: Application, *, child: int | None = None) -> WatchedApplication:
