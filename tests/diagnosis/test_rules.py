@@ -84,6 +84,10 @@ def test_more_tasks_than_cpus_by_what_is_known() -> None:
     alone = found("overload", made(whole={"Load%": 100.0, "RunQ": 6.0, "PSIcpu%": 95.0}, measured=1))
     assert alone.lost == pytest.approx(1.9 / 5.9), "the run queue is that of all CPUs, measured or not"
     assert alone.sentence.startswith("6 tasks want to run on 4 CPUs, of which the one measured is 100 % busy; a task ")
+    some = found("overload", made(whole={"Load%": 100.0, "RunDelay%": 100.0}, measured=1))
+    assert some.lost == pytest.approx(4.0 / 8.0), "one waits for one CPU of four, all of which are full"
+    assert some.sentence.endswith("; 1.0 wait on average for the one measured")
+    assert some.sure is Certainty.LIKELY
     few = BY_ID["overload"].judge(made(whole={**full, "RunQ": 1.0, "PSIcpu%": 40.0, "RunDelay%": 100.0}))
     assert isinstance(few, Observed)
     assert few.sentence.startswith("5.0 tasks on average want to run on 4 CPUs"), few.sentence
@@ -222,8 +226,10 @@ def test_a_thread_that_wanders_is_found_by_its_own_time() -> None:
     assert thread.sentence.endswith("while the 4 CPUs together are 26 % busy")
 
 
-@pytest.mark.parametrize("waits", [{"RunDelay%": 200.0}, {"PSIcpu%": 90.0}])
-def test_an_uneven_spread_is_a_loss_where_tasks_wait(waits: Mapping[str, float]) -> None:
+@pytest.mark.parametrize(("waits", "words"), [
+    ({"RunDelay%": 200.0}, "2.0 tasks wait for a CPU on average"),
+    ({"PSIcpu%": 90.0}, "a task waits for a CPU 90 % of the time")])
+def test_an_uneven_spread_is_a_loss_where_tasks_wait(waits: Mapping[str, float], words: str) -> None:
     busy = {"Busy%": {cpu: 99.0 if cpu < 4 else 0.0 for cpu in range(224)}}
     news = found("one-cpu", made("sapphire-2s", cpus=busy))
     assert news.sentence.startswith("4 CPUs are saturated while the other 220 are 0 % busy")
@@ -232,7 +238,7 @@ def test_an_uneven_spread_is_a_loss_where_tasks_wait(waits: Mapping[str, float])
     assert not loss.news
     queued = sum(waits.values()) / 100.0
     assert loss.lost == pytest.approx(queued / (queued + 3.96))
-    assert loss.sentence.endswith(f"; {queued:.1f} tasks wait for a CPU on average")
+    assert loss.sentence.endswith(f"; {words}")
     tail = LookResults(tail="p99 of web's waits for a CPU is 8.3 ms")
     said = found("one-cpu", made("sapphire-2s", cpus=busy, whole=waits, seen=tail)).sentence
     assert said == f"{loss.sentence}; {tail.tail}", "who pushed matters where one CPU is short, too"
@@ -260,3 +266,9 @@ def test_efficiency_cores_that_work_while_performance_cores_idle() -> None:
     assert slowed.lost == pytest.approx(1 - 3800 / 4800, abs=0.01)
     swapped = {cpu: 97.0 - percent for cpu, percent in busy.items()}
     assert BY_ID["slow-cores"].judge(made("laptop", cpus={"Busy%": swapped}, words={"Type": types})) is NoFinding.CLEAR
+
+
+@pytest.mark.parametrize(("measured", "words"), [(None, "the machine 30,000"), (1, "1 measured CPU 30,000")])
+def test_a_sum_of_the_measured_cpus_is_not_called_the_machines(measured: int | None, words: str) -> None:
+    rates = {0: 30_000.0} if measured else {0: 12_000.0, 1: 18_000.0, 2: 0.0, 3: 0.0}
+    assert words in found("interrupts", made(cpus={"IRQ/s": rates}, measured=measured)).sentence

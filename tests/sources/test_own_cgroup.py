@@ -103,6 +103,15 @@ def test_a_group_without_a_quota_has_a_reason_and_no_zero() -> None:
     assert group.read()["cgroup.quota"] is None
 
 
+def test_a_quota_above_what_a_container_sees_is_not_said_to_be_none() -> None:
+    absent = Group(UNLIMITED | {"/sys/fs/cgroup/cgroup.type": "domain\n"}).signals["cgroup.quota"]
+    assert isinstance(absent, Unavailable)
+    assert absent.reason is Reason.HIDDEN
+    assert "whether one of them has a quota is not known" in absent.detail
+    limited = Group(V2 | {"/sys/fs/cgroup/cgroup.type": "domain\n"})
+    assert isinstance(limited.signals["cgroup.quota"], Signal)
+
+
 def test_version_1() -> None:
     group = Group(V1)
     assert isinstance(group.signals["cgroup.throttled"], Signal)

@@ -65,7 +65,9 @@ def _spread(moment: JudgedFrame, text: str, sure: Certainty, row: RowId, slower:
     queued, working = moment.queued or 0.0, max(1.0, math.fsum(moment.busy.values()) / 100.0)
     lost = queued / (queued + working)
     if lost >= _LOST:
-        text += f"; {queued:,.1f} tasks wait for a CPU on average"
+        by_pressure = moment.number("RunDelay%") is None  # of the time in which one waits or several do
+        text += (f"; a task waits for a CPU {100 * queued:.0f} % of the time" if by_pressure
+                 else f"; {queued:,.1f} tasks wait for a CPU on average")
         text += f"; {moment.seen.tail}" if moment.seen.tail else ""
     else:
         lost = 0.0
@@ -87,7 +89,8 @@ def _groups(moment: JudgedFrame) -> Observed | NoFinding:
     for scope in (Scope.PACKAGE, Scope.NODE, Scope.L3):
         members = [(row, [busy[rows[at]] for at in topology.parts(row, Scope.CPU) if rows[at] in busy])
                    for row in moment.frame.rows(scope)]
-        lopsided = _lopsided([(row, cpus) for row, cpus in members if cpus])
+        members = [(row, cpus) for row, cpus in members if cpus]
+        lopsided = _lopsided(members)
         if lopsided is not None:
             row, mean, others = lopsided
             count = len(members) - 1

@@ -20,6 +20,7 @@ from turbotui.diagnosis.rules import (
 from turbotui.quantities.catalog.core_clock import ERROR, MOMENT
 from turbotui.quantities.columns import ColumnId
 from turbotui.quantities.scope import RowId
+from turbotui.quantities.sentences import several
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sources.irq_rows import cpu_key
 
@@ -134,7 +135,8 @@ def _interrupts(moment: JudgedFrame) -> Observed | NoFinding:
         return NoFinding.CLEAR
     total = math.fsum(rates.values())
     lost = _of_work(moment, {row: here * _INTERRUPT_SECONDS for row, here in rates.items()})
-    sentence = f"{opening(name_of(moment, row))} takes {rate:,.0f} interrupts a second, the machine {total:,.0f}"
+    whole = "the machine" if len(rates) >= moment.online else several(len(rates), "measured CPU")
+    sentence = f"{opening(name_of(moment, row))} takes {rate:,.0f} interrupts a second, {whole} {total:,.0f}"
     parts = filter(None, (sentence, _most(moment, _KINDS, row), _source(moment, row, rate)))
     return Observed(max(lost, 0.02), "; ".join(parts), Certainty.LIKELY, row)
 

@@ -58,9 +58,11 @@ def _overload(frame: JudgedFrame) -> Observed | NoFinding:
     working = cpus * load / 100.0
     wanting = 0.0 if running is None else running
     facts = [] if pressure is None else [f"a task waits for a CPU {pressure:.0f} % of the time"]
-    if waited is not None:
-        queued, sure = waited / 100.0, Certainty.CERTAIN
-        facts.append(f"{queued:,.1f} wait on average")
+    if waited is not None:  # for the measured CPUs; as many wait for each of the others, which are as busy
+        measured = len(frame.frame.topology.cpus)
+        queued, sure = waited / 100.0 * cpus / measured, Certainty.LIKELY if measured < cpus else Certainty.CERTAIN
+        facts.append(f"{waited / 100.0:,.1f} wait on average" + (
+            f" for {'the one' if measured == 1 else f'the {measured:,}'} measured" if measured < cpus else ""))
     elif pressure is not None:  # at least one waits for that time, and as many as at the instant of the reading
         queued = pressure / 100.0 * max(1.0, wanting - cpus)
         sure = Certainty.LIKELY if running is None else Certainty.CERTAIN
@@ -86,7 +88,8 @@ def _quota(frame: JudgedFrame) -> Observed | NoFinding:
     group, own = frame.seen.throttled, frame.number("Throttled%")
     if group is None and own is None:
         why = frame.frame.capabilities.why_missing("cgroup.throttled")
-        return NoFinding.CLEAR if frame.seen.groups or why.reason is Reason.NOT_SET else NoFinding.UNKNOWN
+        seen = frame.seen.groups and why.reason is not Reason.HIDDEN
+        return NoFinding.CLEAR if seen or why.reason is Reason.NOT_SET else NoFinding.UNKNOWN
     percent, name, quota, stood = own or 0.0, "this program's control group", frame.number("Quota"), None
     if group is not None and group.percent >= min(percent, _QUOTA):  # it has a name, and the time that was lost
         percent, name, quota, stood = group.percent, group.name, group.quota, group.stood

@@ -177,6 +177,12 @@ def _quota_signals(host: Host, place: _Place) -> Mapping[SignalId, Signal | Unav
     own = place.tree.name(place.chain[0])
     unlimited = Unavailable(
         Reason.NOT_SET, f"turbotui's control group ({own}) has no CPU quota; no group above it has one")
+    if place.tree.root != "/" or host.exists(f"{place.tree.top}/cgroup.type"):
+        # the outermost group of the machine has no such file (cgroup-v2.rst, "Core Interface Files")
+        unlimited = Unavailable(
+            Reason.HIDDEN, f"turbotui's control group ({own}) has no CPU quota, and groups above {place.tree.top} are "
+            "hidden by the container: whether one of them has a quota is not known",
+            "run turbotui on the machine itself")
     uncounted = Unavailable(Reason.NO_DRIVER, f"{group}: the kernel does not count it for this group")
     origin = f"{group}/cpu.stat"
     signals: dict[SignalId, Signal | Unavailable] = {
