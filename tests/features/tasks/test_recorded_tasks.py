@@ -129,7 +129,8 @@ def test_made_records_are_the_same_again() -> None:
 
 def test_waits_that_lack_threads_are_recorded_as_such() -> None:
     record, why = made_record(3), Unavailable(Reason.NOT_PERMITTED, "no right to it")
-    waits = [Waits(why_no_records=why, why_no_wakeups=why), Waits(None, 5, 1, why_no_records=why, delay_partial=True),
+    waits = [Waits(why_no_records=why, why_no_wakeups=why), Waits(None, 5, 1, why_no_records=why, delayed=0.25,
+                                                                        delay_partial=True),
              Waits(None, 7, 1, why_no_records=why, partial=True, delay_partial=True)]
     [report] = record.reports[Grouping.THREAD]
     rows = tuple(replace(each, waits=wait) for each, wait in zip(report.rows, waits, strict=True))
@@ -138,6 +139,7 @@ def test_waits_that_lack_threads_are_recorded_as_such() -> None:
     read = [each.waits for each in found]
     assert [(each.delay, each.partial, each.delay_partial) for each in read if each is not None] == [
         (None, False, False), (5, False, True), (7, True, True)]
+    assert [each.delayed for each in read if each is not None] == [None, 0.25, None], "Wait% of the live table"
     assert {each.why_no_wakeups for each in read if each is not None} == {None}, "of the rows whose waits were read"
 
 

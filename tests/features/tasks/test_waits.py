@@ -300,6 +300,17 @@ def test_a_sum_of_delays_without_those_of_a_thread_that_ended_is_marked(waiting:
     assert (waits.delay, cell.partial) == (0, False), "it had ended before"
 
 
+def test_a_thread_that_was_read_once_has_no_delay_and_not_none(waiting: WaitSet) -> None:
+    host = Tasks({"/proc/1/task/1/schedstat": "5 700 2\n"})
+    watch = WaitWatch(host, (0,), waiting, beginning=True)
+    watch.forget(0)
+    del host.files["/proc/1/task/1/schedstat"]
+    host.clock_ns += 10_000
+    watch.end_interval("one", 0)
+    waits, cell = several(watch, {5: Thread(1, 1)}, ran=(5,), whole=True)
+    assert (waits.delay, cell.value) == (None, None)
+
+
 def test_threads_that_are_too_many_to_be_read_are_marked_and_have_their_own_interval_later(
         waiting: WaitSet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("turbotui.features.tasks.wait_watch._MOST_READ", 1)

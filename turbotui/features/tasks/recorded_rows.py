@@ -98,6 +98,7 @@ def waits_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
         "sleeping": [None if wait is None else wait.sleeping for wait in waits],
         **{name: reason_facts(getattr(known, name)) for name in _WHYS},
         "lost": [None if wait is None else wait.lost for wait in waits],
+        "delayed": [None if wait is None or wait.delayed is None else round(1e9 * wait.delayed) for wait in waits],
         "partial": [_PARTIAL * (wait is not None and wait.partial) + _DELAY_PARTIAL * (
             wait is not None and wait.delay_partial) for wait in waits],
         "behind": [[] if wait is None else [list(pushed) for pushed in wait.behind] for wait in waits],
@@ -142,13 +143,14 @@ def waits_from(stored: JsonValue, count: int) -> list[Waits | None]:
     known = Waits(why_no_records=records, why_no_wakeups=wakeups)
     if delay is not None:
         known = replace(known, why_no_delay=delay)
-    # later versions have these four
+    # later versions have these five
     histograms = stored.optional("lengths", lambda lengths: lengths.values_or_none(list), [None] * count)
     ran = stored.optional("behind", lambda rows: [_behind(row) for row in rows.items()],
                           [tuple[tuple[str, int], ...]()] * count)
     lost = stored.optional("lost", lambda numbers: numbers.values_or_none(int), [None] * count)
+    delayed = stored.optional("delayed", lambda numbers: numbers.values_or_none(int), [None] * count)
     partial = stored.optional("partial", lambda numbers: numbers.values(int), [0] * count)
-    stored.expect_columns(count, histograms, ran, lost, partial)
+    stored.expect_columns(count, histograms, ran, lost, delayed, partial)
     waits: list[Waits | None] = []
     for at, asleep in enumerate(sleeping):
         waited, histogram = _waited([column[at] for column in times]), histograms[at]
@@ -158,6 +160,7 @@ def waits_from(stored: JsonValue, count: int) -> list[Waits | None]:
             known, waited=waited, delay=delays[at], slices=slices[at], pusher=pushers[at], sleeping=asleep,
             behind=ran[at], lost=lost[at] or 0, partial=bool(partial[at] & _PARTIAL),
             delay_partial=bool(partial[at] & _DELAY_PARTIAL),
+            delayed=None if (share := delayed[at]) is None else share / 1e9,
             why_no_lengths=_NO_LENGTHS if histogram is None else None))
     return waits
 

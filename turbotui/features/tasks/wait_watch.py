@@ -209,9 +209,10 @@ class WaitWatch:
         return known
 
     def _delay(self, thread: Thread, *, whole: bool) -> Delay | None:
-        if not whole or thread not in self._delays:
-            return None if whole else self._grown.get(thread)
-        return self._delays[thread].since(self._first.get(thread, Delay(0, 0, self._first_ns)))
+        if not whole:
+            return self._grown.get(thread)
+        first, last = self._first.get(thread), self._delays.get(thread)
+        return None if last is None or last == first else last.since(first or Delay(0, 0, self._first_ns))
 
     def _read_delays(self, threads: Collection[Thread]) -> None:
         """Read schedstat of the threads that ran once an interval, as of many; all of a new thread's delay counts."""
