@@ -300,6 +300,15 @@ def test_a_sum_of_delays_without_those_of_a_thread_that_ended_is_marked(waiting:
     assert (waits.delay, cell.partial) == (0, False), "it had ended before"
 
 
+def test_what_a_mark_at_waits_means_is_said_of_the_row() -> None:
+    lacking = row(replace(SWITCHES_ONLY, delay_partial=True))
+    for part, words in ((lacking, "ended in the interval"), (row(replace(ALL_KNOWN, partial=True)), "put together"),
+                        (row(replace(ALL_KNOWN, delay_partial=True)), "")):
+        report = Report(Application("", everything=True), rows=(part,), seconds=2.0, names=("run",))
+        remarks = task_evidence(TaskSnapshot(SnapshotRequest(), (report,)), None, TaskInputs(part, 2.0)).remarks
+        assert [words in text for text in remarks if "* " in text[:2]] == [True] * bool(words)
+
+
 def test_a_thread_that_was_read_once_has_no_delay_and_not_none(waiting: WaitSet) -> None:
     host = Tasks({"/proc/1/task/1/schedstat": "5 700 2\n"})
     watch = WaitWatch(host, (0,), waiting, beginning=True)

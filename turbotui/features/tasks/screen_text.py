@@ -29,6 +29,7 @@ from turbotui.features.tasks.parallel_columns import MADE_LONG
 from turbotui.features.tasks.region_totals import RegionTotals
 from turbotui.features.tasks.report import Report, cpu_seconds
 from turbotui.features.tasks.tables import Grouping
+from turbotui.features.tasks.waits import lacking_threads
 from turbotui.machine.tasks.numa_maps import NodeMemory
 from turbotui.quantities.by_key import lists_by_key
 from turbotui.quantities.moments import time_of_day
@@ -233,6 +234,8 @@ def task_evidence(snapshot: TaskSnapshot | None, energy: Unavailable | None, inp
         if row.waits is not None and (total := sum(ran for _name, ran in row.waits.behind)):
             parts = ", ".join(f"{name} {ran / total:.0%}" for name, ran in row.waits.behind).replace("%", " %")
             remarks.append(f"on its CPU ran while it waited 0.1 ms or longer: {parts}")
+        if lacking := lacking_threads(row.waits):
+            remarks.append(lacking)
     sums = [f"{report.application.name}: {report.sums_sentence()}" for report in snapshot.reports if report.names]
     missing = tuple((sentence,) for sentence in _no_columns(snapshot, energy))
     return CellEvidence(readings=(*missing, *numbers), remarks=(*remarks, *_facts(snapshot, energy), *sums))

@@ -25,7 +25,7 @@ from turbotui.features.tasks.task_table import of_all_sets, task_table, total_ta
 from turbotui.features.tasks.thread_totals import RUN, RUN_MEANING, SWITCHES
 from turbotui.features.tasks.timeline import IDLE, NO_SLICE, STAYS, Stretch, place_texts, place_width
 from turbotui.features.tasks.totals_table import ALIVE, ENDED
-from turbotui.features.tasks.waits import WAIT
+from turbotui.features.tasks.waits import WAIT, lacking_threads
 from turbotui.machine.host import Host
 from turbotui.machine.tasks.numa_maps import NodeMemory
 from turbotui.machine.tasks.proc_facts import TaskLooks
@@ -178,6 +178,7 @@ def _what_lacks(table: TaskInterval) -> Iterator[str]:
                "(kernel.perf_event_max_sample_rate)")
     if report.waits_lost:
         yield f"{report.waits_lost} records of switches LOST{so_far} for want of room: waits are too low"
+    yield from filter(None, dict.fromkeys(lacking_threads(row.waits) for row in report.rows))
     if report.damaged:
         yield f"{report.damaged} records could not be understood{so_far}"
     if report.early:

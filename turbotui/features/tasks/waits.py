@@ -227,7 +227,17 @@ SIMULATED: Final = Waits(why_no_records=_SIMULATED, why_no_wakeups=_SIMULATED, w
 """What is said of tasks that are simulated."""
 WAIT_BY_ID: Final = {fact.id: fact for fact in WAIT_FACTS}
 """By the names of the columns; while one of them is shown, waits are read."""
+_UNNUMBERED: Final = "* waits lack threads that were put together with others, or whose number two threads had"
+_UNREAD: Final = ("* Wait% and WaitMean lack threads that ended in the interval, or were too many to be read: "
+                  "schedstat is read at its end")
 _BY_DELAY: Final = frozenset({"Wait%", "WaitMean"})  # columns that are by schedstat where wake-ups are not known
+
+
+def lacking_threads(waits: Waits | None) -> str:
+    """A sentence on the threads of a row that its waits lack; "" if there are none."""
+    if waits is None or not (waits.partial or waits.delay_partial):
+        return ""
+    return _UNNUMBERED if waits.partial else _UNREAD if waits.complete is None else ""
 
 
 def wait_cell(column: str, waits: Waits, seconds: float) -> MeasuredCell:
