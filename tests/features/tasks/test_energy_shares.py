@@ -73,6 +73,7 @@ def test_on_whole_cpus_rows_and_what_is_in_no_row_are_the_whole(
 
 def test_threads_that_had_one_number_have_joules_of_their_own() -> None:
     first, second = with_own_keys([row(1, {0: 250}), row(1, {1: 100})])
+    assert first.key != second.key
     energy = Energy({0: 10.0}, {0: 600.0, 1: 400.0})
     assert share_out(report(first, second), energy, machine(1, 2)) == {first.key: 2.5, second.key: 1.0}
 
