@@ -114,10 +114,18 @@ def test_a_record_within_a_damaged_payload_is_none() -> None:
     assert found.payload == b"after"
 
 
+def head_of(size: int) -> bytes:
+    fields = struct.pack("<4sIQBBHI", MARKER, size, 0, 4, 0, 0, 0)
+    return fields + struct.pack("<I", crc32(fields))
+
+
+def test_the_largest_payload_is_waited_for() -> None:
+    torn = head_of(MOST_PAYLOAD) + framed(Record(4, 0, 1, b"a part of the payload"))
+    assert parsed(torn, [9]) == [Damage(0, len(torn))]
+
+
 def test_a_length_beyond_the_bound_is_damage_and_not_waited_for() -> None:
-    fields = struct.pack("<4sIQBBHI", MARKER, MOST_PAYLOAD + 1, 0, 4, 0, 0, 0)
-    head = fields + struct.pack("<I", crc32(fields))
-    damage, found = parsed(head + framed(Record(4, 0, 1, b"after")), [9])
+    damage, found = parsed(head_of(MOST_PAYLOAD + 1) + framed(Record(4, 0, 1, b"after")), [9])
     assert damage == Damage(0, HEAD_SIZE)
     assert isinstance(found, Record)
     assert found.payload == b"after"
