@@ -14,6 +14,7 @@ from dashboard_driver import dashboard, text_of
 from knownmachines import known_machine
 from patience import PATIENCE
 from simulated_session import SimulatedSession
+from smallmachines import small_host
 from watched_machines import focused_sources, frames_of_machine
 
 from turbotui.app.dashboard import TurbotuiApp
@@ -28,6 +29,7 @@ from turbotui.commands.recording import kept_columns, open_recorder
 from turbotui.diagnosis.diagnosis import MachineDiagnosis
 from turbotui.diagnosis.looks import Looks
 from turbotui.diagnosis.recorded_looks import LookRecord, RecordedLooks, look_results
+from turbotui.diagnosis.rule_table import RULES
 from turbotui.diagnosis.rules import LookResults, MemoryMover, PressedGroup, RankedBy, ThrottledGroup, UnseenTasks
 from turbotui.diagnosis.verdict import Verdict
 from turbotui.features.roofline.memory_watch import MemoryWatch
@@ -41,7 +43,8 @@ from turbotui.recording.json_values import JsonValue
 from turbotui.recording.rows import LOOKS_STREAM
 from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.frame import Frame
-from turbotui.simulated import SHAPES, SimulatedHost
+from turbotui.sampling.selection import available_columns
+from turbotui.simulated import SHAPES, ManualClock, SimulatedHost
 from turbotui.simulated.causes import CALM, CAUSES
 from turbotui.sources import SOURCES
 from turbotui.sources.source import Source
@@ -133,6 +136,19 @@ def test_a_recording_says_what_was_said_of_the_machine(names: tuple[str, ...], t
     first, second = judged_twice(machine_for(*names), tmp_path)
     assert {cause for cause, *_ in first[:-1]} >= set(names)
     assert first == second
+
+
+@pytest.mark.parametrize("name", [*SMALL, machine_for("quota")])
+def test_a_recording_keeps_a_column_of_each_group_that_a_rule_reads(name: str) -> None:
+    """A look at control groups may say the same without the column, so that verdicts alone do not show this."""
+    machine = known_machine(small_host(name, ManualClock(), seed=1))
+    capabilities = probe_sources(machine, SOURCES)
+    catalog = catalog_for(capabilities.signals)
+    available = {column.id for column in available_columns(catalog, capabilities, machine.topology)}
+    kept = {column.id for column in kept_columns(catalog, capabilities, machine.topology)}
+    for rule in RULES:
+        for group in (*rule.needs, *((word,) for word in rule.wants)):
+            assert available.isdisjoint(group) or not kept.isdisjoint(group), (rule.id, group)
 
 
 def test_a_recording_says_that_the_host_lowered_the_clock(tmp_path: Path) -> None:
