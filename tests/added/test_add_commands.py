@@ -9,7 +9,7 @@ from jsontables import by, table
 
 from turbotui.cli import main
 
-pytestmark = pytest.mark.usefixtures("few_cores")
+pytestmark = pytest.mark.usefixtures("moved_time", "few_cores")
 
 MINE = """
 [mine]

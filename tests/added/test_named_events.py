@@ -15,7 +15,7 @@ from turbotui.events.set_files import shipped_sets
 from turbotui.sampling.event_completion import complete_events
 from turbotui.simulated import ManualClock, simulated_host
 
-pytestmark = pytest.mark.usefixtures("few_cores")
+pytestmark = pytest.mark.usefixtures("moved_time", "few_cores")
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ import pytest
 
 from turbotui.cli import main
 
+pytestmark = pytest.mark.usefixtures("moved_time")
+
 MEMORY = ("memory", "--machine", "icelake-2s", "-n", "1", "-i", "0.1")
 
 

@@ -17,6 +17,8 @@ from turbotui.sampling.row_differences import RowDifferences
 from turbotui.sampling.row_tables import KindRow, row_table
 from turbotui.sampling.rows import Columns
 
+pytestmark = pytest.mark.usefixtures("moved_time")
+
 LAPTOP = ("--machine", "laptop-gpu")
 ZONE: dict[str, Content] = {
     "type": "acpitz\n", "temp": "71500\n", "policy": "step_wise\n",

@@ -17,6 +17,8 @@ from turbotui.sampling.rows import Columns
 from turbotui.simulated import ManualClock, simulated_host
 from turbotui.simulated.shapes import BATTERY_SECONDS, BATTERY_SHARE
 
+pytestmark = pytest.mark.usefixtures("moved_time")
+
 LAPTOP = ("--machine", "laptop-gpu")
 FULL = 80 * 3600.0
 

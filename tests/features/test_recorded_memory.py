@@ -9,7 +9,7 @@ from jsontables import tables
 
 from turbotui.cli import main
 
-pytestmark = pytest.mark.usefixtures("few_cores")
+pytestmark = pytest.mark.usefixtures("moved_time", "few_cores")
 
 
 def test_a_recording_gives_every_interval_and_their_sum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

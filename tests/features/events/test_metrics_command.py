@@ -10,7 +10,7 @@ from jsontables import table
 
 from turbotui.cli import main
 
-pytestmark = pytest.mark.usefixtures("few_cores")
+pytestmark = pytest.mark.usefixtures("moved_time", "few_cores")
 
 TABLES = str(Path(__file__).parents[2] / "tables" / "event_tables")
 MACHINE = ("--machine", "sapphire-2s", "--event-tables", TABLES)

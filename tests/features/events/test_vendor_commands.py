@@ -11,7 +11,7 @@ from jsontables import table
 from turbotui.cli import main
 from turbotui.events.libpfm.library import PfmPmu, PmuKind, knows_cpu
 
-pytestmark = pytest.mark.usefixtures("few_cores")
+pytestmark = pytest.mark.usefixtures("moved_time", "few_cores")
 
 ROWS = [
     {"EventName": "MEM_INST_RETIRED.ALL_LOADS", "EventCode": "0xd0", "UMask": "0x81",

@@ -15,6 +15,8 @@ from turbotui.quantities.signals import Reduce
 from turbotui.tables.extremes import Extremes
 from turbotui.tables.layout import Layout
 
+pytestmark = pytest.mark.usefixtures("moved_time")
+
 SIGNALS = (signal("irq.total", Scope.CPU, Reduce.SUM), signal("tsc", Scope.CPU, Reduce.MEAN))
 
 

@@ -11,6 +11,8 @@ from turbotui.cli import main
 from turbotui.features.uncore.screen_rows import caption_of, content_of
 from turbotui.features.uncore.tables import uncore_table
 
+pytestmark = pytest.mark.usefixtures("moved_time")
+
 FAST = ("--machine", "sapphire-2s", "-i", "0.2", "-n", "1")
 
 

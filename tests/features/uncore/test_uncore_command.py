@@ -12,7 +12,7 @@ from turbotui.cli import main
 from turbotui.features.uncore.ports import ports_table, reasons_of
 from turbotui.simulated import ManualClock, simulated_host
 
-pytestmark = pytest.mark.usefixtures("few_cores")
+pytestmark = pytest.mark.usefixtures("moved_time", "few_cores")
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
