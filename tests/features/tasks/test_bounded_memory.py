@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from ringbytes import FORMAT, ended, fork, group, last_counts, record, sample
+from ringbytes import FORMAT, comm, ended, fork, group, last_counts, record, sample
 
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
 from turbotui.features.tasks.tables import Grouping, active_tasks, task_rows
@@ -94,6 +94,38 @@ def test_of_threads_that_live_those_that_ran_least_are_put_together() -> None:
         assert not any(one.is_incomplete(1) for one in aggregate.entries())
 
 
+def test_a_process_whose_threads_are_in_other_rows_does_not_tell_what_it_ran_in_all() -> None:
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ()), {}, ended=0)
+    aggregate.feed([ring(*(data for tid in (5, 6) for data in (
+        comm(5, tid, b"web", tid), sample(5, tid, 10 * tid, (tid, 10 * tid)))))])
+    [row] = task_rows(aggregate, Grouping.PROCESS)
+    assert row.whole_run == 60
+    aggregate.feed([ring(ended(5, 6, 100))])
+    marks = aggregate.marks()
+    aggregate.tidy()
+    aggregate.feed([ring(sample(5, 5, 200, (9, 90)))])
+    row = next(row for row in task_rows(aggregate, Grouping.PROCESS, marks) if row.pid == 5)
+    assert (row.counts["run"], row.whole_run) == (30, None), "it was 80 of 90"
+    [thread] = [row for row in task_rows(aggregate, Grouping.THREAD, marks) if row.tid == 5]
+    assert thread.whole_run == 80
+    [command] = task_rows(aggregate, Grouping.COMMAND, marks)
+    assert command.whole_run == 90
+    aggregate.feed([ring(ended(5, 5, 300), fork(5, 1, 5, 1, 400), comm(5, 5, b"new", 401),
+                         sample(5, 5, 500, (11, 120)))])
+    new = next(row for row in task_rows(aggregate, Grouping.PROCESS, marks) if row.pid == 5)
+    assert new.whole_run is not None, "another process"
+
+
+def test_a_thread_that_has_a_row_again_does_not_tell_what_it_ran_in_all() -> None:
+    aggregate = SampleAggregator(TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ()), {}, alive=1)
+    aggregate.feed([ring(*(sample(tid, tid, tid, (tid, 10 * tid)) for tid in (5, 6, 7)))])
+    aggregate.tidy()
+    marks = aggregate.marks()
+    aggregate.feed([ring(sample(6, 6, 50, (8, 80)))])
+    [row] = task_rows(aggregate, Grouping.THREAD, marks)
+    assert (row.tid, row.counts["run"], row.whole_run) == (6, 10, None)
+
+
 def test_a_number_that_is_used_again_is_not_taken_out_of_those_put_together() -> None:
     aggregate = SampleAggregator(TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ()), {}, alive=1)
     for tid in (5, 6, 7):
@@ -168,7 +200,8 @@ def test_threads_that_ended_long_ago_are_looked_at_no_more_and_nothing_is_lost()
         rows = {row.tid: row.cpu_ns for row in task_rows(aggregate, Grouping.THREAD, marks)}
         [process] = task_rows(aggregate, Grouping.PROCESS, marks)
         assert process.cpu_ns == sum(rows.values()) == aggregate.sums_since(marks)[1], second
-        assert (process.whole_run or 0) + sum(one.totals[1] for one in aggregate.entries() if one.pid < 0) == run
+        assert sum(one.totals[1] for one in aggregate.entries()) == run
+        assert process.whole_run == (None if any(one.pid < 0 for one in aggregate.entries()) else run)
         before, marks = marks, aggregate.marks()
         again = {row.tid: row.cpu_ns for row in task_rows(aggregate, Grouping.THREAD, before)}
         assert again == rows, "the same interval in another light"

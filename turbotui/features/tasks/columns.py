@@ -279,6 +279,10 @@ def _memory_cell(column: str, inputs: TaskInputs) -> MeasuredCell:
     return MeasuredCell(None, memory) if isinstance(memory, Unavailable) else MAP_BY_ID[column].of(memory, inputs.nodes)
 
 
+NOT_ALL_ROWS: Final = Unavailable(
+    Reason.NOT_READ, "some of the row's threads did not run in one of the intervals, or have a row with others: what "
+    "all of them ran since watching began is not known")
+"""Why a row does not tell its CPU time since watching began."""
 NOT_SCHEDULED: Final = "did not run while the set that counts it was on"
 """Why a row lacks a number that other rows have."""
 

@@ -204,8 +204,9 @@ def rows_from(stored: JsonValue, names: Sequence[str], application: str, by: Gro
     """
     pids, tids = stored["pid"].values_or_none(int), stored["tid"].values_or_none(int)
     texts, lists = stored["name"].lines(), stored["cpus"].lines()
-    threads, last, migrations, run, flags = (
-        stored[name].values(int) for name in ("threads", "last_cpu", "migrations", "whole_run", "flags"))
+    threads, last, migrations, flags = (
+        stored[name].values(int) for name in ("threads", "last_cpu", "migrations", "flags"))
+    run = stored["whole_run"].values_or_none(int)
     loads, counts = stored["loads"].values(dict), {name: stored["counts"][name].values_or_none(int) for name in names}
     many = len(pids)
     if many > MOST_ROWS:

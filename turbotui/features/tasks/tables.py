@@ -43,7 +43,8 @@ class TaskRow:
     counts: dict[str, int]  # by the names of the set; times in ns
     migrations: int  # times that a thread went on on another CPU
     loads: Mapping[int, int]  # by CPU: what its energy is shared by
-    whole_run: int | None  # ns of CPU time since the beginning; None where threads that did not run are not known
+    # ns of CPU time since the beginning; None where threads that did not run are not known, or some are in other rows
+    whole_run: int | None
     incomplete: bool  # the counters were shared with somebody else: counts are too low
     ended: bool = False  # whether all of its threads have ended
     serials: frozenset[int] = field(default_factory=frozenset)  # of the entries, for the timeline
@@ -194,6 +195,8 @@ def _row(aggregator: SampleAggregator, group: Sequence[ThreadTotals], by: Groupi
                 loads[cpu] = loads.get(cpu, 0) + more
         migrations += entry.migrations - mark.migrations
         whole += entry.totals[time]
+    lacks = by is not Grouping.COMMAND and any(
+        aggregator.lacks_some(entry, process=by is not Grouping.THREAD) for entry in group)
     return TaskRow(
         pid=first.pid if len(pids) == 1 and first.pid >= 0 else None,
         tid=first.tid if by is Grouping.THREAD and first.tid >= 0 else None,
@@ -204,7 +207,7 @@ def _row(aggregator: SampleAggregator, group: Sequence[ThreadTotals], by: Groupi
         counts=dict(zip(names, counts, strict=True)),
         migrations=migrations,
         loads=loads,
-        whole_run=whole,
+        whole_run=None if lacks else whole,
         incomplete=any(entry.is_incomplete(run) for entry in group),
         ended=all(entry.ended for entry in group),
         serials=frozenset(entry.serial for entry in group),

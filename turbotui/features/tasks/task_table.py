@@ -11,6 +11,7 @@ from turbotui.features.tasks.application_totals import ApplicationTotals, Totals
 from turbotui.features.tasks.columns import (
     ENERGY,
     MEASURED,
+    NOT_ALL_ROWS,
     NOT_SCHEDULED,
     TASK_COLUMNS,
     TIMES,
@@ -129,6 +130,8 @@ def _why(column: TaskColumn, inputs: TaskInputs, energy: Unavailable | None) -> 
         return Unavailable(Reason.NEVER_RAN, NOT_SCHEDULED)
     if column.identity:
         return Unavailable(Reason.NO_HARDWARE, "the row is of several threads")
+    if column.id == "Run_s":
+        return NOT_ALL_ROWS
     if PROC in column.needs:
         facts = inputs.facts
         return facts if isinstance(facts, Unavailable) else _NOT_TOLD

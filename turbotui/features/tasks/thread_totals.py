@@ -97,6 +97,7 @@ class ThreadTotals:
     base: int | None = None  # its CPU time by schedstat when its counters were opened; None where that is not known
     read_ns: int = 0  # up to when its CPU time is known by its schedstat
     guessed: bool = False  # whether a part of its CPU time is known by perf's task clock only
+    resumed: bool = False  # whether what it did at first is in an entry of several threads
     held: list[int] | None = None  # counts of after the end of the interval, for the next one; None for none
     _marked: Mark | None = None
 

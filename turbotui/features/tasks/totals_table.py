@@ -104,6 +104,7 @@ class TotalsTable:
         self._settled: dict[int, ThreadTotals] = {}
         self._marks: dict[int, Mark] = {}
         self._together: dict[str, ThreadTotals] = {}
+        self._torn: set[int] = set()  # processes of which a further thread is, or was, in an entry of several
         self._merged: dict[tuple[int, int], MergedThread] = {}
         self._last: dict[tuple[int, int, int], tuple[int, ...]] = {}
         # by root and thread, or by whole CPU and -1: ns for which the counters were to count
@@ -315,8 +316,14 @@ class TotalsTable:
             return False  # its last switch is still to come
         return entry.closed or not self.choice.last or self.newest - entry.ended_ns > _LATE_NS
 
+    def lacks_some(self, entry: ThreadTotals, *, process: bool) -> bool:
+        """Whether a part of what a thread, or its process, did is in an entry of several threads."""
+        return entry.pid in self._torn if process else entry.resumed
+
     def _join(self, entry: ThreadTotals, moved: dict[int, int]) -> ThreadTotals:
         """Merge an entry with others of the same name, and return the merged entry."""
+        if entry.pid != entry.tid:
+            self._torn.add(entry.pid)
         name = entry.name if entry.name in self._together or len(self._together) < _NAMES else _MANY
         owner = self._together.get(name)
         self.timeline.drop(entry.serial)
@@ -344,7 +351,8 @@ class TotalsTable:
         """Give a merged thread an entry of its own again."""
         if (merged := self._merged.pop((entry.root, entry.tid), None)) is not None:
             merged.owner.threads -= 1
-            entry.places = merged.places
+            entry.places, entry.resumed = merged.places, True
+            self._torn.add(entry.pid)
 
     def _forget_names(self, tid: int) -> None:
         """Limit the number of names kept of ended threads that never had an entry."""
@@ -395,6 +403,8 @@ class TotalsTable:
             self._entries[root, tid] = entry
             self._by_tid.setdefault(tid, []).append(entry)
             self._unseen.discard((root, tid))
+            if pid == tid:  # of a process before it that had the number
+                self._torn.discard(pid)
             self._separate(entry)
             if self.time is not None:
                 self.time.open(entry)
