@@ -108,7 +108,8 @@ def same(one: TaskRecord, other: TaskRecord) -> bool:
     """Whether two records hold the same; what is not recorded is the timeline's and the multiplexed sets' alone."""
     def plain(record: TaskRecord) -> list[Report]:
         return [replace(report, sets=(), choice=None, numerics=replace(report.numerics, definition=None),
-                        rows=tuple(replace(each, serials=frozenset(), ran=frozenset()) for each in report.rows))
+                        rows=tuple(replace(each, serials=frozenset(), ran=frozenset(), died=frozenset())
+                                   for each in report.rows))
                 for by in RECORDED_BY for report in record.reports[by]]
 
     def chosen(record: TaskRecord) -> list[tuple[Mode, SamplingMoment] | None]:

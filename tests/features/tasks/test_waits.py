@@ -338,6 +338,19 @@ def test_threads_that_are_too_many_to_be_read_are_marked_and_have_their_own_inte
     assert seen == [(1_000, 10.0, True), (None, None, False), (1_000, 10.0, False)]
 
 
+def test_threads_that_ended_take_no_room_of_those_that_are_read(
+        waiting: WaitSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turbotui.features.tasks.wait_watch._MOST_READ", 1)
+    host = Tasks({"/proc/1/task/1/schedstat": "9 1000 1\n"})
+    watch = WaitWatch(host, (0,), waiting, beginning=True)
+    watch.end_interval("one", 0)
+    of_both = replace(row(None), serials=frozenset({4, 5}), ran=frozenset({4, 5}), died=frozenset({4}))
+    [found] = watch.rows([of_both], {4: Thread(1, 9), 5: Thread(1, 1)}, whole=False)
+    assert found.waits is not None
+    assert (found.waits.delay, found.waits.delay_partial) == (1_000, True)
+    assert "/proc/1/task/9/schedstat" not in host.asked
+
+
 def test_a_thread_that_slept_has_the_delay_of_the_interval_in_which_it_ran(waiting: WaitSet) -> None:
     host = Tasks({"/proc/1/task/1/schedstat": "5 0 0\n"})
     watch = WaitWatch(host, (0,), waiting, beginning=True)

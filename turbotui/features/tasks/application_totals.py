@@ -269,5 +269,6 @@ def _together(rows: Sequence[TaskRow], names: Sequence[str], always: frozenset[s
         ended=any(row.ended for row in rows),
         serials=frozenset().union(*(row.serials for row in rows)),
         ran=frozenset().union(*(row.ran for row in rows)),
+        died=frozenset().union(*(row.died for row in rows)),
         estimated=frozenset(names) - always,
     )

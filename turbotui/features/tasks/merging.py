@@ -38,6 +38,7 @@ def merged(rows: Sequence[TaskRow], first: TaskRow | None = None) -> TaskRow:
         ended=all(row.ended for row in rows),
         serials=frozenset[int]().union(*(row.serials for row in rows)),
         ran=frozenset[int]().union(*(row.ran for row in rows)),
+        died=frozenset[int]().union(*(row.died for row in rows)),
         estimated=frozenset[str]().union(*(row.estimated for row in rows)),
         guessed=any(row.guessed for row in rows),
         waits=waits_of_all([row.waits for row in rows]),

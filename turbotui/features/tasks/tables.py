@@ -49,6 +49,7 @@ class TaskRow:
     ended: bool = False  # whether all of its threads have ended
     serials: frozenset[int] = field(default_factory=frozenset)  # of the entries, for the timeline
     ran: frozenset[int] = field(default_factory=frozenset)  # of these, those that counted something
+    died: frozenset[int] = field(default_factory=frozenset)  # of those that counted something, those that have ended
     application: str = ""  # what it belongs to where several are watched, else ""
     by: Grouping = Grouping.THREAD  # what it stands for
     # names of counts that were not counted all the time, and are joined by instructions; one of them that cannot be
@@ -212,6 +213,7 @@ def _row(aggregator: SampleAggregator, group: Sequence[ThreadTotals], by: Groupi
         ended=all(entry.ended for entry in group),
         serials=frozenset(entry.serial for entry in group),
         ran=frozenset(ran),
+        died=frozenset(entry.serial for entry in group if entry.ended and entry.serial in ran),
         application=application,
         by=by,
         guessed=any(entry.guessed for entry in group),

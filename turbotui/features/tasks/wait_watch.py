@@ -149,8 +149,8 @@ class WaitWatch:
         """
         waiting_rows = list(rows)
         if not self._complete and not again:
-            self._read_delays(dict.fromkeys(threads[serial] for row in waiting_rows for serial in sorted(row.ran)
-                                            if serial in threads))
+            self._read_delays(dict.fromkeys(threads[serial] for row in waiting_rows
+                                            for serial in sorted(row.ran - row.died) if serial in threads))
         if not (self._intervals.known or whole):
             return waiting_rows
         waited = self._everything if whole else self._interval
