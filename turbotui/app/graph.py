@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
-from textual import events
+from textual import events, getters
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -76,6 +76,8 @@ class Graph(Window[None]):
     Graph GraphLines { height: 1fr; }
     """
 
+    app = getters.app(FramesApp)
+
     def __init__(self, *cells: OneCell) -> None:
         super().__init__()
         self._asked = cells
@@ -96,8 +98,7 @@ class Graph(Window[None]):
 
     def on_mount(self) -> None:
         """Show the curve."""
-        if isinstance(self.app, FramesApp):
-            self._cells = GraphCells(self.app.watched, self._asked, self._columns_changed)
+        self._cells = GraphCells(self.app.watched, self._asked, self._columns_changed)
         self.show_frame()
 
     def on_resize(self) -> None:
@@ -148,18 +149,15 @@ class Graph(Window[None]):
         """The cursor among these moments; initially at the screens' moment."""
         interval, places = round(seconds * NS), 2 * width
         if self._cursor is None:
-            watch = self.app.watched if isinstance(self.app, FramesApp) else None
-            at = watch.cursor.at if watch is not None and watch.cursor is not None else None
-            self._cursor = GraphCursor(moments, interval, places, at)
+            past = self.app.watched.cursor
+            self._cursor = GraphCursor(moments, interval, places, None if past is None else past.at)
         else:
             self._cursor.go_on(moments, interval, places)
         return self._cursor
 
     def _picture(self, cells: GraphCells, cursor: GraphCursor, moments: Sequence[int]) -> GraphPicture:
-        app = self.app
-        past = app.watched.cursor if isinstance(app, FramesApp) else None
+        past, latest = self.app.watched.cursor, self.app.watched.session.latest
         live = past is None or past.live
-        latest = app.watched.session.latest if isinstance(app, FramesApp) else None
         now = latest.newer.wall_ns if live and latest is not None else moments[-1]
         happened = () if past is None else tuple(GraphEvent(event.time_ns, event.text) for event in past.events)
         newest = cursor.span.last >= moments[-1]
@@ -229,8 +227,7 @@ class Graph(Window[None]):
             self.app.push_screen(Picker(self._cells, self._cells.first.column.id))
 
     def _columns_changed(self) -> None:
-        if isinstance(self.app, FramesApp):
-            self.app.read_wanted()
+        self.app.read_wanted()
         self.show_frame()
 
     def on_graph_lines_clicked(self, message: GraphLines.Clicked) -> None:
@@ -243,7 +240,7 @@ class Graph(Window[None]):
         """Show the moment of the cursor on all screens."""
         app, cursor = self.app, self._cursor
         self.action_close()
-        if isinstance(app, FramesApp) and cursor is not None:
+        if cursor is not None:
             if cursor.at is None:
                 app.action_past_now()
             else:

@@ -105,7 +105,8 @@ class KindScreen(RowTableScreen[KindRow]):
             return
         frame, differences = self.watch_state.frame, self._rows
         rows = differences if isinstance(differences, RowDifferences) else None
-        outer = frozenset() if rows is None or not self.definition.folded else self._outer(rows)
+        outer = frozenset() if rows is None or not self.definition.folded else frozenset(
+            row.identity for row in rows.newer.roster.rows.values() if row.key in rows.parts)
         if outer - self._known_outer:
             self._change(folded=self._table.view.folded | (outer - self._known_outer))
             self._known_outer |= outer
@@ -125,11 +126,6 @@ class KindScreen(RowTableScreen[KindRow]):
         title = self.definition.source.kind.title
         words = as_sentence(f"{title}: unknown in this interval") if why.reason in _PASSING else f"No {title} here"
         self._nothing.show(self.charts.absence(words, why, self.size.width, self._nothing.size.height))
-
-    @staticmethod
-    def _outer(rows: RowDifferences) -> frozenset[Hashable]:
-        """The rows that have parts."""
-        return frozenset(row.identity for row in rows.newer.roster.rows.values() if row.key in rows.parts)
 
     def _content(self, rows: RowDifferences | None, seq: int, folded: frozenset[Hashable]) -> RowContent[KindRow]:
         """Make the content; rows inside a folded row, which may be thousands, are left out but for one."""

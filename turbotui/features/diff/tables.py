@@ -95,15 +95,12 @@ def _judge(column: Column[ComparedColumn], row: ComparedColumn, value: Value) ->
     return Cell(None, row.why or (_NOT_RELATIVE if column.id == "change" else _NO_VALUES))
 
 
-def _judge_limit(_column: Column[LimitResult], row: LimitResult, value: Value) -> Cell:
-    return Cell(value, Unavailable(Reason.NOT_READ, row.sentence) if value is None else None)
-
-
 def diff_tables(rows: Sequence[ComparedColumn], results: Sequence[LimitResult]) -> tuple[AnyTable, ...]:
     """Return the tables of comparisons, and of limits if there are any."""
     tables: list[AnyTable] = [RowTable("diff", "comparison", DIFF_COLUMNS, rows, _judge)]
     if results:
-        tables.append(RowTable("limits", "limit", LIMIT_COLUMNS, results, _judge_limit))
+        tables.append(RowTable("limits", "limit", LIMIT_COLUMNS, results, lambda _column, row, value: Cell(
+            value, Unavailable(Reason.NOT_READ, row.sentence) if value is None else None)))
     return tuple(tables)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from turbotui.dataclass import dataclass
@@ -91,13 +91,18 @@ class GroupFile:
     seldom: bool = False  # whether the content seldom changes, because a person or manager sets it
 
 
+def words_by_name(content: bytes) -> Mapping[bytes, bytes]:
+    """The words of a flat keyed file, a name and a word a line, by name."""
+    words = content.split()
+    return dict(zip(words[::2], words[1::2], strict=False))
+
+
 def _keyed(name: str, controller: str, named: str = "", /, **names: Quantity) -> GroupFile:
     """A file with lines of a name and a number; `names` maps the kernel's names to quantities."""
     wanted = {word.encode(): quantity for word, quantity in names.items()}
 
     def parse(content: bytes) -> Values:
-        words = content.split()
-        numbers = dict(zip(words[::2], words[1::2], strict=False))
+        numbers = words_by_name(content)
         return {quantity: integer(numbers[word]) for word, quantity in wanted.items() if word in numbers}
 
     return GroupFile(named or name, name, controller, tuple(names.values()), parse)
@@ -132,15 +137,13 @@ def _old_quota(content: bytes) -> Values:
 
 def _old_times(content: bytes) -> Values:
     """Parse cpuacct.stat: ticks in user and kernel mode."""
-    words = content.split()
-    throttling = dict(zip(words[::2], words[1::2], strict=False))
-    return {"user_usec": integer(throttling[b"user"]) * _TICK, "system_usec": integer(throttling[b"system"]) * _TICK}
+    times = words_by_name(content)
+    return {"user_usec": integer(times[b"user"]) * _TICK, "system_usec": integer(times[b"system"]) * _TICK}
 
 
 def _old_throttling(content: bytes) -> Values:
     """Parse cpu.stat of version 1, with times in ns; wait_sum exists only while the kernel keeps schedstats."""
-    words = content.split()
-    throttling = dict(zip(words[::2], words[1::2], strict=False))
+    throttling = words_by_name(content)
     values: dict[str, int | float | Unavailable] = {
         "periods": integer(throttling[b"nr_periods"]), "throttled": integer(throttling[b"nr_throttled"]),
         "throttled_usec": integer(throttling[b"throttled_time"]) / 1_000}

@@ -12,7 +12,15 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from turbotui.dataclass import dataclass
-from turbotui.features.groups.files import FILES, QUANTITIES, UNIFIED, GroupFile, Quantity, files_for
+from turbotui.features.groups.files import (
+    FILES,
+    QUANTITIES,
+    UNIFIED,
+    GroupFile,
+    Quantity,
+    files_for,
+    words_by_name,
+)
 from turbotui.features.groups.model import CGROUP, WHOLE, Group, GroupMoment, GroupSample, StillRow
 from turbotui.machine.cgroups import Hierarchy, find_groups, hierarchies
 from turbotui.machine.host import Host, HostError
@@ -223,7 +231,8 @@ class CgroupReader:
                 listed.setdefault(tree.name(directory), {})[controller] = directory
         self._files.retry()
         before = self._places
-        self._places = {path: _kept(before.get(path), path, listed[path]) for path in _outer_first(listed)}
+        paths = sorted(listed, key=lambda path: path.strip("/").split("/") if path != "/" else [])  # parents first
+        self._places = {path: _kept(before.get(path), path, listed[path]) for path in paths}
         for path in before.keys() - self._places.keys():
             self._last.pop(path, None)
             for directory in before[path].directories.values():
@@ -255,11 +264,6 @@ def _in_words(text: str, path: str, named: str) -> str:
     return text if named == path and text != path else path.rpartition("/")[2] or path
 
 
-def _outer_first(paths: Iterable[str]) -> list[str]:
-    """Sort groups as a tree: parents before children, siblings by name."""
-    return sorted(paths, key=lambda path: path.strip("/").split("/") if path != "/" else [])
-
-
 def _trees(host: Host) -> dict[str, Hierarchy]:
     """Return the mounted trees by controller; the first mount if a tree is mounted twice."""
     trees: dict[str, Hierarchy] = {}
@@ -280,6 +284,4 @@ def _is_there(host: Host, tree: Hierarchy) -> bool:
 
 
 def _descendants(content: bytes) -> Mapping[Quantity, int | float | Unavailable]:
-    words = content.split()
-    values = dict(zip(words[::2], words[1::2], strict=False))
-    return {"descendants": integer(values[b"nr_descendants"])}
+    return {"descendants": integer(words_by_name(content)[b"nr_descendants"])}

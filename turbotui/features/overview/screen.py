@@ -256,17 +256,13 @@ class OverviewScreen(CellCursorScreen):
             return
         here = next((place for place in places if place.target == self._cursor), None)
         if here is None:
-            self._select(self._first(places).target)
+            self._select(next((place for place in places if place.target[1].scope in {Scope.CORE, Scope.CPU}),
+                              places[0]).target)
             return
         others = {place: (place.x, place.y) for place in places if place.target != here.target}
         cell = nearest_place((here.x, here.y), others, across, down)
         if cell is not None:
             self._select(cell.target)
-
-    @staticmethod
-    def _first(places: Sequence[CellPlace]) -> CellPlace:
-        """Return the cursor's first position: the first CPU."""
-        return next((place for place in places if place.target[1].scope in {Scope.CORE, Scope.CPU}), places[0])
 
     def _select(self, target: Target | None, lit: str = "") -> None:
         self._cursor, self._lit = target, lit

@@ -83,10 +83,6 @@ def _percent(inputs: TaskInputs) -> Value:
     return None if inputs.seconds <= 0 else 100 * inputs.row.run_seconds / inputs.seconds
 
 
-def _whole_run(inputs: TaskInputs) -> Value:
-    return None if inputs.row.whole_run is None else inputs.row.whole_run / 1e9
-
-
 def _scaled(name: str, factor: float) -> Callable[[TaskInputs], Value]:
     def compute(inputs: TaskInputs) -> Value:
         rate = inputs.rate(name)
@@ -178,8 +174,8 @@ TASK_COLUMNS: Final[tuple[TaskColumn, ...]] = (
                     "number of CPUs"),
     TaskColumn("CPU%", "%", 1, (CPU_TIME,), _percent, width=6, priority=0, scale=PERCENT,
                help=f"CPU time in the interval; 100 is one CPU. It is {RUN_MEANING}"),
-    TaskColumn("Run_s", "s", 3, (CPU_TIME,), _whole_run, width=9, priority=3,
-               help="CPU time since watching began, by the same clock as CPU%"),
+    TaskColumn("Run_s", "s", 3, (CPU_TIME,), lambda i: None if i.row.whole_run is None else i.row.whole_run / 1e9,
+               width=9, priority=3, help="CPU time since watching began, by the same clock as CPU%"),
     *(_measured_column(fact, PARALLEL) for fact in PARALLEL_FACTS),
     TaskColumn("Switch/s", "/s", 0, (SWITCHES,), _scaled(SWITCHES, 1.0), width=8, priority=2,
                help="number of times that it left its CPU, to wait or because it was preempted"),

@@ -11,6 +11,7 @@ and end. So CPU time has sources of its own, the best one first:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Final
 
 from turbotui.dataclass import dataclass
@@ -118,14 +119,10 @@ class SchedStats:
         self.looked_ns = self.host.now_ns()
         ran = [entry for entry in entries if entry.base is not None and entry.tid > 0
                and (entry.tid in children if entry.ended else entry.seen_ns > min(since, entry.read_ns))]
-        ran.sort(key=_seen, reverse=True)
+        ran.sort(key=attrgetter("seen_ns"), reverse=True)
         for totals in ran[: _AT_ONCE if whole else _EACH_LOOK]:
             if (spent := cpu_time(self.host, totals.pid, totals.tid)) is not None:
                 now = self.host.now_ns()
                 time.read(totals, spent, now)
                 if self.switches is not None:
                     self.switches.known(totals.tid, now)
-
-
-def _seen(entry: ThreadTotals) -> int:
-    return entry.seen_ns

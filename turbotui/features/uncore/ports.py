@@ -116,11 +116,8 @@ def ports_table(host: Host) -> RowTable[RootPortRow]:
     rows = [RootPortRow(port, names.get(port.address, port.address),
         tuple(names.get(name, name) for name in port.devices),
         port.place.pmus if port.place is not None and known.intersection(port.place.pmus) else None) for port in ports]
-    return RowTable("root_ports", "port", PORT_COLUMNS, rows, _judged_port)
-
-
-def _judged_port(_column: Column[RootPortRow], row: RootPortRow, value: Value) -> Cell:
-    return Cell(value, None if value is not None else row.port.why or _NO_PMU)
+    return RowTable("root_ports", "port", PORT_COLUMNS, rows, lambda _column, row, value: Cell(
+        value, None if value is not None else row.port.why or _NO_PMU))
 
 
 def reasons_of(table: RowTable[RootPortRow]) -> tuple[str, ...]:

@@ -141,9 +141,8 @@ class UncoreScreen(RowTableScreen[UnitRow]):
 
     def read_beside(self) -> None:
         """Count the tables' events at once, and not only from the end of this interval."""
-        session = self.watch_state.session
         self.watch_state.read_also(self, self.counters.sources(), self.counters.signals())
-        session.end_interval()
+        self.watch_state.session.end_interval()
 
     # Drawing
 

@@ -13,7 +13,7 @@ from turbotui.features.uncore.counters import UncoreCounters
 from turbotui.features.uncore.kinds import UncoreUnits, UnitRow
 from turbotui.features.uncore.map_picture import draw_map
 from turbotui.features.uncore.ports import PortMap
-from turbotui.features.uncore.screen_rows import NO_EVENTS, content_of
+from turbotui.features.uncore.screen_rows import NO_EVENTS, content_of, widened
 from turbotui.features.uncore.tables import uncore_table
 from turbotui.features.uncore.traffic import NO_EDGES, Traffic, traffic_table
 from turbotui.quantities.columns import Column, Value
@@ -159,16 +159,10 @@ def edges_content(counters: UncoreCounters, traffic: Sequence[Traffic], seq: int
     """Make the table of edges for the screen, with text columns as wide as their texts."""
     table = traffic_table(counters, traffic)
 
-    def widened(column: Column[Any]) -> Column[Any]:
-        if column.decimals >= 0:
-            return column
-        return replace(column, width=max((len(str(column.compute(row))) for row in table.rows), default=0))
-
     def title_of(row: Traffic) -> str:
         return f"{row.edge.start} · {row.edge.end}"
 
     def words(row: Traffic) -> str:
         return f"{title_of(row)} {row.edge.source} {row.edge.units.kind.title}"
 
-    columns = tuple(widened(column) for column in table.columns)
-    return RowContent(replace(table, columns=columns), Naming(lambda row: row.edge.key, words, title_of), seq)
+    return RowContent(widened(table), Naming(lambda row: row.edge.key, words, title_of), seq)

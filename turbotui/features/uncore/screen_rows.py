@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from turbotui.cell_widths import cut, flush_left, flush_right
 from turbotui.dataclass import dataclass
@@ -13,6 +13,7 @@ from turbotui.features.uncore.absence import UNNAMED
 from turbotui.features.uncore.kinds import TRAFFIC, UncoreUnits, UnitRow
 from turbotui.features.uncore.tables import PLACE, UncoreTable
 from turbotui.quantities.columns import Column
+from turbotui.quantities.tables import RowTable
 from turbotui.widgets.cells import Slot, StyleRole, cut_words
 from turbotui.widgets.content import Line
 from turbotui.widgets.geometry import RULE, Geometry
@@ -22,6 +23,7 @@ from turbotui.widgets.row_content import Naming, RowContent, RowPainter, RowView
 from turbotui.widgets.slots import row_slots
 from turbotui.widgets.table_view import RowList, ordered, passes
 
+T = TypeVar("T", bound=RowTable[Any])
 FILTERED: Final = " [f]"
 """The mark of a row with filters, because there may be no room for the column of filters."""
 _NARROWEST: Final = 8
@@ -49,6 +51,17 @@ def caption_of(units: UncoreUnits, content: RowContent[UnitRow], width: int) -> 
     return line
 
 
+def widened(table: T) -> T:
+    """A table whose columns of texts are as wide as the longest, and the place as wide as with the mark of a filter."""
+    def widened_column(column: Column[Any]) -> Column[Any]:
+        if column.decimals >= 0:
+            return column
+        more = len(FILTERED) + 2 if column.id == PLACE.id else 0
+        return replace(column, width=max((len(str(column.compute(row))) for row in table.rows), default=0) + more)
+
+    return replace(table, columns=tuple(map(widened_column, table.columns)))
+
+
 def content_of(table: UncoreTable) -> RowContent[UnitRow]:
     """Make a table's content for the screen, with constant widths of positions and texts, so that nothing moves."""
 
@@ -61,15 +74,8 @@ def content_of(table: UncoreTable) -> RowContent[UnitRow]:
         ports = () if table.ports is None or row.is_sum else table.ports.addresses(row.units[0])
         return " ".join((table.units.kind.title, *texts, *ports, "" if row.is_sum else row.units[0].pmu.name))
 
-    def widened(column: Column[Any]) -> Column[Any]:
-        if column.decimals >= 0:
-            return column
-        more = len(FILTERED) + 2 if column.id == PLACE.id else 0
-        return replace(column, width=max((len(str(column.compute(row))) for row in table.rows), default=0) + more)
-
-    columns = tuple(widened(column) for column in table.columns)
     seq = 0 if table.frame is None else table.frame.seq
-    return RowContent(replace(table, columns=columns), Naming(lambda row: row.key, words, title_of), seq)
+    return RowContent(widened(table), Naming(lambda row: row.key, words, title_of), seq)
 
 
 class UnitRows(RowList[RowContent[UnitRow], Column[Any], Hashable]):

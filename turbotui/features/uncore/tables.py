@@ -145,19 +145,14 @@ class _Filters:
 
 
 @dataclass(frozen=True)
-class _Ports:
-    ports: PortMap
+class _Notes:
+    """What the maps of ports or stacks say of a row's unit."""
+
+    noted: PortMap | StackMap
 
     def __call__(self, row: UnitRow) -> str:
-        return "" if row.is_sum else self.ports.note(row.units[0])
-
-
-@dataclass(frozen=True)
-class _Ends:
-    stacks: StackMap
-
-    def __call__(self, row: UnitRow) -> str:
-        return "" if row.is_sum else self.stacks.note(row.units[0])
+        """The note; "" for a sum."""
+        return "" if row.is_sum else self.noted.note(row.units[0])
 
 
 def uncore_table(counters: UncoreCounters, units: UncoreUnits, frame: Frame | None,
@@ -169,11 +164,11 @@ def uncore_table(counters: UncoreCounters, units: UncoreUnits, frame: Frame | No
         columns += (Column("filters", "", -1, (), _Filters(counters, units), width=0,
                            help="filters of the row's counts"),)
     if ports is not None and any("_rc_" in unit.pmu.name for unit in units.units):
-        columns += (Column("root ports", "", -1, (), _Ports(ports), width=0,
+        columns += (Column("root ports", "", -1, (), _Notes(ports), width=0,
                            help="root ports whose traffic the row counts"),)
     if units.kind.id in _ENDS and any(unit.peer for unit in units.units):
         name, words = _ENDS[units.kind.id]
-        columns += (Column(name, "", -1, (), _Ends(counters.stacks), width=0, help=words),)
+        columns += (Column(name, "", -1, (), _Notes(counters.stacks), width=0, help=words),)
     return UncoreTable(units.kind.id, "unit", columns, units.rows, counters=counters, units=units, frame=frame,
                        ports=ports)
 

@@ -239,11 +239,6 @@ def _uncounted(title: str) -> Unavailable:
     return Unavailable(Reason.NO_HARDWARE, detail)
 
 
-def _share(row: Traffic) -> float | None:
-    share = row.share
-    return None if share is None else 100.0 * share
-
-
 _FROM: Final[Column[Traffic]] = Column("from", "", -1, (), lambda row: row.edge.start, width=10, identity=True,
                                        help="number of the package")
 _TO: Final[Column[Traffic]] = Column("to", "", -1, (), lambda row: row.edge.end, width=22, identity=True,
@@ -256,7 +251,8 @@ _NUMBERS: Final[tuple[Column[Traffic], ...]] = (
     Column("total", _UNIT, 3, (), lambda row: row.total.value, width=9, help="traffic in both directions"),
     Column("peak", _UNIT, 1, (), lambda row: row.peak.value, width=9,
            help="peak bandwidth: of memory in both directions together, of a link in each direction"),
-    Column("of peak", "%", 1, (), _share, width=8, of_peak=True,
+    Column("of peak", "%", 1, (), lambda row: None if row.share is None else 100.0 * row.share,
+           width=8, of_peak=True,
            help="share of the peak: of memory by both directions together, of a link by the busier counted direction"),
 )
 _BY: Final[Column[Traffic]] = Column("by", "", -1, (), lambda row: row.edge.source, width=24,

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -195,12 +194,11 @@ def _print(machine: Machine, counters: UncoreCounters, tell: _IntervalOutput, fr
                   if not (units.starting or counters.shown(units)))
     with output.until_interrupted():
         for frame in frames:
-            envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
-                                facts=facts, notes=notes)
             tables = tell.tables(frame)
             beside = [f"{table.name}: {reason}" for table in tables if isinstance(table, UncoreTable)
                       for reason in table.unfiltered()]
-            envelope = replace(envelope, notes=(*notes, *beside)) if beside else envelope
+            envelope = Envelope(machine.host.name, machine.host.kind, frame.newer.wall_ns, frame.seconds,
+                                facts=facts, notes=(*notes, *beside))
             output.write(envelope, tables, partial(marked, envelope, tell.text(envelope, tables)))
 
 
@@ -223,10 +221,8 @@ def _no_peak(units: UncoreUnits) -> str:
 def _chosen(counters: UncoreCounters, words: list[str]) -> tuple[UncoreUnits, ...]:
     if not words:
         return counters.kinds
-    chosen = tuple(
-        units for units in counters.kinds
-        if any(word.lower() in (units.kind.id + " " + units.kind.title).lower() for word in words)
-    )
+    chosen = tuple(units for units in counters.kinds
+                   if any(word.lower() in f"{units.kind.id} {units.kind.title}".lower() for word in words))
     if not chosen:
         kinds = ", ".join(units.kind.id for units in counters.kinds)
         raise UsageError(f"--kind {' '.join(words)}: no kind of uncore PMU here has that name; there are {kinds}")
