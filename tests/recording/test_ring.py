@@ -314,6 +314,21 @@ def test_large_groups_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch)
         assert _decoded() <= elsewhere + 32, "a group of 15, and the one before while its last tick is decoded"
 
 
+@pytest.mark.usefixtures("objects_of_the_test_alone")
+def test_what_late_cpus_answered_last_counts_as_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With thousands of uncore counters it takes a megabyte a tick, three times the tick."""
+    made, elsewhere, ticks = [frame.newer for frame in frames(60, topology_of_cpus(range(64)))], _decoded(), []
+    monkeypatch.setattr("turbotui.recording.ring._MOST_DECODED_BYTES", 160_000)  # 124,000 and 155,000 are without it
+    for live in (frames_of(made), _with_late_cpus(made)):
+        ring = PastRing()
+        for frame in live:
+            ring.take(frame)
+        assert ring.frame(live[-1].newer.wall_ns) is not None
+        ticks.append(_decoded() - elsewhere)
+        del ring, frame
+    assert 1 < ticks[1] < ticks[0]
+
+
 def _decoded() -> int:
     """Those that are reachable; other tests of this process may still hold some."""
     gc.collect()

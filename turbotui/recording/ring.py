@@ -21,6 +21,7 @@ from turbotui.quantities.row_kinds import KindId
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.recording.cpu_layout import CpuTableLayout
 from turbotui.recording.event_detection import Changes
+from turbotui.recording.lanes import SIZE
 from turbotui.recording.row_codec import EncodedRows
 from turbotui.recording.row_streams import RowStreams
 from turbotui.recording.stream_writer import Event, Gap
@@ -50,6 +51,7 @@ _MOST_DECODED: Final = 3  # groups: the one shown and its neighbours
 _MOST_DECODED_BYTES: Final = 16 << 20  # of them
 _DECODED: Final = 4  # times the bytes of its lanes that a tick takes: they, its columns and what is computed of some
 _LANE_BYTES: Final = 64  # of a decoded lane of rows: the word, and an integer in a list if its column was asked for
+_HELD_BYTES: Final = 100  # of a column with the last values of late CPUs, by name, beside its words
 _MOST_COMPUTED: Final = 3
 """Frames of the shown group that keep what was computed of them, six times a tick at 224 CPUs; of others one."""
 _AHEAD: Final = 2
@@ -297,7 +299,7 @@ class PastRing:
         """Return a group's frames, which stay decoded for the next step."""
         known = next((decoded for decoded in self._decoded if decoded.group is group), None) or _DecodedGroup(group)
         others = [decoded for decoded in self._decoded if decoded is not known][1 - _MOST_DECODED:]
-        while others and sum(decoded.group.decoded_size for decoded in (*others, known)) > _MOST_DECODED_BYTES:
+        while others and sum(decoded.size for decoded in (*others, known)) > _MOST_DECODED_BYTES:
             del others[0]
         self._decoded = [*others, known]
         return known
@@ -314,8 +316,14 @@ class _DecodedGroup:
         self._decoder, self._maker = TickDecoder(self.group.layout.lane_layout), FrameMaker()
         self._rows = RowStreams()
         self._frames: deque[Frame] = deque()
+        self._held: deque[int] = deque()  # bytes that late CPUs cost each of them
         self._done = 0  # ticks decoded, of which the last ones are kept
         self._asked: list[int] = []  # ticks of frames of which something may be computed, the newest last
+
+    @property
+    def size(self) -> int:
+        """Bytes of the group if all of it is decoded, and of what is held for late CPUs by now."""
+        return self.group.decoded_size + sum(self._held)
 
     def frame(self, at: int) -> Frame:
         if at < self._done - len(self._frames):
@@ -354,13 +362,22 @@ class _DecodedGroup:
                 snapshot = replace(snapshot, no_rows=dict.fromkeys(group.left_out, _NOT_KEPT))
             frame = self._maker.frame(snapshot, layout.capabilities)
             self._frames.append(frame)
+            self._held.append(_held_bytes(self._maker))
             if snapshot.late and frame.older is not None:  # columns were decoded for it
                 _forget_columns(frame.older)
                 _forget_columns(snapshot)
             self._done += 1
-            while len(self._frames) * group.decoded_size > _MOST_DECODED_BYTES * len(group.payloads) and (
-                    len(self._frames) > 1):
+            while len(self._frames) > 1 and sum(self._held) + (
+                    len(self._frames) * group.decoded_size / len(group.payloads)) > _MOST_DECODED_BYTES:
                 self._frames.popleft()
+                self._held.popleft()
+
+
+def _held_bytes(maker: FrameMaker) -> int:
+    """Bytes of the last values that stand in for those of late CPUs at the end of an interval, and at its start."""
+    ends = () if maker.last is None else (maker.last.values, maker.last.stamps)
+    return 2 * sum(_HELD_BYTES + SIZE * len(column) for columns in ends if isinstance(columns, ChainMap)
+                   for column in columns.maps[0].values())
 
 
 def _forget_columns(snapshot: Snapshot) -> None:
