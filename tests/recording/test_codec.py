@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+import sys
 
 import pytest
 from hypothesis import given
@@ -47,6 +48,16 @@ def test_every_cell_comes_back_bit_for_bit(ticks: list[list[list[Cell]]]) -> Non
         assert [[list(map(exactly, column)) for column in tick] for tick in found] == [
             [list(map(exactly, column)) for column in tick] for tick in ticks
         ]
+
+
+def test_cells_are_not_kept_of_a_column_that_has_words_by_now() -> None:
+    """Thousands of uncore counters have no words at the tick at which they are opened."""
+    cell = float("25000.5")
+    encoder, held = TickEncoder(7, LaneLayout([ColumnLayout(1)])), sys.getrefcount(cell)
+    encoder.encode(TableTick(0, 0, (0, 1, 2, 3, 4, 5), [[cell]]), key=True)
+    assert sys.getrefcount(cell) == held + 1
+    encoder.encode(TableTick(1, 1, (1, 1, 2, 3, 4, 5), [[5]]), key=False)
+    assert sys.getrefcount(cell) == held
 
 
 @given(st.lists(st.tuples(_WORDS, _WORDS), min_size=1, max_size=9))

@@ -9,11 +9,13 @@ import sys
 import tempfile
 import threading
 import weakref
+from dataclasses import replace
 
 import pytest
 from moved_clock import frames_of
 from patience import PATIENCE
 from scripted import FakeHost, FakeSource, column, counter, machine_of
+from watched_machines import frames_of_machine
 
 from turbotui.machine.allocator import spare_memory
 from turbotui.quantities.scope import SYSTEM_ROW, Scope
@@ -23,6 +25,7 @@ from turbotui.sampling.capabilities import probe_sources
 from turbotui.sampling.evidence import evidence
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.layout import Layouts, TickColumns
+from turbotui.sampling.restarts import Restarts
 from turbotui.sampling.sampler import Sampler
 from turbotui.sampling.workers import Worker
 
@@ -200,6 +203,19 @@ def test_where_values_go_is_kept_but_not_the_values(ticks: int) -> None:
     assert by_layout is (ticks > 1)
     assert columns.values == {"x": [ticks * 10 - 10, ticks * 10 - 9, ticks * 10 - 8], "y": [0, -1, -2]}
     assert [one() for one in gone] == [None] * len(gone)
+
+
+def test_counters_that_were_opened_together_share_one_set_of_places() -> None:
+    """Each would take 224 bytes, in the last snapshots and in what a tier carries on: 3 MB of 3,156 counters."""
+    _machine, made = frames_of_machine("sapphire-2s", 1, small=True)
+    first, second = (frame.newer for frame in made)
+    assert len({id(inside) for inside in first.fresh.values()}) == len(set(first.fresh.values())) < len(first.fresh)
+    carried = Restarts()
+    carried.skip(first)
+    carried.skip(replace(second, fresh={}))
+    joined = carried.added_to(replace(second, fresh={}))
+    assert joined.fresh.keys() == first.fresh.keys()
+    assert all(inside is first.fresh[name] for name, inside in joined.fresh.items())
 
 
 def test_pages_between_blocks_that_stay_are_returned() -> None:

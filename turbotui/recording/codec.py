@@ -256,6 +256,8 @@ class TickEncoder:
                     tags[number] = Tag.MIXED
                     inner.append(of_cells)
             lanes.append(_little(lane))
+        if len(self._seen) > len(tags) - tags.count(Tag.WORD):  # of columns that have words by now: thousands at once
+            self._seen = {number: seen for number, seen in self._seen.items() if tags[number]}
         return bytes(tags) + b"".join(inner), b"".join(lanes)
 
     def _odd_cells(self, number: int, cells: Sequence[Cell]) -> tuple[bytes, bytes]:

@@ -101,6 +101,9 @@ class Assembler:
                                                   if (column := columns_now.values.get(name)) is not None
                                                   else [None] * size for name, size in self._column_sizes.items()}
         fresh |= {name: set(range(self._column_sizes[name])) for name in tick.anew if name in self._column_sizes}
+        alike: dict[frozenset[int], frozenset[int]] = {}  # thousands of counters began anew alike: one set for all
+        opened = {name: alike.setdefault(inside, inside) for name, inside in zip(fresh, map(frozenset, fresh.values()),
+                                                                                 strict=True)}
         wraps, unsure = self._wrapped(columns, stamps, tick.slept_ns)
         unsure |= {name: positions for answer in ordered for reading in answer.shared
                    for name, positions in reading.unsure.items() if name in self._column_sizes}
@@ -110,7 +113,7 @@ class Assembler:
             span_ns=max((end for _begin, end in spans), default=0) - min((begin for begin, _end in spans), default=0),
             busy_ns=sum(end - start for start, end in spans),
             overruns=tick.overruns, late_total=tick.late_total,
-            fresh={name: frozenset(positions) for name, positions in fresh.items()}, wraps=wraps, unsure=unsure,
+            fresh=opened, wraps=wraps, unsure=unsure,
             failures=failures, behind=tick.behind, still=self._still(columns, stamps, fresh, tick.started_ns),
             interrupted=interrupted,
         )

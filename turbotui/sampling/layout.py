@@ -164,7 +164,8 @@ class ReadingLayout:
                 for _index, name, position in values:
                     filled.setdefault(name, set()).add(position)
         counts = {name: len(positions) for name, positions in filled.items()}
-        self._groups = tuple(_group(len(names), places, columns, counts)
+        target = cache(_target)  # one object for equal ones: nearly all of thousands of uncore counters
+        self._groups = tuple(_group(len(names), places, columns, counts, target)
                              for (_source, names), places in members.items())
 
     def fits(self, readings: Readings) -> bool:
@@ -184,7 +185,7 @@ def _first_place(member: tuple[int, Places]) -> int:
 
 
 def _group(width: int, members: Sequence[tuple[int, Places]], columns: TickColumns,
-           filled: Mapping[SignalId, int]) -> _Group:
+           filled: Mapping[SignalId, int], target: Callable[..., _Target]) -> _Group:
     values: dict[tuple[int, SignalId], list[tuple[int, int]]] = {}
     stamps: dict[int, list[tuple[int, int]]] = {}
     for at, (_number, (places, moments)) in enumerate(members):
@@ -193,7 +194,6 @@ def _group(width: int, members: Sequence[tuple[int, Places]], columns: TickColum
         for clock, position in moments:
             stamps.setdefault(clock, []).append((at, position))
     size = len(members)
-    target = cache(_target)  # one object for equal ones: nearly all of thousands of uncore counters
     return _Group(
         _pick([number for number, _places in members]), width,
         tuple((index, name, target(tuple(pairs), size, columns.sizes[name], filled[name]))

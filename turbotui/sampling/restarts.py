@@ -39,5 +39,5 @@ class Restarts:
     def _joined(self, before: _Positions, now: _Positions, snapshot: Snapshot) -> dict[SignalId, frozenset[int]]:
         moved = snapshot.topology.cpus != self._cpus
         return {**now, **{
-            name: frozenset(range(len(values))) if moved else positions | now.get(name, frozenset())
+            name: frozenset(range(len(values))) if moved else positions | now[name] if name in now else positions
             for name, positions in before.items() if positions and (values := snapshot.values.get(name)) is not None}}
