@@ -69,19 +69,21 @@ def intel_pmus(model: Model) -> list[SimulatedPmu]:
     if (made := generation_of(model.shape)) is None:
         return []
     flows = [flow.flows_of(model, package, made.links) for package in range(model.shape.packages)]
-
+    boxes = _boxes(model.shape)
+    # units with equal shares of a package count the same: one table of events for up to 60 of them
+    resolvers = {(box.name, share): _resolver(model, box, share, flows) for box in boxes for share in box.shares}
     return [
         SimulatedPmu(
             name=f"uncore_{box.name}_{number}" if len(box.shares) > 1 else f"uncore_{box.name}",
             context=Context.UNCORE,
-            resolve=_resolver(model, box, share, flows),
+            resolve=resolvers[box.name, share],
             formats=box.formats,
             events=box.files,
             readers=partial(model.first_online, model.layout.package_cpus),
             counters=0 if box.free else _COUNTERS,
             files=_mapping(model.shape, box, number),
         )
-        for box in _boxes(model.shape)
+        for box in boxes
         for number, share in enumerate(box.shares)
     ]
 
