@@ -372,6 +372,19 @@ def test_frames_that_were_left_keep_no_columns(*, late: bool) -> None:
     assert all(isinstance(end.values["work"], array) and isinstance(end.stamps["work"], array) for end in held)
 
 
+@pytest.mark.usefixtures("objects_of_the_test_alone")
+def test_ticks_before_late_ones_keep_no_columns() -> None:
+    """Columns of three ticks are decoded where a CPU is late: thousands with uncore counters."""
+    made = [frame.newer for frame in frames(60, topology_of_cpus(range(64)))]
+    late = [frame.newer for frame in _with_late_cpus(made)]
+    ring, elsewhere = PastRing(), _columns()
+    live = frames_of([late[number] if number % 3 == 0 else known for number, known in enumerate(made)])
+    for frame in live:
+        ring.take(frame)
+    assert ring.frame(live[-1].newer.wall_ns) is not None
+    assert _columns() == elsewhere
+
+
 def _columns() -> int:
     """Decoded columns that are reachable."""
     return sum(len(one._made) for one in gc.get_objects() if isinstance(one, LazyColumns))

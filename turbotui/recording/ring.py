@@ -363,9 +363,10 @@ class _DecodedGroup:
             frame = self._maker.frame(snapshot, layout.capabilities)
             self._frames.append(frame)
             self._held.append(_held_bytes(self._maker))
-            if snapshot.late and frame.older is not None:  # columns were decoded for it
-                _forget_columns(frame.older)
-                _forget_columns(snapshot)
+            if snapshot.late:  # columns of three ticks were decoded for it
+                for end in (snapshot, *(known.older for known in list(self._frames)[-2:])):
+                    if end is not None:
+                        _forget_columns(end)
             self._done += 1
             while len(self._frames) > 1 and sum(self._held) + (
                     len(self._frames) * group.decoded_size / len(group.payloads)) > _MOST_DECODED_BYTES:
