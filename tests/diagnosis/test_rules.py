@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from judged_frames import MadeFrame, made
@@ -13,6 +14,7 @@ from turbotui.diagnosis.rule_table import RULES
 from turbotui.diagnosis.rules import Certainty, LookResults, NoFinding, Observed, PressedGroup, ThrottledGroup
 from turbotui.features.interrupts import INTERRUPTS
 from turbotui.quantities.catalog import STATIC_COLUMNS
+from turbotui.quantities.scope import Scope
 from turbotui.quantities.unavailable import Reason, Unavailable
 from turbotui.sampling.frame import Frame
 from turbotui.sampling.rows import Columns, Row
@@ -272,3 +274,12 @@ def test_efficiency_cores_that_work_while_performance_cores_idle() -> None:
 def test_a_sum_of_the_measured_cpus_is_not_called_the_machines(measured: int | None, words: str) -> None:
     rates = {0: 30_000.0} if measured else {0: 12_000.0, 1: 18_000.0, 2: 0.0, 3: 0.0}
     assert words in found("interrupts", made(cpus={"IRQ/s": rates}, measured=measured)).sentence
+
+
+def test_interrupts_of_firmware_are_by_the_time_of_each_cpus_own_readings() -> None:
+    moment = made("sapphire-2s", cpus={"SMI": {0: 50.0, 1: 30.0}})
+    assert "every CPU 50 times a second" in found("smi", moment).sentence
+    rows = moment.frame.rows(Scope.CPU)
+    late = SimpleNamespace(seconds=1.0, capabilities=SimpleNamespace(signals={"smi": None}), rows=lambda _scope: rows,
+                           spans=lambda _name: [5.0, *[1.0] * (len(rows) - 1)])
+    assert "every CPU 30 times a second" in found("smi", replace(moment, frame=late)).sentence  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from turbotui.diagnosis.limit_sentences import holding
 from turbotui.diagnosis.limits import POWER_HOLDERS, EvidenceKind, Facts, Hold, Holder, LimitState
 from turbotui.diagnosis.rules import NEVER, Certainty, JudgedFrame, NoFinding, Observed, RankedBy, SlownessRule, opening
 from turbotui.quantities.columns import ColumnId
+from turbotui.quantities.scope import RowId, Scope
 
 _LEAST: Final = 0.01  # share of the work; less would go unnoticed
 _UNKNOWN_LOSS: Final = 0.1  # share of a package's work, if its clock cannot be read
@@ -137,7 +138,10 @@ def _firmware(moment: JudgedFrame) -> Observed | NoFinding:
     counts, seconds = moment.numbers("SMI"), moment.frame.seconds
     if not counts or not seconds:
         return NoFinding.UNKNOWN
-    rate = max(counts.values()) / seconds
+    spans: Mapping[RowId, float | None] = {}
+    if "smi" in moment.frame.capabilities.signals:  # a CPU that answered late has the count of more than the interval
+        spans = dict(zip(moment.frame.rows(Scope.CPU), moment.frame.spans("smi"), strict=True))
+    rate = max(count / (spans.get(row) or seconds) for row, count in counts.items())
     if rate < _SMI:
         return NoFinding.CLEAR
     return Observed(min(1.0, rate * _SMI_SECONDS), f"Firmware interrupts every CPU {rate:,.0f} times a second (SMI)",
