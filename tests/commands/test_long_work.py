@@ -116,6 +116,25 @@ def test_ctrl_c_keeps_the_frames_until_then() -> None:
     assert work.stopped.startswith("stopped: whole until ")
 
 
+def test_a_signal_ends_the_interval_that_is_measured_meanwhile() -> None:
+    def measured() -> Iterator[Frame]:
+        first, second, _third = frames(3)
+        yield first
+        signal.raise_signal(signal.SIGINT)
+        assert ended == [True]  # or its deadline would be waited for
+        yield second
+
+    ended = list[bool]()
+    with long_work("watching") as work:
+        kept = list(work.frames(measured(), NOON, NOON + SECOND, interrupt=lambda: ended.append(True)))
+    assert len(kept) == 2
+
+
+def test_before_the_first_interval_is_over_there_is_nothing_to_keep() -> None:
+    with long_work("watching") as work, pytest.raises(StoppedError):
+        list(work.frames(interrupted(3, 0), NOON, NOON + SECOND))
+
+
 def test_before_the_first_frame_there_is_nothing_to_keep() -> None:
     with long_work("reading") as work:
         signal.raise_signal(signal.SIGINT)

@@ -48,6 +48,7 @@ class LongWork:
         self._began = clock()
         self._last = self._began + (_QUIET - _REDRAWN if is_terminal else 0.0)
         self._drawn = 0
+        self._interrupt: Callable[[], object] = lambda: None
         self.until_ns = 0
 
     @property
@@ -83,16 +84,26 @@ class LongWork:
         left = f", about {age(spent * (1 - share) / share)} left" if _SOON < share < 1.0 and spent >= 1.0 else ""
         self._say(f"turbotui: {self._verb}: {share:.0%}{left}{f' · {what}' if what else ''}")
 
-    def frames(self, frames: Iterable[Frame], begin_ns: int, end_ns: int, what: str = "") -> Iterator[Frame]:
+    def interrupt(self) -> None:
+        """End what the work waits for, because a signal has come."""
+        self._interrupt()
+
+    def frames(self, frames: Iterable[Frame], begin_ns: int, end_ns: int, what: str = "",
+               interrupt: Callable[[], object] = lambda: None) -> Iterator[Frame]:
         """Frames of a time, until a signal comes; says how much of the time is done.
 
+        Args:
+            interrupt: ends the interval of frames that are measured meanwhile.
+
         Raises:
-            StoppedError: a signal came before the first frame.
+            StoppedError: a signal came before the first interval was over.
         """
         self.check()
-        self._began = self._clock()
+        self._began, self._interrupt = self._clock(), interrupt
         for frame in frames:
             yield frame
+            if frame.older is None:
+                self.check()
             if self.number:
                 self.until_ns = frame.newer.wall_ns
                 return
@@ -141,7 +152,7 @@ def stopped_at(until_ns: int) -> str:
 def long_work(verb: str) -> Iterator[LongWork]:
     """Let a block say how far it is on stderr, and end its work by a signal; a second one ends the program there."""
     work = LongWork(verb, sys.stderr, is_terminal=sys.stderr.isatty())
-    with ending_signals(lambda: None) as work.ended:
+    with ending_signals(work.interrupt) as work.ended:
         try:
             yield work
         finally:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from watched_machines import frames_of_machine
 
 from turbotui.cli import main
+from turbotui.features.why.engine import watch_machine
+from turbotui.machine.machine import read_machine
 from turbotui.recording.recorder import Recorder
-from turbotui.simulated import SHAPES
+from turbotui.sampling.frame import Frame
+from turbotui.simulated import SHAPES, simulated_host
 from turbotui.simulated.causes import CAUSES
+from turbotui.simulated.clock import RealClock
 
 pytestmark = pytest.mark.usefixtures("few_cores")
 
@@ -35,6 +40,16 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_simulated_machine_says_so_before_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["why", "--machine", "guest", *QUICK]) in (0, 7)
     assert capsys.readouterr().out.startswith("# SIMULATED machine guest: nothing below was measured\n")
+
+
+def test_an_interval_ends_before_its_time_where_a_signal_ended_the_work() -> None:
+    def passed(frames: Iterable[Frame], *_time: int, interrupt: Callable[[], object]) -> Iterator[Frame]:
+        for frame in frames:
+            yield frame
+            interrupt()
+
+    report = watch_machine(read_machine(simulated_host("guest", RealClock(), 1)), 1, 1000.0, passed=passed)
+    assert 0 < report.seconds < 1000
 
 
 def test_the_status_says_whether_something_was_found(recording: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,8 +37,8 @@ if TYPE_CHECKING:  # imported here, because few runs read a recording
 
 Present: TypeAlias = Callable[[CounterColumn], CounterColumn]
 """A function that gives a column the user's unit and marks, without changing its formula."""
-Passed: TypeAlias = Callable[[Iterable[Frame], int, int], Iterable[Frame]]
-"""A function that passes on frames of a time, from and to ns since 1970, and may end them (`LongWork.frames`)."""
+Passed: TypeAlias = Callable[..., Iterable[Frame]]
+"""A function that passes on frames of a time, from and to ns since 1970, and may end them, as `LongWork.frames`."""
 
 _MOST_THREADS: Final = 20_000  # threads whose waits are kept
 _NOTABLE: Final = 0.25
@@ -54,7 +54,7 @@ class WhyReport:
     seconds: float  # the watched time
 
 
-def _all(frames: Iterable[Frame], _begin_ns: int, _end_ns: int) -> Iterable[Frame]:
+def _all(frames: Iterable[Frame], *_time: object, **_ended: object) -> Iterable[Frame]:
     return frames
 
 
@@ -87,7 +87,8 @@ def watch_machine(machine: Machine, intervals: int, seconds: float, present: Pre
     waits = _OverloadWaits(machine)
     try:
         began_ns = time.time_ns()
-        for frame in passed(frames_of(session, intervals), began_ns, began_ns + round(intervals * seconds * NS)):
+        end_ns = began_ns + round(intervals * seconds * NS)
+        for frame in passed(frames_of(session, intervals), began_ns, end_ns, interrupt=session.end_interval):
             diagnosis.seen = replace(looks.look(), tail=waits.look())
             diagnosis.push(frame)
             waits.begin(diagnosis)
