@@ -21,7 +21,7 @@ from turbotui.simulated.root_ports import intel_root_ports, root_ports
 from turbotui.simulated.shapes import Isa, MachineShape
 from turbotui.simulated.strain_files import StrainFiles
 from turbotui.simulated.task_files import USERS
-from turbotui.simulated.tree import Device, File, Folder, Node, fixed, folder, place
+from turbotui.simulated.tree import Device, File, Folder, Node, fixed, fixed_texts, folder, place
 
 
 def leaves(shape: MachineShape, place: SimulatedCpu) -> Mapping[int, tuple[int, int, int, int]]:
@@ -73,14 +73,10 @@ def cpuid_folder(model: Model) -> Mapping[str, Node]:
 
 
 def _folder(model: Model, pmu: SimulatedPmu) -> Folder:
-    children: dict[str, Node] = {
-        "type": fixed(pmu.type),
-        "perf_event_mux_interval_ms": fixed(4),
-        "uevent": fixed(""),
-        "power": folder({"control": fixed("auto")}),
-    }
+    children = fixed_texts(type=pmu.type, perf_event_mux_interval_ms=4, uevent="")
+    children["power"] = folder(fixed_texts(control="auto"))
     if pmu.formats:
-        children["format"] = folder({name: fixed(text) for name, text in pmu.formats.items()})
+        children["format"] = folder(fixed_texts(**pmu.formats))
     if pmu.events:
         events: dict[str, Node] = {}
         for name, event in pmu.events.items():
@@ -96,9 +92,7 @@ def _folder(model: Model, pmu: SimulatedPmu) -> Folder:
         readers = pmu.readers
         children["cpumask"] = File(lambda _now: f"{format_cpulist(readers())}\n")
     if pmu.cpus_file:
-        cpus = pmu.cpus
-        everyone: Iterable[int] = range(len(model.online)) if cpus is None else cpus
-        known = tuple(sorted(everyone))
+        known = sorted(range(len(model.online)) if pmu.cpus is None else pmu.cpus)
         children["cpus"] = File(lambda _now: f"{format_cpulist(cpu for cpu in known if model.online[cpu])}\n")
     for name, text in pmu.files.items():
         place(children, name, fixed(text))
@@ -109,7 +103,7 @@ def pmu_folders(model: Model, pmus: Iterable[SimulatedPmu]) -> Mapping[str, Fold
     """One folder for each PMU that sysfs shows, by name."""
     return {
         **{pmu.name: Folder(lambda pmu=pmu: _folder(model, pmu).children) for pmu in pmus},  # type: ignore[misc]
-        "tracepoint": folder({"type": fixed(2)}), "breakpoint": folder({"type": fixed(5)}),
+        "tracepoint": folder(fixed_texts(type=2)), "breakpoint": folder(fixed_texts(type=5)),
     }
 
 
@@ -179,7 +173,7 @@ def machine_tree(model: Model, pmus: Iterable[SimulatedPmu], paranoid: Mapping[s
                                   **(intel_root_ports(model.shape) if has_stacks(model.shape) else {})}),
         ("/sys/fs/resctrl", resctrl_tree(model)),
         ("/sys/firmware/dmi/entries", memory_modules(model.shape)),
-        ("/sys/class/dmi/id", {"bios_vendor": fixed("turbotui"), "bios_version": fixed("simulated")}),
+        ("/sys/class/dmi/id", fixed_texts(bios_vendor="turbotui", bios_version="simulated")),
         # the table that says that there is persistent memory
         ("/sys/firmware/acpi/tables", {"NFIT": File(lambda _now: b"NFIT", 0o400)}
          if model.shape.tiers in ("pmem", "2lm") else {}),

@@ -28,7 +28,6 @@ from turbotui.simulated.basis import (
 )
 from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu
-from turbotui.simulated.shapes import MachineShape
 
 PMUS: Final = FactFile("simulated/nvidia_pmus.toml")
 _CYCLES: Final = 0x1_0000_0000
@@ -133,16 +132,6 @@ def _local_and_remote(hertz: float, written: list[object]) -> Iterator[tuple[str
         yield f"{name}_rem", (2 * at + 1, scaled(form, remote))
 
 
-def _instances(shape: MachineShape) -> list[tuple[NvidiaPmuKind, int, int, str]]:
-    """(kind, socket, root complex, device name) of every PMU."""
-    instances: list[tuple[NvidiaPmuKind, int, int, str]] = []
-    for socket in range(shape.packages):
-        for kind in nvidia_kinds(shape.nvidia):
-            instances.extend((kind, socket, number, kind.name.format(socket=socket, complex=number))
-                             for number in range(max(1, kind.complexes)))
-    return instances
-
-
 def _passing(kind: NvidiaPmuKind, attr: PerfAttr) -> float | int:
     """Return the share of traffic that passes the filters, or an errno; a filter without bits passes everything."""
     words = (attr.config, attr.config1, attr.config2)
@@ -186,23 +175,13 @@ def _resolver(
 def nvidia_pmus(model: Model) -> list[SimulatedPmu]:
     """Every uncore PMU of the machine; none on other machines."""
     result: list[SimulatedPmu] = []
-    for kind, socket, complex_number, name in _instances(model.shape):
-        cpus = model.layout.package_cpus[socket]
-        result.append(
-            SimulatedPmu(
-                name=name,
-                context=Context.UNCORE,
-                resolve=_resolver(model, kind, socket, complex_number),
-                formats=kind.formats,
-                events={event: EventFile(f"event={code:#x}") for event, (code, _) in kind.events.items()},
-                readers=functools.partial(model.first_online, [cpus]),
-                cpus=frozenset(cpus),
-                counters=kind.counters,
-                files={
-                    "identifier": kind.identifier,
-                    "associated_cpus": format_cpulist(cpus),
-                    **({"peer": kind.peer} if kind.peer else {}),
-                },
-            )
-        )
+    for socket, cpus in enumerate(model.layout.package_cpus):
+        for kind in nvidia_kinds(model.shape.nvidia):
+            events = {event: EventFile(f"event={code:#x}") for event, (code, _) in kind.events.items()}
+            files = {"identifier": kind.identifier, "associated_cpus": format_cpulist(cpus),
+                     **({"peer": kind.peer} if kind.peer else {})}
+            result += [SimulatedPmu(
+                kind.name.format(socket=socket, complex=number), Context.UNCORE, _resolver(model, kind, socket, number),
+                kind.formats, events, functools.partial(model.first_online, [cpus]), frozenset(cpus),
+                counters=kind.counters, files=files) for number in range(max(1, kind.complexes))]
     return result

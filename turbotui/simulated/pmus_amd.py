@@ -148,28 +148,20 @@ def amd_pmus(model: Model) -> list[SimulatedPmu]:
     if model.shape.isa is not Isa.AMD or model.shape.hypervisor:
         return []
     layout = model.layout
-    pmus = [
-        SimulatedPmu(
-            name=f"amd_umc_{number}",
-            context=Context.UNCORE,
-            resolve=_controller(model, number // _CONTROLLERS),
-            formats={"event": "config:0-7", "rdwrmask": "config:8-9"},
-            readers=partial(model.first_online, [layout.package_cpus[number // _CONTROLLERS]]),
-            counters=_UMC_COUNTERS,
-        )
-        for number in range(_CONTROLLERS * model.shape.packages)
-    ]
+    pmus = [SimulatedPmu(f"amd_umc_{number}", Context.UNCORE, _controller(model, number // _CONTROLLERS),
+                         {"event": "config:0-7", "rdwrmask": "config:8-9"},
+                         readers=partial(model.first_online, [layout.package_cpus[number // _CONTROLLERS]]),
+                         counters=_UMC_COUNTERS)
+            for number in range(_CONTROLLERS * model.shape.packages)]
     formats = {
         "event": "config:0-7", "umask": "config:8-15", "coreid": "config:42-44", "enallcores": "config:47",
         "enallslices": "config:46", "sliceid": "config:48-50", "threadmask": "config:56-57",
     }
     slices, packages = (partial(model.first_online, groups) for groups in (layout.l3_cpus, layout.package_cpus))
-    pmus.append(SimulatedPmu("amd_l3", Context.UNCORE, _slice(model), formats, readers=slices,
-                             counters=_L3_COUNTERS))
     fabric = {"event": "config:0-7,32-37", "umask": "config:8-15,24-27"}
-    pmus.append(SimulatedPmu("amd_df", Context.UNCORE, _fabric(model), fabric, readers=packages,
-                             counters=_DF_COUNTERS))
-    return pmus
+    return [*pmus,
+            SimulatedPmu("amd_l3", Context.UNCORE, _slice(model), formats, readers=slices, counters=_L3_COUNTERS),
+            SimulatedPmu("amd_df", Context.UNCORE, _fabric(model), fabric, readers=packages, counters=_DF_COUNTERS)]
 
 
 def _controller(model: Model, package: int) -> Callable[[PerfAttr, int], SimulatedCounter | int]:

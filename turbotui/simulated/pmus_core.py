@@ -47,8 +47,10 @@ CORE_EVENTS: Final = FactFile("simulated/core_events.toml")
 def core_events(microarchitecture: str) -> CoreEvents:
     """Return a microarchitecture's events from the file."""
     values = CORE_EVENTS.inherited(microarchitecture)
-    return CORE_EVENTS.row(CoreEvents, microarchitecture, values, exact=_pairs(whole, text), additive=_additive,
-        fixed=_fixed, weights=_pairs(whole, whole), core_wide=_pairs(whole, text), names=_pairs(text, text))
+    return CORE_EVENTS.row(
+        CoreEvents, microarchitecture, values, exact=_pairs(whole, text), additive=_additive,
+        fixed=lambda written: frozenset(wholes(written)), weights=_pairs(whole, whole),
+        core_wide=_pairs(whole, text), names=_pairs(text, text))
 
 
 def _pairs(
@@ -71,10 +73,6 @@ def _additive(written: object) -> Mapping[int, Mapping[int, str]]:
     for code, bit, name in each(_list(3))(written):
         made.setdefault(whole(code), {})[whole(bit)] = text(name)
     return made
-
-
-def _fixed(written: object) -> frozenset[int]:
-    return frozenset(wholes(written))
 
 
 def _list(length: int) -> Callable[[object], Sequence[object]]:
@@ -182,32 +180,15 @@ def core_pmus(model: Model) -> list[SimulatedPmu]:
         if not kind.pmu or any(pmu.name == kind.pmu for pmu in result):
             continue
         cpus = frozenset(place.cpu for place in model.layout.places if shape.core_types[place.type].pmu == kind.pmu)
-        resolver = _MixedPmu(model, kind.pmu) if _mixed(shape.core_types, kind.pmu) else CorePmu(model, kind)
-        result.append(
-            SimulatedPmu(
-                name=kind.pmu,
-                context=Context.CORE,
-                resolve=resolver,
-                formats=pmu_codes(f"core-{shape.isa.value}").formats,
-                events=CorePmu(model, kind).names,
-                cpus=cpus if shape.hybrid else None,
-                cpus_file=shape.hybrid or shape.isa is Isa.ARM,
-                counters=kind.counters,
-                files={
-                    "rdpmc": "1",
-                    "caps/pmu_name": kind.events.replace("-", "_"),
-                    **({"caps/max_precise": "3", "freeze_on_smi": "0"} if shape.isa is Isa.INTEL else {}),
-                    **({"caps/slots": "8"} if shape.isa is Isa.ARM else {}),
-                },
-                modes=True,
-                type=RAW if kind.pmu in ("cpu", "cpu_core") else 0,
-            )
-        )
+        mixed = sum(other.pmu == kind.pmu for other in shape.core_types) > 1
+        own = {Isa.INTEL: {"caps/max_precise": "3", "freeze_on_smi": "0"}, Isa.ARM: {"caps/slots": "8"}}
+        result.append(SimulatedPmu(
+            kind.pmu, Context.CORE, _MixedPmu(model, kind.pmu) if mixed else CorePmu(model, kind),
+            pmu_codes(f"core-{shape.isa.value}").formats, CorePmu(model, kind).names,
+            cpus=cpus if shape.hybrid else None, cpus_file=shape.hybrid or shape.isa is Isa.ARM, counters=kind.counters,
+            files={"rdpmc": "1", "caps/pmu_name": kind.events.replace("-", "_"), **own.get(shape.isa, {})}, modes=True,
+            type=RAW if kind.pmu in ("cpu", "cpu_core") else 0))
     return result
-
-
-def _mixed(kinds: tuple[CoreType, ...], pmu: str) -> bool:
-    return sum(kind.pmu == pmu for kind in kinds) > 1
 
 
 class _MixedPmu:

@@ -14,7 +14,7 @@ from turbotui.simulated.model import Model
 from turbotui.simulated.pmu import Context, EventFile, SimulatedCounter, SimulatedPmu
 from turbotui.simulated.pmu_codes import pmu_codes
 from turbotui.simulated.shapes import Isa, MachineShape
-from turbotui.simulated.tree import Node, fixed, folder
+from turbotui.simulated.tree import Node, fixed_texts, folder
 
 _MODELS: Final = (0xAD,)
 _VENDOR: Final = 0x1E98  # of the CXL consortium
@@ -62,7 +62,8 @@ class _Device:
 
 def cxl_devices(shape: MachineShape) -> Mapping[str, Node]:
     """/sys/bus/pci/devices of the memory devices: each on a root bus of its own, its memory device below it."""
-    link = {"current_link_speed": fixed("32.0 GT/s PCIe"), "current_link_width": fixed(8)}
+    texts = {"vendor": "0x144d", "device": "0xa900", "class": "0x050210", "current_link_speed": "32.0 GT/s PCIe",
+             "current_link_width": 8}
     return {f"0000:{0x70 + package * 0x80:02x}:00.0": folder({
-        "vendor": fixed("0x144d"), "device": fixed("0xa900"), "class": fixed("0x050210"), **link,
-        f"mem{package}": folder({"numa_node": fixed(package)})}) for package in _devices(shape)}
+        **fixed_texts(**texts), f"mem{package}": folder(fixed_texts(numa_node=package))})
+        for package in _devices(shape)}

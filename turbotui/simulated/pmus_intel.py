@@ -69,23 +69,13 @@ def intel_pmus(model: Model) -> list[SimulatedPmu]:
     if (made := generation_of(model.shape)) is None:
         return []
     flows = [flow.flows_of(model, package, made.links) for package in range(model.shape.packages)]
-    boxes = _boxes(model.shape)
+    boxes, readers = _boxes(made, model.shape), partial(model.first_online, model.layout.package_cpus)
     # units with equal shares of a package count the same: one table of events for up to 60 of them
     resolvers = {(box.name, share): _resolver(model, box, share, flows) for box in boxes for share in box.shares}
-    return [
-        SimulatedPmu(
-            name=f"uncore_{box.name}_{number}" if len(box.shares) > 1 else f"uncore_{box.name}",
-            context=Context.UNCORE,
-            resolve=resolvers[box.name, share],
-            formats=box.formats,
-            events=box.files,
-            readers=partial(model.first_online, model.layout.package_cpus),
-            counters=0 if box.free else _COUNTERS,
-            files=_mapping(model.shape, box, number),
-        )
-        for box in boxes
-        for number, share in enumerate(box.shares)
-    ]
+    return [SimulatedPmu(f"uncore_{box.name}_{number}" if len(box.shares) > 1 else f"uncore_{box.name}", Context.UNCORE,
+                         resolvers[box.name, share], box.formats, box.files, readers,
+                         counters=0 if box.free else _COUNTERS, files=_mapping(model.shape, box, number))
+            for box in boxes for number, share in enumerate(box.shares)]
 
 
 def _resolver(model: Model, box: _Box, share: float,
@@ -122,9 +112,7 @@ def _mapping(shape: MachineShape, box: _Box, number: int) -> Mapping[str, str]:
     return {}
 
 
-def _boxes(shape: MachineShape) -> list[_Box]:
-    made = generation_of(shape)
-    assert made is not None  # noqa: S101 - the callers have asked
+def _boxes(made: Generation, shape: MachineShape) -> list[_Box]:
     slices = shape.cores_per_package // made.slice_cores
     wide = _PLAIN if made.filtered else {**_PLAIN, "umask": "config:8-15,32-55"}
     iio = {**_PLAIN, "thresh": "config:24-35",

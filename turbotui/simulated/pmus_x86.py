@@ -65,13 +65,10 @@ def _table(model: Model, name: str, rows: Mapping[str, tuple[int, Make, EventFil
     groups = module_cpus(model) if name == "cstate_module" else {"cstate_core": layout.core_cpus,
         "power_core": layout.core_cpus, "cstate_pkg": layout.package_cpus, "power": layout.package_cpus}.get(name)
     return SimulatedPmu(
-        name=name,
-        context=Context.SOFTWARE if software else Context.UNCORE,
-        resolve=resolve,
-        formats=_EVENT_64 if software or name.startswith("cstate") else _EVENT_8,
-        events={event: file for event, (_, _, file) in rows.items()},
-        readers=None if groups is None else partial(model.first_online, groups),
-    )
+        name, Context.SOFTWARE if software else Context.UNCORE, resolve,
+        _EVENT_64 if software or name.startswith("cstate") else _EVENT_8,
+        {event: file for event, (_, _, file) in rows.items()},
+        None if groups is None else partial(model.first_online, groups))
 
 
 def msr_pmu(model: Model) -> SimulatedPmu:
@@ -139,13 +136,9 @@ def power_pmus(model: Model) -> list[SimulatedPmu]:
     def package(place: SimulatedCpu) -> Basis:
         return model.package[place.package]
 
-    domains = {
-        "cores": energy(package, b.PKG_CORES_JOULES, 1),
-        "pkg": energy(package, b.PKG_JOULES, 2),
-        "ram": energy(package, b.PKG_RAM_JOULES, 3),
-        "gpu": energy(package, b.PKG_GPU_JOULES, 4),
-        "psys": energy(lambda _place: model.system, b.SYS_PSYS_JOULES, 5),
-    }
+    indexes = {"cores": b.PKG_CORES_JOULES, "pkg": b.PKG_JOULES, "ram": b.PKG_RAM_JOULES, "gpu": b.PKG_GPU_JOULES}
+    domains = {domain: energy(package, index, event) for event, (domain, index) in enumerate(indexes.items(), 1)}
+    domains["psys"] = energy(lambda _place: model.system, b.SYS_PSYS_JOULES, 5)
     result: list[SimulatedPmu] = []
     if rows := {f"energy-{domain}": row for domain, row in domains.items() if domain in shape.domains}:
         result.append(_table(model, "power", rows))
@@ -161,11 +154,8 @@ def memory_pmus(model: Model) -> list[SimulatedPmu]:
         return []
     reads, writes = (b.PKG_READ_BYTES, 1.0 / 64.0), (b.PKG_WRITTEN_BYTES, 1.0 / 64.0)
     codes: dict[int, b.Form] = {0x20FF: (reads,), 0x30FF: (writes,), 0x10FF: (reads, writes)}
-    files = {
-        "data_read": EventFile("event=0xff,umask=0x20", _MEBIBYTE_SCALE, "MiB"),
-        "data_write": EventFile("event=0xff,umask=0x30", _MEBIBYTE_SCALE, "MiB"),
-        "data_total": EventFile("event=0xff,umask=0x10", _MEBIBYTE_SCALE, "MiB"),
-    }
+    files = {f"data_{way}": EventFile(f"event=0xff,umask={mask:#x}", _MEBIBYTE_SCALE, "MiB")
+             for way, mask in (("read", 0x20), ("write", 0x30), ("total", 0x10))}
 
     def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
         if (form := codes.get(attr.config)) is None:

@@ -13,7 +13,7 @@ from typing import Final, cast
 from turbotui.dataclass import dataclass
 from turbotui.quantities.facts import FactFile
 from turbotui.simulated.shapes import MachineShape
-from turbotui.simulated.tree import File, Node, fixed, folder
+from turbotui.simulated.tree import File, Node, fixed_texts, folder
 
 VENDOR: Final = 0x10DE
 _DEVICE: Final = 0x22D0
@@ -58,15 +58,15 @@ def configuration_space(port: SimulatedRootPort) -> bytes:
     return bytes(space)
 
 
+def _ids(vendor: str, device: str, kind: str, **more: object) -> dict[str, Node]:
+    """The files that tell which device it is, and more with fixed texts."""
+    return fixed_texts(**{"vendor": vendor, "device": device, "class": kind, **more})
+
+
 def _endpoint(port: SimulatedRootPort) -> tuple[str, dict[str, Node]]:
     """Make the device below a root port: network adapters on the first root complex, drives on the others."""
     vendor, device, kind = (0x15B3, 0x1023, 0x020000) if port.complex == 0 else (0x144D, 0xA826, 0x010802)
-    files: dict[str, Node] = {
-        "vendor": fixed(f"{vendor:#06x}"),
-        "device": fixed(f"{device:#06x}"),
-        "class": fixed(f"{kind:#08x}"),
-        "numa_node": fixed(port.socket),
-    }
+    files = _ids(f"{vendor:#06x}", f"{device:#06x}", f"{kind:#08x}", numa_node=port.socket)
     return f"{port.segment:04x}:{port.bus + 1:02x}:00.0", files
 
 
@@ -81,13 +81,9 @@ def root_ports(shape: MachineShape) -> Mapping[str, Node]:
             below, files = _endpoint(port)
             ports[below] = folder(files)
             ports[f"{port.segment:04x}:{port.bus:02x}:00.0"] = folder({
+                **_ids(f"{VENDOR:#06x}", f"{_DEVICE:#06x}", "0x060400", numa_node=port.socket,
+                       current_link_speed="32.0 GT/s PCIe", current_link_width=16),
                 "config": File(lambda _now, space=space: space, public=_PUBLIC),  # type: ignore[misc]
-                "vendor": fixed(f"{VENDOR:#06x}"),
-                "device": fixed(f"{_DEVICE:#06x}"),
-                "class": fixed("0x060400"),
-                "numa_node": fixed(port.socket),
-                "current_link_speed": fixed("32.0 GT/s PCIe"),
-                "current_link_width": fixed(16),
                 below: folder(files),
             })
     return ports
@@ -110,11 +106,9 @@ def intel_root_ports(shape: MachineShape) -> Mapping[str, Node]:
             bus = root_bus(package, stack)
             segment, _, number = bus.partition(":")
             below = f"{segment}:{int(number, 16) + 1:02x}:00.0"
-            link = {"current_link_speed": fixed("16.0 GT/s PCIe"), "current_link_width": fixed(width)}
-            files: dict[str, Node] = {"vendor": fixed(device[:6]), "device": fixed(f"0x{device[7:]}"),
-                                      "class": fixed(kind), **link}
-            port: dict[str, Node] = {"vendor": fixed("0x8086"), "device": fixed("0x352a"), "class": fixed("0x060400"),
-                                     **link}
+            link = {"current_link_speed": "16.0 GT/s PCIe", "current_link_width": width}
+            files = _ids(device[:6], f"0x{device[7:]}", kind, **link)
+            port = _ids("0x8086", "0x352a", "0x060400", **link)
             ports[below] = folder(files)
             ports[f"{bus}:01.0"] = folder({**port, below: folder(files)})
     return ports
