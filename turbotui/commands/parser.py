@@ -131,7 +131,8 @@ def run_parsed(command: Command, commands: Sequence[Command], words: list[str]) 
         usage = parser.format_usage().removeprefix("usage: ").rstrip()
         below = " " * len(f"usage: {parser.prog} ")
         parser.usage = f"{usage}\n{below}[-- {command.behind} ...]".replace("%", "%%")
-    own, rest = _parted(words) if command.behind else (words, [])
+    behind = words.index("--") if command.behind and "--" in words else len(words)
+    own, rest = words[:behind], words[behind + 1:]
     if _HOST not in parser._option_string_actions and any(word.partition("=")[0] == _HOST for word in own):  # noqa: SLF001 - nothing else names them
         parser.error(f"{command.name} has no {_HOST}, because readings of another machine do not answer it: run "
                      f"turbotui {command.name} there")
@@ -200,9 +201,3 @@ def _with_values(words: list[str]) -> list[str]:
         else:
             values.append(word)
     return values
-
-
-def _parted(words: list[str]) -> tuple[list[str], list[str]]:
-    """The words before -- and those after it."""
-    at = words.index("--") if "--" in words else len(words)
-    return words[:at], words[at + 1:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Final, NamedTuple, TypeAlias
 
 from turbotui.dataclass import dataclass
@@ -60,7 +60,6 @@ class OpenFiles:
         self.read_ns = 0
         self._kept: dict[str, _Kept] = {}
         self._refused: dict[str, Unavailable] = {}
-        self._room: int | None = None
 
     def __len__(self) -> int:
         """How many files are open."""
@@ -89,7 +88,7 @@ class OpenFiles:
                 raise GoneError(path) from error
             return self._refused.setdefault(path, _why(path, error))
         finally:
-            if not was_open and len(self._kept) > self._most():
+            if not was_open and len(self._kept) > self._most:
                 self.forget(path)
 
     def retry(self) -> None:
@@ -106,10 +105,9 @@ class OpenFiles:
         for path in tuple(self._kept):
             self.forget(path)
 
+    @cached_property
     def _most(self) -> int:
-        if self._room is None:
-            self._room = self._host.privileges().most_descriptors // _SHARE
-        return self._room
+        return self._host.privileges().most_descriptors // _SHARE
 
     def _reading(self, path: str, kept: _Kept, parse: Callable[[bytes], Values]) -> FileReading | Unavailable:
         began = self.read_ns  # a clock is asked once a file: from the end of one read to the next little time passes

@@ -151,16 +151,13 @@ class Alerts:
             if older is None or newer is None:
                 continue
             pairs = () if older == newer else zip(older, newer, strict=True)  # nearly always
-            rising = [at for at, pair in enumerate(pairs) if _rose(*pair)]
+            rising = [at for at, (less, more) in enumerate(pairs)
+                      if isinstance(less, int) and isinstance(more, int) and more > less]
             if rising and not self._throttled.get(name):
                 instances = now.topology.instances(scope)
                 some = f"{len(rising)} of {len(newer)} {word}, from CPU {instances[rising[0]].cpus[0]} on"
                 yield f"throttled for heat: {some if len(rising) < len(newer) else f'all {word}'}"
             self._throttled[name] = bool(rising)
-
-
-def _rose(older: Raw, newer: Raw) -> bool:
-    return isinstance(older, int) and isinstance(newer, int) and newer > older
 
 
 def _governors(before: Snapshot, now: Snapshot) -> Iterator[str]:

@@ -97,7 +97,7 @@ class EnergyMeter:
         if _ENERGY not in known:
             self._absent = frame.capabilities.why_missing(_ENERGY)
             return
-        joules = _known(enumerate(frame.deltas(_ENERGY)))
+        joules = {package: value for package, value in enumerate(frame.deltas(_ENERGY)) if value is not None}
         spans = {package: span for package, span in enumerate(frame.spans(_ENERGY)) if package in joules and span}
         doubted = next(iter(frame.unbelieved(_ENERGY).values()), None)
         seconds, topology = frame.seconds or 0.0, frame.topology

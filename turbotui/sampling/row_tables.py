@@ -238,7 +238,7 @@ def row_table(definition: KindDefinition, differences: RowDifferences | None, *,
         if definition.has_row(row, parts=parts)]
     by = next((column for column in definition.columns if column.id == definition.sort), None)
     if by is not None:
-        rows.sort(key=lambda row: -_number(by.compute(row)))
+        rows.sort(key=lambda row: -value if isinstance(value := by.compute(row), (int, float)) else 1.0)
     if kind.nested:
         rows = _tree(rows)
     return RowTable(kind.id, kind.word, definition.columns, rows, _cell, _evidence)
@@ -254,10 +254,6 @@ def _tree(rows: Sequence[KindRow]) -> list[KindRow]:
         tree.append(row)
         left += inside.pop(row.row.key, [])[::-1]
     return [*tree, *(row for key, parts in inside.items() if key for row in parts)]
-
-
-def _number(value: Value) -> float:
-    return value if isinstance(value, (int, float)) else -1.0
 
 
 def omitted_rows(differences: RowDifferences) -> str:

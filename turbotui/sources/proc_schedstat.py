@@ -95,12 +95,8 @@ class SchedstatReader(NothingToClose):
         """The counts of each CPU; all None if the file cannot be read."""
         _, rows = parse_schedstat(text_of(self._host, PATH))
         cpu_rows = [rows.get(cpu, ()) for cpu in self._cpus]
-        return [[_number(row, place) for row in cpu_rows] for _, place in self._places]
-
-
-def _number(row: Sequence[str], place: int) -> int | None:
-    """Return one number of a row that has the expected length; None for other rows."""
-    return whole_number(row[place]) if len(row) == _FIELDS else None
+        return [[whole_number(row[place]) if len(row) == _FIELDS else None for row in cpu_rows]
+                for _, place in self._places]
 
 
 def _why_unreadable(error: HostError, host: Host) -> Unavailable:

@@ -49,7 +49,8 @@ class TurbostatText:
             return
         if layout.label:
             yield f"# {layout.label}: no number below was {layout.kind.measured}"
-        if not self._wide and any(self._is_large(frame, column) for column in self._counts):
+        counts = () if self._wide else (frame.cell(column, SYSTEM_ROW) for column in self._counts)
+        if any(isinstance(count, (int, float)) and count > _WIDE_FROM for count in counts):
             self._wide, self._header = True, ""
         # every interval has a header; with only a summary the first, and every n-th line if asked for
         every = layout.header_every if layout.summary_only else 1
@@ -81,11 +82,6 @@ class TurbostatText:
                 places.append(None if len(at) == len(rows) else at)
             self._printed_rows = frame.topology, rows, places
         return places
-
-    @staticmethod
-    def _is_large(frame: Frame, column: CounterColumn) -> bool:
-        value = frame.cell(column, SYSTEM_ROW)
-        return not isinstance(value, str) and value is not None and value > _WIDE_FROM
 
     def _title(self, column: CounterColumn) -> str:
         if self._wide and column.id in _COUNTS:

@@ -283,7 +283,7 @@ def test_a_file_that_says_nonsense_is_a_reason(tree: GroupTree) -> None:
 
 def test_more_files_than_descriptors_are_read_all_the_same(tree: GroupTree) -> None:
     files = OpenFiles(tree.host)
-    files._room = 1
+    files._most = 1
     paths = [f"/sys/fs/cgroup/{name}/cpu.stat" for name in ("a.slice", "a.slice/web.service", ".")]
     found = [files.read(path, lambda content: {"cpu_usec": int(content.split()[1])}) for path in paths * 2]
     assert len(files) == 1

@@ -103,7 +103,8 @@ class ProcReader:
                 yield Forked(pid, pid, tid, 0, now)  # whoever had the number before is another thread
             if spent > was.get(tid, 0):
                 since = spent - bases.get(tid, 0)
-                yield Sample(0, pid, tid, now, self._cpu(pid, tid), GroupReading(since, since, (since,)))
+                cpu = -1 if (stat := self._stat(pid, tid)) is None else stat.cpu
+                yield Sample(0, pid, tid, now, cpu, GroupReading(since, since, (since,)))
         yield from (Exited(pid, tid, now - 1) for tid in was.keys() - ran.keys())
         if ran:
             self._ran[pid] = ran
@@ -122,10 +123,6 @@ class ProcReader:
             if spent is not None:
                 threads[tid] = spent
         return threads
-
-    def _cpu(self, pid: int, tid: int) -> int:
-        stat = self._stat(pid, tid)
-        return -1 if stat is None else stat.cpu
 
     def _stat(self, pid: int, tid: int) -> ProcessStat | None:
         return process_stat(bytes_of(self._host, f"/proc/{pid}/task/{tid}/stat", _PIECE))

@@ -67,11 +67,7 @@ def _formula(counter: AddedCounter) -> Callable[[Inputs], Value]:
     if counter.ticks is Ticks.CYCLES:
         return lambda row: residency(row, signal)
     seconds = 1e-6 if counter.ticks is Ticks.USEC else 1.0
-    return lambda row: _share(row.rate(signal), seconds)
-
-
-def _share(rate: float | None, seconds: float) -> float | None:
-    return None if rate is None else percent(rate * seconds, 1.0)
+    return lambda row: None if (rate := row.rate(signal)) is None else percent(rate * seconds, 1.0)
 
 
 def _whole(value: float | None) -> int | None:
