@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Final
 
 from turbotui.errors import InternalError, TurbotuiError
@@ -51,35 +51,22 @@ def one_interval(session: Session) -> Iterator[list[Frame]]:
     Raises:
         TurbotuiError: the error that ended the sampling.
     """
-    frames: list[Frame] = []
-    first, over = threading.Event(), threading.Event()
-
-    def take(frame: Frame) -> None:
-        frames.append(frame)
-        first.set()
-
-    def end() -> None:
-        first.set()
-        over.set()
-
-    session.start(take, intervals=1, on_end=end)
-    try:
-        first.wait()
-        raise_failure(session)
+    over = threading.Event()
+    with frames_during(session, intervals=1, on_end=over.set) as frames:
         yield frames
         session.set_interval(min(session.interval, _LAST_READING))  # ends the interval now
         over.wait()
-    finally:
-        session.stop()
-    raise_failure(session)
 
 
 @contextlib.contextmanager
-def frames_during(session: Session) -> Iterator[list[Frame]]:
+def frames_during(session: Session, intervals: int | None = None,
+                  on_end: Callable[[], object] = lambda: None) -> Iterator[list[Frame]]:
     """Sample for the duration of a block, from the first reading on.
 
     Args:
         session: already told what to read, not started yet. An interval that the block's end cuts short is left out.
+        intervals: the most intervals.
+        on_end: called when the sampling ends.
 
     Yields:
         A list that grows by each frame; the first has no deltas.
@@ -94,7 +81,11 @@ def frames_during(session: Session) -> Iterator[list[Frame]]:
         frames.append(frame)
         first.set()
 
-    session.start(take, on_end=first.set)
+    def end() -> None:
+        first.set()
+        on_end()
+
+    session.start(take, intervals=intervals, on_end=end)
     try:
         first.wait()
         raise_failure(session)
