@@ -30,6 +30,18 @@ _DEVICE_ROWS = 48
 """Queues of storage and network adapters; all interrupts of one CPU are on one row."""
 _FIRST_NUMBER = 24
 """The first queue's interrupt."""
+_ZERO = " " * 10 + "0"
+_ARM_ROWS = (
+    ("11", "LOC", "GICv3  30 Level     arch_timer"),
+    ("12", "PMI", "GICv3  23 Level     arm-pmu"),
+    ("IPI0", "RES", "Rescheduling interrupts"),
+    ("IPI1", "CAL", "Function call interrupts"),
+    ("IPI2", "", "CPU stop interrupts"),
+    ("IPI3", "", "CPU stop (for crash dump) interrupts"),
+    ("IPI4", "", "Timer broadcast interrupts"),
+    ("IPI5", "IWI", "IRQ work interrupts"),
+)
+"""The architected timer and the inter-processor interrupts of arm64, with the x86 row that has the same counts."""
 
 
 class ProcFiles:
@@ -111,22 +123,19 @@ class ProcFiles:
         width = max(3, len(str(_FIRST_NUMBER + self._rows)))
         lines = [" " * (width + 8) + "".join(f"CPU{cpu:<8d}" for cpu in up)]
         served = [int(model.cpu[cpu].value(DEVICE, now)) for cpu in up]
-        zero = " " * 10 + "0"
         for row in range(self._rows):
-            cells = [f"{served[n]:>11d}" if cpu % self._rows == row else zero for n, cpu in enumerate(up)]
+            cells = [f"{served[n]:>11d}" if cpu % self._rows == row else _ZERO for n, cpu in enumerate(up)]
             lines.append(f"{_FIRST_NUMBER + row:>{width}d}:{''.join(cells)}  {self._device(row)}")
         if shape.isa is Isa.ARM:
-            lines.extend(self._arm_rows(up, now, width))
+            lines += [f"{label:>{width}s}:{self._cells(name, up, now)}   {words}" for label, name, words in _ARM_ROWS]
+            lines.append(f"{'Err':>{width}s}:          0")
             return "\n".join(lines) + "\n"
         for name, words in INTERRUPT_TEXTS.items():
-            form = timer_interrupts(shape.timer_storm) if name == "LOC" else INTERRUPTS.get(name)
             if name == "TRM" and shape.isa is Isa.INTEL and not shape.hypervisor:
                 counts = [int(model.core[model.layout.places[cpu].core].at(b.CORE_THROTTLES, now)) for cpu in up]
                 text = "".join([f"{count:>11d}" for count in counts])
-            elif form is None or (shape.hypervisor and name in ("NMI", "PMI")):
-                text = zero * len(up)
             else:
-                text = "".join([f"{int(model.cpu[cpu].value(form, now)):>11d}" for cpu in up])
+                text = self._cells("" if shape.hypervisor and name in ("NMI", "PMI") else name, up, now)
             lines.append(f"{name:>{width}s}:{text}   {words}")
         for name in ("ERR", "MIS"):
             lines.insert(-3, f"{name:>{width}s}: {0:>10d}")
@@ -144,27 +153,12 @@ class ProcFiles:
             return f"PCI-MSIX-0000:3d:00.0   {row // 2 + 1}-edge      mlx5_comp{row // 2}@pci:0000:3d:00.0"
         return f"PCI-MSIX-0000:01:00.0   {row // 2 + 1}-edge      nvme0q{row // 2 + 1}"
 
-    def _arm_rows(self, up: list[int], now: float, width: int) -> list[str]:
-        """The architected timer and the inter-processor interrupts of arm64."""
-        cpu_at = self._model.cpu
-
-        def row(label: str, counted: str | None, words: str) -> str:
-            if counted is None:
-                return f"{label:>{width}s}:{(' ' * 10 + '0') * len(up)}" + f"   {words}"
-            form = timer_interrupts(self._shape.timer_storm) if counted == "LOC" else INTERRUPTS[counted]
-            return f"{label:>{width}s}:{''.join([f'{int(cpu_at[cpu].value(form, now)):>11d}' for cpu in up])}   {words}"
-
-        return [
-            row("11", "LOC", "GICv3  30 Level     arch_timer"),
-            row("12", "PMI", "GICv3  23 Level     arm-pmu"),
-            row("IPI0", "RES", "Rescheduling interrupts"),
-            row("IPI1", "CAL", "Function call interrupts"),
-            row("IPI2", None, "CPU stop interrupts"),
-            row("IPI3", None, "CPU stop (for crash dump) interrupts"),
-            row("IPI4", None, "Timer broadcast interrupts"),
-            row("IPI5", "IWI", "IRQ work interrupts"),
-            f"{'Err':>{width}s}:          0",
-        ]
+    def _cells(self, name: str, up: list[int], now: float) -> str:
+        """The counts of an x86 row of interrupts on some CPUs; zeros for a row that no CPU moves."""
+        form = timer_interrupts(self._shape.timer_storm) if name == "LOC" else INTERRUPTS.get(name)
+        if form is None:
+            return _ZERO * len(up)
+        return "".join([f"{int(self._model.cpu[cpu].value(form, now)):>11d}" for cpu in up])
 
     def _softirqs(self, now: float) -> str:
         """Kernel Documentation/filesystems/proc.rst: one column for each possible CPU."""
