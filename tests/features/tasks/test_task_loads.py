@@ -14,16 +14,18 @@ import pytest
 from test_simulated_tasks import passes, watching
 
 from turbotui.features.tasks.applications import Application
-from turbotui.features.tasks.columns import TaskInputs, measured
+from turbotui.features.tasks.columns import TASK_COLUMNS, TaskInputs, measured
 from turbotui.features.tasks.load_watch import LoadEvent, LoadWatch, load_events, period_of
 from turbotui.features.tasks.loads import LOAD_BY_ID, LOADS, SampledLoads, sampled_together
+from turbotui.features.tasks.recorded_rows import loads_facts, loads_from
 from turbotui.features.tasks.tables import Grouping
-from turbotui.features.tasks.task_table import task_table
+from turbotui.features.tasks.task_table import judge_task, task_table
 from turbotui.machine.host import CAP_PERFMON, HostError, PerfAttr
 from turbotui.machine.linux import LinuxHost
 from turbotui.machine.tasks.load_records import LoadCounts, Served
 from turbotui.machine.tasks.proc_facts import TaskLooks
 from turbotui.quantities.unavailable import Reason, Unavailable
+from turbotui.recording.json_values import packed, unpacked
 from turbotui.simulated import simulated_host
 from turbotui.simulated.clock import ManualClock
 from turbotui.simulated.loads import LATENCY, served
@@ -142,6 +144,36 @@ def test_few_samples_are_marked_and_many_are_not() -> None:
     assert not LOAD_BY_ID["LoadRAM%"].of(many, None).estimated
     one = LoadCounts([0, 0, 0, 0, 0, 1, 0, 0], 1, 100, 10_000)
     assert LOAD_BY_ID["LoadLat"].of(one, None).estimated
+
+
+def test_a_row_whose_threads_have_no_number_has_no_samples_and_not_none() -> None:
+    with watching("turin-2s") as (host, found, one):
+        found.watch_loads(True)
+        passes(host, found, 20)
+        found.report(one, Grouping.PROCESS)
+        passes(host, found, 40)
+        report = found.report(one, Grouping.PROCESS)
+        assert found._loads is not None
+        row = max(report.rows, key=lambda row: len(row.ran))
+        threads = one.aggregate.threads([row])
+        [nobody] = found._loads.rows([row], {}, whole=False)
+        some = dict(list(threads.items())[1:])
+        [part] = found._loads.rows([row], some, whole=False)
+        [every] = found._loads.rows([row], threads, whole=False)
+    column = next(column for column in TASK_COLUMNS if column.id == "LoadSmp")
+    cells = [judge_task(None)(column, inputs, column.compute(inputs)) for each in (nobody, part, every)
+             for inputs in [TaskInputs(each, 1.0)]]
+    assert cells[0].value is None
+    assert cells[0].why is not None
+    assert "by a thread's number" in cells[0].why.detail
+    assert [cell.partial for cell in cells] == [False, True, False]
+    mixed = sampled_together([nobody.sampled, every.sampled])
+    assert mixed is not None
+    assert (mixed.partial, mixed.why) == (True, None)
+    assert mixed.counts == (None if every.sampled is None else every.sampled.counts)
+    stored = unpacked(packed(loads_facts([nobody, part, every]) or {}), "loads")
+    back = loads_from(stored, 3)
+    assert [None if each is None else each.partial for each in back] == [None, True, False]
 
 
 def test_the_loads_of_rows_together_are_unknown_where_those_of_one_are() -> None:

@@ -262,7 +262,7 @@ def measured(column: str, inputs: TaskInputs) -> MeasuredCell:
     if loads is None or loads.counts is None:
         return MeasuredCell(None, NOT_SAMPLED if loads is None else loads.why)
     ghz = _gigahertz(inputs)
-    return LOAD_BY_ID[column].of(loads.counts, ghz if isinstance(ghz, float) else None)
+    return LOAD_BY_ID[column].of(loads.counts, ghz if isinstance(ghz, float) else None)._replace(partial=loads.partial)
 
 
 def _memory_cell(column: str, inputs: TaskInputs) -> MeasuredCell:

@@ -110,6 +110,8 @@ def _of_intel(host: Host, pmu: str, led: bool, cpus: tuple[int, ...], count: int
 
 
 _MOST_KEPT: Final = 20_000  # threads whose loads since the beginning are kept
+_NO_NUMBER: Final = Unavailable(Reason.NOT_READ, "samples are known by a thread's number: the row's threads were put "
+                                "together with others, or their number was given to others in the same interval")
 _ENOUGH: Final = 1_000  # samples of which some would be loads
 _REFUSALS: Final = {
     # errno: the kind of reason, what it means
@@ -205,6 +207,14 @@ class LoadWatch:
         if not (self._intervals.known or whole):
             return counted_rows
         counted = self._everything if whole else self._interval
-        return [replace(row, sampled=SampledLoads(total_of(LoadCounts(), (
-            counted[thread.tid] for thread in threads_in(row, threads) if thread.tid in counted))))
-                for row in counted_rows]
+        unkept = whole and len(self._everything) >= _MOST_KEPT
+
+        def sampled(row: TaskRow) -> SampledLoads:
+            own = threads_in(row, threads)
+            lacks = any(serial not in threads or (unkept and threads[serial].tid not in counted) for serial in row.ran)
+            if not own:
+                return SampledLoads(why=_NO_NUMBER)
+            return SampledLoads(total_of(LoadCounts(), (counted[thread.tid] for thread in own
+                                                        if thread.tid in counted)), partial=lacks)
+
+        return [replace(row, sampled=sampled(row)) for row in counted_rows]

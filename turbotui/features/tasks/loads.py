@@ -33,6 +33,7 @@ class SampledLoads:
 
     counts: LoadCounts | None = None  # of them; None where nothing is sampled
     why: Unavailable | None = None  # None where loads are sampled
+    partial: bool = False  # whether it lacks threads that ran: put together with others, or of a number used again
 
 
 def sampled_together(parts: Sequence[SampledLoads | None]) -> SampledLoads | None:
@@ -41,7 +42,9 @@ def sampled_together(parts: Sequence[SampledLoads | None]) -> SampledLoads | Non
     if not known or len(known) < len(parts):
         return None
     counted = [part.counts for part in known if part.counts is not None]
-    return replace(known[0], counts=total_of(LoadCounts(), counted) if counted else None)
+    return replace(known[0], counts=total_of(LoadCounts(), counted) if counted else None,
+                   why=None if counted else known[0].why,
+                   partial=any(part.partial for part in known) or 0 < len(counted) < len(known))
 
 
 def _mean(counts: LoadCounts, _ghz: float | None) -> MeasuredCell:

@@ -25,13 +25,15 @@ _SUMS: Final = ("timed", "cycles", "squares")
 
 def loads_facts(rows: Sequence[TaskRow]) -> dict[str, object] | None:
     """The sampled loads of rows as JSON; None if they were not requested or not sampled yet."""
-    known = next((row.sampled for row in rows if row.sampled is not None), None)
-    if known is None:
+    sampled = [row.sampled for row in rows if row.sampled is not None]
+    if not sampled:
         return None
+    known = next((each for each in sampled if each.counts is not None), sampled[0])
     counts = [None if row.sampled is None else row.sampled.counts for row in rows]
     return {"served": {served.name: [None if each is None else each.served[served] for each in counts]
                        for served in Served},
             **{name: [None if each is None else getattr(each, name) for each in counts] for name in _SUMS},
+            "partial": [row.sampled is not None and row.sampled.partial for row in rows],
             "why": reason_facts(known.why)}
 
 
@@ -43,15 +45,17 @@ def loads_from(stored: JsonValue, count: int) -> list[SampledLoads | None]:
     why = stored.optional("why", reason_from, None)
     if why is not None:
         return [SampledLoads(why=why)] * count
-    return [_sampled_loads([column[at] for column in columns]) for at in range(count)]
+    partial = stored.optional("partial", lambda flags: flags.values(bool), [False] * count)  # of later versions
+    stored.expect_columns(count, partial)
+    return [_sampled_loads([column[at] for column in columns], partial=partial[at]) for at in range(count)]
 
 
-def _sampled_loads(numbers: Sequence[int | None]) -> SampledLoads | None:
+def _sampled_loads(numbers: Sequence[int | None], *, partial: bool) -> SampledLoads | None:
     known = [number for number in numbers if number is not None]
     if len(known) < len(numbers):
         return None
     *served, timed, cycles, squares = known
-    return SampledLoads(LoadCounts(served, timed, cycles, squares))
+    return SampledLoads(LoadCounts(served, timed, cycles, squares), partial=partial)
 
 
 _PARALLEL: Final = ("ran", "weighed", "crowd", "alone")
