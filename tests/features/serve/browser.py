@@ -75,6 +75,7 @@ async def opened(address: str, folder: Path) -> AsyncIterator[Page]:
     assert CHROMIUM is not None
     browser = await asyncio.create_subprocess_exec(
         CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0",
+        "--disable-dev-shm-usage",  # /dev/shm of a container has 64 MB
         "--window-size=1200,700", f"--user-data-dir={folder}", "about:blank",
         stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE)
     try:
