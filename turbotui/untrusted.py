@@ -16,6 +16,7 @@ valid UTF-8 as ⟪xNN⟫. Marks that a text already contains are marked as well,
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 import sys
@@ -151,6 +152,14 @@ def is_plain_json(text: str | bytes) -> bool:
     texts = "".join(chr(int(escape[1:], 16)) for escape in escapes if len(escape) > 1)
     return (not _compiled(_UNSAFE_OR_MARK).search(texts)
             and all(len(escape) > 1 or escape in b'"/nt' for escape in escapes))
+
+
+def needs_more_marks(document: str | bytes, most: int) -> bool:
+    r"""Whether a JSON document has more than so many characters that `visible` would mark; each \u counts as one."""
+    text = document if isinstance(document, str) else document.decode("utf-8", "surrogateescape")
+    escapes = text.count("\\u")
+    marked = _compiled(_UNSAFE_OR_MARK).finditer(text)
+    return escapes > most or next(itertools.islice(marked, most - escapes, None), None) is not None
 
 
 def toml_text(text: str) -> str:

@@ -83,7 +83,9 @@ def _shape(value: object) -> tuple[int, int]:
 def test_a_document_of_objects_without_end_is_refused_before_they_are_made() -> None:
     tracemalloc.start()
     try:
-        for text in ("[" + "[]," * 5_000_000 + "[]]", '{"a":[' + '"",' * 5_000_000 + '""]}', "[" * 5_000_000):
+        for text in ("[" + "[]," * 5_000_000 + "[]]", '{"a":[' + '"",' * 5_000_000 + '""]}', "[" * 5_000_000,
+                     '["' + "\u202e" * 1_000_001 + '"]', '["' + "\\u0000" * 1_000_001 + '"]',
+                     b'["' + b"\xff" * 1_000_001 + b'"]'):
             with pytest.raises(DocumentError):
                 parse_json(text)
         _now, peak = tracemalloc.get_traced_memory()

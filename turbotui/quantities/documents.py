@@ -2,9 +2,9 @@
 
 Python's parsers accept values that readers do not expect: both turn 1e999 into infinity (RFC 8259 section 6 leaves the
 range to the parser, and TOML 1.0 has words for infinity and "not a number"), integers have any length, and deep nesting
-raises RecursionError. Three bytes of JSON, "[],", become an object of 64 bytes. Here each of these raises a
-`DocumentError`, the last two before anything is built, so that readers have to check only the kind of a value. Texts
-are escaped for terminals.
+raises RecursionError. Three bytes of JSON, "[],", become an object of 64 bytes, and three of U+202E a mark of 60. Here
+each of these raises a `DocumentError`, the last three before anything is built, so that readers have to check only the
+kind of a value. Texts are escaped for terminals.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from turbotui.untrusted import is_plain_json, toml_text, visible_in
+from turbotui.untrusted import is_plain_json, needs_more_marks, toml_text, visible_in
 
 TomlValue: TypeAlias = "str | float | tuple[str, ...] | Mapping[str, int]"
 
@@ -26,6 +26,7 @@ _LONG_KEY = rf"""(?<![\w.\-"'])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){
 _TOO_DEEP = "it is nested too deeply"
 MOST_VALUES = 2_000_000
 """Values and keys of a JSON document, which take 150 MB; the tables of the largest processor have a tenth."""
+_MOST_MARKS = 1_000_000  # in the texts of a JSON document: each mark is a string of its own until its text is joined
 _ALL_BUT_BRACKETS = bytes(set(range(256)) - set(b'[]{}"\\'))
 _SQUARE = bytes.maketrans(b"{}", b"[]")
 _ALL_BUT_STRUCTURE = bytes(set(range(256)) - set(b'[]{},:"\\'))
@@ -109,13 +110,15 @@ def parse_json(text: str | bytes, most_values: int = MOST_VALUES) -> object:
 
     Raises:
         DocumentError: it is not JSON (with the line), a number is not finite or too large, or it is nested too deeply
-            or holds too many values.
+            or holds too many values, or too many characters that a terminal would obey or hide.
     """
     import json  # noqa: PLC0415 - most runs read no document
 
     _check_shape(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text, most_values)
+    plain = is_plain_json(text)  # most strings contain neither, and are long
+    if not plain and needs_more_marks(text, _MOST_MARKS):
+        raise DocumentError(f"it holds more than {_MOST_MARKS:,} characters that a terminal would obey or hide")
     try:
-        plain = is_plain_json(text)  # most strings contain neither, and are long
         if plain and not _has_extremes(text):
             document: object = json.loads(text, parse_constant=_finite)
         else:
