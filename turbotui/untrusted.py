@@ -148,7 +148,8 @@ def is_plain_json(text: str | bytes) -> bool:
         return False
     if b"\\" not in data:
         return True
-    escapes = set(re.findall(rb"\\(u[0-9a-fA-F]{4}|.)", data.replace(b"\\\\", b""), re.DOTALL))
+    # a set from the start: megabytes of escapes would make a list of gigabytes
+    escapes = {match[1] for match in re.finditer(rb"\\(u[0-9a-fA-F]{4}|.)", data.replace(b"\\\\", b""), re.DOTALL)}
     texts = "".join(chr(int(escape[1:], 16)) for escape in escapes if len(escape) > 1)
     return (not _compiled(_UNSAFE_OR_MARK).search(texts)
             and all(len(escape) > 1 or escape in b'"/nt' for escape in escapes))
