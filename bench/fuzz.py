@@ -139,7 +139,7 @@ class Inputs:
 
 
 def _joined(records: Sequence[Record]) -> bytes:
-    return b"".join(framed(Record(one.kind, one.stream, at, one.payload)) for at, one in enumerate(records))
+    return b"".join(framed(Record(record.kind, record.stream, at, record.payload)) for at, record in enumerate(records))
 
 
 def changed_bytes(chance: random.Random, data: bytes, most: int = 8) -> bytes:

@@ -341,7 +341,7 @@ def run(count: int, seed: int, first: int = 0) -> tuple[dict[str, str], Counter[
             pass
         except Exception as error:  # noqa: BLE001 - whichever it is
             frames = traceback.extract_tb(error.__traceback__)
-            place = next((one for one in reversed(frames) if one.filename != __file__), frames[-1])
+            place = next((summary for summary in reversed(frames) if summary.filename != __file__), frames[-1])
             key = f"{type(error).__name__} at {place.filename}:{place.lineno}"
             if key not in faults:
                 faults[key] = f"{grammar.name}, text {number}: {text[:400]!r}\n{traceback.format_exc()}"

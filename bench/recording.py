@@ -89,8 +89,8 @@ def synthetic_machine() -> tuple[Machine, Capabilities]:
     made = {name: RecordedSource(name, name, "", shared=name.startswith("proc"), counts_from_open=False, probed=probe)
             for name, probe in probes.items()}
     capabilities = Capabilities(
-        tuple(made.values()), probes, {one: signal for known in sources.values() for one, signal in known.items()},
-        {one: made[name] for name, known in sources.items() for one in known}, {},
+        tuple(made.values()), probes, {item: signal for known in sources.values() for item, signal in known.items()},
+        {item: made[name] for name, known in sources.items() for item in known}, {},
     )
     model, rights = CpuModel(name="synthetic"), Privileges(0, 0, None, (64, 64))
     host = RecordedHost("synthetic", HostKind.SIMULATED, rights, wall_ns=_NOON)
@@ -179,7 +179,7 @@ def synthetic_frames(count: int, seconds: float = 1.0) -> tuple[Machine, Iterato
     machine, capabilities = synthetic_machine()
     maker = FrameMaker()
     ticks = _Ticks(machine.topology, capabilities, seconds).snapshots(count)
-    return machine, (maker.frame(one, capabilities) for one in ticks)
+    return machine, (maker.frame(snapshot, capabilities) for snapshot in ticks)
 
 
 @dataclass(frozen=True, slots=True)

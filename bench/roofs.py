@@ -196,7 +196,7 @@ def main() -> int:
         print(f"{name:<28} {comparison.best / 1e9:8.1f} {comparison.gcc_best / 1e9:8.1f}   {comparison.ratio:8.1%} "
               f"{comparison.median_ratio:8.1%}  {comparison.ours} {unit}", flush=True)
 
-    with tempfile.TemporaryDirectory() as folder, Buffer(max(one.bytes for one in sets)) as buffer:
+    with tempfile.TemporaryDirectory() as folder, Buffer(max(item.bytes for item in sets)) as buffer:
         for isa in isas:
             size = isa.bytes(Precision.DOUBLE)
             data = arithmetic_data(Operation.FMA, Precision.DOUBLE, size)

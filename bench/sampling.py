@@ -72,7 +72,7 @@ def register_cost(registers: int, rounds: int) -> float:
         _copy_registers(simulated, 0, Path(root) / "dev/cpu/0/msr")
         machine = replace(read_machine(simulated, frozenset({0})), host=_Files(root))
         capabilities = probe_sources(machine, [source for source in SOURCES if source.id in ("msr", "msr-settings")])
-        names = sorted(one.id for one in capabilities.signals.values() if one.behavior is not Behavior.CONSTANT)
+        names = sorted(item.id for item in capabilities.signals.values() if item.behavior is not Behavior.CONSTANT)
         plan = make_plan(machine, capabilities, frozenset(names[:registers]))
         answered = threading.Event()
 

@@ -108,8 +108,8 @@ def starts(runs: int) -> dict[str, Start]:
 
 
 def _medians(several: Sequence[Start]) -> Start:
-    return Start(statistics.median(one.paint for one in several), statistics.median(one.frame for one in several),
-                 statistics.median(one.key for one in several))
+    return Start(statistics.median(item.paint for item in several), statistics.median(item.frame for item in several),
+                 statistics.median(start.key for start in several))
 
 
 def _until(words: Sequence[str], pattern: str) -> float:

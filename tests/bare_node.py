@@ -24,8 +24,8 @@ class Node:
         self.folder = folder
         self.bin = folder / "bin"
         self.home = folder / "home"
-        for one in (self.bin, self.home):
-            one.mkdir()
+        for path in (self.bin, self.home):
+            path.mkdir()
         (self.bin / "sh").symlink_to(shutil.which("sh") or "/bin/sh")
         self.ssh = str(folder / "ssh")
         self.program("ssh", f'for last; do :; done; cd {self.home}; exec env -i HOME={self.home} TMPDIR={self.home} '

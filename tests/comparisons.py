@@ -45,10 +45,10 @@ class Comparisons:
 
     def dump(self) -> dict[str, Any]:
         """The figures as JSON has them."""
-        found: dict[str, dict[str, int]] = {}
+        result: dict[str, dict[str, int]] = {}
         for (method, subject), count in sorted(self._agreed.items()):
-            found.setdefault(subject, {})[method] = count
-        return {"agreed": found, "listed": dict(self._listed), "missed": dict(self._missed)}
+            result.setdefault(subject, {})[method] = count
+        return {"agreed": result, "listed": dict(self._listed), "missed": dict(self._missed)}
 
     def load(self, dumped: dict[str, Any]) -> None:
         """Add the figures of another process."""
@@ -73,11 +73,11 @@ class Comparisons:
 def keep(method: str, counts: Mapping[str, int]) -> None:
     """Keep the figures of a script that is no test, if a file is asked for."""
     if KEPT in os.environ:
-        found = Comparisons()
+        result = Comparisons()
         for subject, count in counts.items():
             if count:
-                found.agreed(method, subject, count)
-        Path(os.environ[KEPT]).write_text(json.dumps(found.dump()), encoding="utf-8")
+                result.agreed(method, subject, count)
+        Path(os.environ[KEPT]).write_text(json.dumps(result.dump()), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

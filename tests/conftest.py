@@ -101,7 +101,7 @@ async def _threads_are_idle(others: Iterable[threading.Thread]) -> None:
 
 def _switches(threads: Iterable[threading.Thread]) -> frozenset[str]:
     """Each thread with its numbers of context switches; nothing if one of them runs (proc_pid_status(5))."""
-    found = set()
+    result = set()
     for thread in threads:
         try:
             with open(f"/proc/self/task/{thread.native_id}/status", encoding="utf-8") as file:
@@ -110,8 +110,8 @@ def _switches(threads: Iterable[threading.Thread]) -> frozenset[str]:
             return frozenset()
         if "\nState:\tS" not in text:
             return frozenset()
-        found.add(f"{thread.native_id} {text[text.index('voluntary_ctxt_switches'):]}")
-    return frozenset(found)
+        result.add(f"{thread.native_id} {text[text.index('voluntary_ctxt_switches'):]}")
+    return frozenset(result)
 
 
 class _Loop(Protocol):

@@ -29,7 +29,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(item: str, other: str) -> float:
     """Contrast ratio, as there."""
-    low, high = sorted((luminance(one), luminance(other)))
+    low, high = sorted((luminance(item), luminance(other)))
     return (high + 0.05) / (low + 0.05)

@@ -200,9 +200,9 @@ class SlowHost(FakeHost):
 
     def read_counter(self, descriptor: int, size: int) -> bytes:
         self.pause()
-        found = super().read_counter(descriptor, size)
+        result = super().read_counter(descriptor, size)
         self.pause()
-        return found
+        return result
 
 
 def pmu_files(name: str, type_: int, files: Mapping[str, str]) -> dict[str, str | int]:

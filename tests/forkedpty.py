@@ -93,7 +93,7 @@ def _serve(requests: socket.socket) -> None:
     while True:
         waited_for: list[Any] = [requests, *running]
         ready, _, _ = select.select(waited_for, [], [])
-        for pidfd in [one for one in running if one in ready]:
+        for pidfd in [item for item in running if item in ready]:
             pid, news = running.pop(pidfd)
             os.close(pidfd)
             news.send(str(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])).encode())

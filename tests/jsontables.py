@@ -25,23 +25,23 @@ def tables(text: str) -> list[dict[str, Any]]:
     Raises:
         jsonschema.ValidationError: one is not as the schema says.
     """
-    found: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines() if line.strip()]
-    for one in found:
-        _validator().validate(one)
-        ids = {column["id"] for column in one["columns"]}
-        for row in one["rows"]:
-            assert row["values"].keys() == ids, one["table"]
+    result: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines() if line.strip()]
+    for item in result:
+        _validator().validate(item)
+        ids = {column["id"] for column in item["columns"]}
+        for row in item["rows"]:
+            assert row["values"].keys() == ids, item["table"]
             unknown = {name for name, value in row["values"].items() if value is None}
-            assert unknown <= row.get("why", {}).keys() <= unknown | {*row.get("partial", ())}, (one["table"], row)
+            assert unknown <= row.get("why", {}).keys() <= unknown | {*row.get("partial", ())}, (item["table"], row)
             for mark in MARKS:
-                assert {*row.get(mark.name, ())} <= ids - unknown, (one["table"], mark.name)
-    return found
+                assert {*row.get(mark.name, ())} <= ids - unknown, (item["table"], mark.name)
+    return result
 
 
 def table(text: str, name: str) -> dict[str, Any]:
     """The only object of that table."""
-    (found,) = (one for one in tables(text) if one["table"] == name)
-    return found
+    (result,) = (item for item in tables(text) if item["table"] == name)
+    return result
 
 
 def by(report: dict[str, Any], key: str) -> dict[Any, dict[str, Any]]:

@@ -24,4 +24,4 @@ def known_machine(host: SimulatedHost, cpus: frozenset[int] | None = None) -> Ma
 def machine_of_few(host: SimulatedHost) -> Machine:
     """The machine when one CPU of each package is measured: for tests that are about something else than CPUs."""
     packages = known_machine(host).topology.instances(Scope.PACKAGE)
-    return known_machine(host, frozenset(one.cpus[0] for one in packages))
+    return known_machine(host, frozenset(instance.cpus[0] for instance in packages))

@@ -41,10 +41,10 @@ def topology_of_cpus(cpus: Sequence[int]) -> Topology:
 
 
 def capabilities() -> Capabilities:
-    probe = Probe({one.id: one for one in SIGNALS})
+    probe = Probe({signal.id: signal for signal in SIGNALS})
     source = RecordedSource("made", "made", "numbers", shared=False, counts_from_open=True, probed=probe)
-    return Capabilities((source,), {"made": probe}, {one.id: one for one in SIGNALS},
-                        {one.id: source for one in SIGNALS}, {})
+    return Capabilities((source,), {"made": probe}, {signal.id: signal for signal in SIGNALS},
+                        {signal.id: source for signal in SIGNALS}, {})
 
 
 CAPABILITIES = capabilities()
@@ -87,7 +87,7 @@ def frames(count: int, topology: Topology | None = None, *, first: int = 0) -> I
 
 def frames_of(snapshots: Sequence[Snapshot]) -> list[Frame]:
     maker = FrameMaker()
-    return [maker.frame(one, CAPABILITIES) for one in snapshots]
+    return [maker.frame(item, CAPABILITIES) for item in snapshots]
 
 
 def said(frame: Frame) -> tuple[object, ...]:

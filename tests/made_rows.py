@@ -23,7 +23,7 @@ from turbotui.sampling.rows import Columns, Row, RowTick
 SECOND = 10**9
 NOON = 1_700_000_000 * SECOND
 KIND = RowKind("jobs", "jobs", parent="machines", most=512)
-QUANTITIES = {one.id: one for one in (
+QUANTITIES = {quantity.id: quantity for quantity in (
     Quantity("work", "jobs", Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "/proc/jobs/{row}", "a book"),
     Quantity("time", "jobs", Unit.SECOND, Behavior.COUNTER, Reduce.SUM, "/proc/jobs", scale=1e-9, clock="slow"),
     Quantity("heat", "jobs", Unit.CELSIUS, Behavior.GAUGE, Reduce.MAX, "/proc/jobs", form=Form.DOUBLE),

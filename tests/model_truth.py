@@ -136,11 +136,11 @@ class Truth:
         """The number of decisions that the model has taken, which is the cost of advancing the clock."""
         return self._model.steps
 
-    def _interrupts(self, one: b.Basis, now: float) -> float:
+    def _interrupts(self, basis: b.Basis, now: float) -> float:
         """All interrupts of a CPU; those of Arm are not interrupted to forget translations (Arm ARM, TLBI ... IS)."""
         arm = self._model.shape.isa is Isa.ARM
         forms = [form for name, form in INTERRUPTS.items() if not (arm and name == "TLB")]
-        return one.value(DEVICE, now) + sum(one.value(form, now) for form in forms)
+        return basis.value(DEVICE, now) + sum(basis.value(form, now) for form in forms)
 
     def truth(self, cpu: int) -> CpuTruth:
         """True values of one CPU."""
@@ -149,39 +149,39 @@ class Truth:
             now = model.now()
             place = model.layout.places[cpu]
             kind = model.shape.core_types[place.type]
-            one, core, known = model.cpu[cpu], model.core[place.core], self._counts[place.type]
-            running = one.value(c0_seconds(kind), now)
+            basis, core, known = model.cpu[cpu], model.core[place.core], self._counts[place.type]
+            running = basis.value(c0_seconds(kind), now)
             return CpuTruth(
                 seconds=now,
-                online_seconds=one.at(b.CPU_ONLINE, now),
+                online_seconds=basis.at(b.CPU_ONLINE, now),
                 tsc=model.tsc(now),
-                busy_seconds=one.value(BUSY, now),
+                busy_seconds=basis.value(BUSY, now),
                 c0_seconds=running,
-                aperf=one.value(APERF, now),
+                aperf=basis.value(APERF, now),
                 mperf=running * model.shape.reference_hz,
-                cycles=one.value(APERF, now),
-                instructions=one.value(known["instructions"], now),
-                idle_seconds=tuple(one.at(b.CPU_IDLE + n, now) for n in range(len(kind.idle))),
-                c1_seconds=one.at(b.CPU_C1, now),
+                cycles=basis.value(APERF, now),
+                instructions=basis.value(known["instructions"], now),
+                idle_seconds=tuple(basis.at(b.CPU_IDLE + n, now) for n in range(len(kind.idle))),
+                c1_seconds=basis.at(b.CPU_C1, now),
                 c3_seconds=core.at(b.CORE_C3, now),
                 c6_seconds=core.at(b.CORE_C6, now),
                 c7_seconds=core.at(b.CORE_C7, now),
                 core_joules=core.at(b.CORE_JOULES, now),
                 throttles=core.at(b.CORE_THROTTLES, now),
                 throttled_seconds=core.at(b.CORE_THROTTLED, now),
-                interrupts=self._interrupts(one, now),
-                switches=one.value(SWITCHES, now),
-                migrations=one.value(MIGRATIONS, now),
-                l1_misses=one.value(known["l1-misses"], now),
-                l2_references=one.value(known["l2-references"], now),
-                l2_misses=one.value(known["l2-misses"], now),
-                cache_references=one.value(known["llc-references"], now),
-                cache_misses=one.value(known["llc-misses"], now),
-                branches=one.value(known["branches"], now),
-                branch_misses=one.value(known["branch-misses"], now),
-                flops=one.value(known["flops"], now),
-                bytes_loaded=one.value(known["load-bytes"], now),
-                bytes_stored=one.value(known["store-bytes"], now),
+                interrupts=self._interrupts(basis, now),
+                switches=basis.value(SWITCHES, now),
+                migrations=basis.value(MIGRATIONS, now),
+                l1_misses=basis.value(known["l1-misses"], now),
+                l2_references=basis.value(known["l2-references"], now),
+                l2_misses=basis.value(known["l2-misses"], now),
+                cache_references=basis.value(known["llc-references"], now),
+                cache_misses=basis.value(known["llc-misses"], now),
+                branches=basis.value(known["branches"], now),
+                branch_misses=basis.value(known["branch-misses"], now),
+                flops=basis.value(known["flops"], now),
+                bytes_loaded=basis.value(known["load-bytes"], now),
+                bytes_stored=basis.value(known["store-bytes"], now),
                 celsius=model.core_celsius(place.core, now),
                 hertz=model.mhz[place.core] * 1e6,
             )
@@ -195,35 +195,35 @@ class Truth:
             events = core_events(kind.events)
             contended = model.shape.isa is Isa.AMD or bool(events.core_wide)
             forms = pipeline_counts(kind, events.slots, contended=contended)
-            found = {
+            result = {
                 name: model.cpu[cpu].value(form if kind_of_work is None else of_kind(form, kind_of_work), now)
                 for name, form in forms.items()
             }
             cycles = model.core[model.layout.places[cpu].core].at(b.CORE_CYCLES, now)
-            return {**found, "core-cycles-of-all": cycles, "width": float(events.slots)}
+            return {**result, "core-cycles-of-all": cycles, "width": float(events.slots)}
 
     def package_truth(self, package: int) -> PackageTruth:
         """True values of one package."""
         model = self._model
         with model.lock:
             now = model.now()
-            one = model.package[package]
+            basis = model.package[package]
             states = {2: b.PKG_C2, 3: b.PKG_C3, 6: b.PKG_C6, 7: b.PKG_C7, 8: b.PKG_C8, 9: b.PKG_C9, 10: b.PKG_C10}
             return PackageTruth(
                 seconds=now,
-                joules=one.at(b.PKG_JOULES, now),
-                cores_joules=one.at(b.PKG_CORES_JOULES, now),
-                gpu_joules=one.at(b.PKG_GPU_JOULES, now),
-                ram_joules=one.at(b.PKG_RAM_JOULES, now),
-                states={number: one.at(index, now) for number, index in states.items()},
-                read_bytes=one.at(b.PKG_READ_BYTES, now),
-                written_bytes=one.at(b.PKG_WRITTEN_BYTES, now),
-                io_read_bytes=one.at(b.PKG_IO_READ_BYTES, now),
-                io_written_bytes=one.at(b.PKG_IO_WRITTEN_BYTES, now),
-                throttles=one.at(b.PKG_THROTTLES, now),
-                throttled_seconds=one.at(b.PKG_THROTTLED, now),
-                limited_seconds=one.at(b.PKG_LIMITED, now),
-                gpu_rc6_seconds=one.at(b.PKG_GPU_RC6, now),
+                joules=basis.at(b.PKG_JOULES, now),
+                cores_joules=basis.at(b.PKG_CORES_JOULES, now),
+                gpu_joules=basis.at(b.PKG_GPU_JOULES, now),
+                ram_joules=basis.at(b.PKG_RAM_JOULES, now),
+                states={number: basis.at(index, now) for number, index in states.items()},
+                read_bytes=basis.at(b.PKG_READ_BYTES, now),
+                written_bytes=basis.at(b.PKG_WRITTEN_BYTES, now),
+                io_read_bytes=basis.at(b.PKG_IO_READ_BYTES, now),
+                io_written_bytes=basis.at(b.PKG_IO_WRITTEN_BYTES, now),
+                throttles=basis.at(b.PKG_THROTTLES, now),
+                throttled_seconds=basis.at(b.PKG_THROTTLED, now),
+                limited_seconds=basis.at(b.PKG_LIMITED, now),
+                gpu_rc6_seconds=basis.at(b.PKG_GPU_RC6, now),
                 celsius=model.package_celsius(package, now),
                 limit="heat" if model.state[package].hot else model.state[package].limit,
             )
@@ -246,15 +246,15 @@ class Truth:
                 psys_joules=model.system.at(b.SYS_PSYS_JOULES, now),
                 card_joules=model.system.at(b.SYS_CARD_JOULES, now),
                 npu_seconds=model.system.at(b.SYS_NPU_BUSY, now),
-                busy_seconds=sum(one.value(BUSY, now) for one in model.cpu),
+                busy_seconds=sum(basis.value(BUSY, now) for basis in model.cpu),
                 instructions=sum(
-                    one.value(self._counts[place.type]["instructions"], now)
-                    for one, place in zip(model.cpu, model.layout.places, strict=True)
+                    basis.value(self._counts[place.type]["instructions"], now)
+                    for basis, place in zip(model.cpu, model.layout.places, strict=True)
                 ),
-                switches=sum(one.value(SWITCHES, now) for one in model.cpu),
-                interrupts=sum(self._interrupts(one, now) for one in model.cpu),
+                switches=sum(basis.value(SWITCHES, now) for basis in model.cpu),
+                interrupts=sum(self._interrupts(basis, now) for basis in model.cpu),
                 stalled={name: self._waits.stalled(*name, now) for name in PRESSURES},
-                waited_seconds=sum(one.value(DELAY, now) + model.system.at(b.SYS_WAITED, now) for one in model.cpu),
+                waited_seconds=sum(basis.value(DELAY, now) + model.system.at(b.SYS_WAITED, now) for basis in model.cpu),
             )
 
 

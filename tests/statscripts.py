@@ -34,12 +34,12 @@ class Script:
     """A machine whose counters gain what a test says, interval by interval."""
 
     def __init__(self, topology: Topology, signals: Sequence[Signal]) -> None:
-        self.signals = {one.id: one for one in signals}
+        self.signals = {item.id: item for item in signals}
         source = Msr()  # its title and id stand beside reasons
         self.capabilities = Capabilities((source,), {}, self.signals, dict.fromkeys(self.signals, source), {})
         self._topology = topology
         self._totals: dict[SignalId, list[int]] = {
-            one.id: [0] * len(topology.instances(one.scope)) for one in signals if one.behavior is Behavior.COUNTER
+            item.id: [0] * len(topology.instances(item.scope)) for item in signals if item.behavior is Behavior.COUNTER
         }
         self._last: Snapshot | None = None
         self._at = SECOND
@@ -54,11 +54,11 @@ class Script:
 
     def _snapshot(self, gains: Mapping[SignalId, Sequence[Raw]]) -> Snapshot:
         values: dict[SignalId, Sequence[Raw]] = {}
-        for name, one in self.signals.items():
+        for name, item in self.signals.items():
             row = gains.get(name)
-            if one.behavior is Behavior.GAUGE and row is not None:
+            if item.behavior is Behavior.GAUGE and row is not None:
                 values[name] = row
-            elif one.behavior is Behavior.COUNTER:
+            elif item.behavior is Behavior.COUNTER:
                 total = self._totals[name]
                 for place, gain in enumerate(row or ()):
                     total[place] += gain if isinstance(gain, int) else 0

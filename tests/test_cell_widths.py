@@ -48,8 +48,8 @@ def test_plain_text_is_padded_as_ever(text: str, width: int) -> None:
 
 @given(st.lists(NAMES, min_size=1, max_size=5))
 def test_columns_behind_any_name_stand_below_each_other(names: list[str]) -> None:
-    columns = (Column[str]("name", "", -1, (), lambda one: one, identity=True),
-               Column[str]("n", "", 0, (), lambda one: 7))
+    columns = (Column[str]("name", "", -1, (), lambda item: item, identity=True),
+               Column[str]("n", "", 0, (), lambda item: 7))
     table = RowTable("names", "name", columns, tuple(names))
     envelope = Envelope("made", HostKind.SIMULATED, 0, None)
     lines = [line for line in TableText().lines(envelope, table) if not line.startswith("#")]

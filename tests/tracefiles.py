@@ -65,18 +65,18 @@ def read_trace(text: str) -> Trace:
         jsonschema.ValidationError: an event is not as the schema says.
         AssertionError: slices of a track overlap, times go back, or an event is on a track without a name.
     """
-    found = json.loads(text)
-    _validator().validate(found)
+    result = json.loads(text)
+    _validator().validate(result)
     names: dict[tuple[int, int], str] = {}
     groups: dict[int, str] = {}
-    for event in found["traceEvents"]:
+    for event in result["traceEvents"]:
         if event["name"] == "process_name":
             groups[event["pid"]] = event["args"]["name"]
         elif event["name"] == "thread_name":
             names[event["pid"], event["tid"]] = event["args"]["name"]
     assert len({tid for _pid, tid in names}) == len(names), "a thread's number is used for two tracks"
     slices, counters, instants = defaultdict(list), defaultdict(list), []
-    for event in found["traceEvents"]:
+    for event in result["traceEvents"]:
         if event["ph"] == "X":
             slices[groups[event["pid"]], names[event["pid"], event["tid"]]].append(event)
         elif event["ph"] == "C":
@@ -87,8 +87,8 @@ def read_trace(text: str) -> Trace:
             assert (event["pid"], event["tid"]) in names
             instants.append(event)
     for track, events in slices.items():
-        for one, following in itertools.pairwise(events):
-            assert round(one["ts"] + one["dur"], 3) <= round(following["ts"], 3), track
+        for item, following in itertools.pairwise(events):
+            assert round(item["ts"] + item["dur"], 3) <= round(following["ts"], 3), track
     for name, samples in counters.items():
-        assert all(one[0] < following[0] for one, following in itertools.pairwise(samples)), name
-    return Trace(found.get("otherData", {}), slices, counters, instants)
+        assert all(entry[0] < following[0] for entry, following in itertools.pairwise(samples)), name
+    return Trace(result.get("otherData", {}), slices, counters, instants)

@@ -76,18 +76,18 @@ def frames_of_machine(
         also = beside(machine)
         sampler.beside(also.sources())
         sampler.want(signals_of(wanted, capabilities) | also.signals())
-    found: list[Frame] = []
+    frames: list[Frame] = []
 
     class Box:
         @staticmethod
         def put(frame: Frame) -> None:
-            found.append(frame)
-            if len(found) <= intervals:
+            frames.append(frame)
+            if len(frames) <= intervals:
                 clock.advance(seconds)
                 if between is not None:
-                    between(host, len(found))
+                    between(host, len(frames))
                 sampler.end_interval()
 
     sampler.bus.attach(Box())
     asyncio.run(sampler.run(intervals))
-    return machine, found
+    return machine, frames

@@ -50,9 +50,9 @@ class Adding:
         self._frames: list[Frame] = []
 
     def add(self, text: str) -> tuple[CounterColumn, ...]:
-        found = self.session.add_all(text)
-        self.columns += found
-        return found
+        columns = self.session.add_all(text)
+        self.columns += columns
+        return columns
 
     def why(self, column: CounterColumn) -> Unavailable | None:
         return why_absent(column, self.session.capabilities, self.session.machine.topology)
@@ -92,17 +92,17 @@ class Adding:
 def adding(name: str, cpus: frozenset[int] | None = None,
            around: Callable[[SimulatedHost], Host] = lambda host: host,
            make: Callable[[ManualClock], SimulatedHost] | None = None) -> Iterator[Adding]:
-    found = Adding(name, cpus, around, make)
+    result = Adding(name, cpus, around, make)
     try:
-        yield found
+        yield result
     finally:
-        found.session.stop()
+        result.session.stop()
 
 
 def cell(frame: Frame, column: CounterColumn, row: RowId) -> float:
-    found = frame.cell(column, row)
-    assert isinstance(found, int | float), frame.why(column, row)
-    return float(found)
+    result = frame.cell(column, row)
+    assert isinstance(result, int | float), frame.why(column, row)
+    return float(result)
 
 
 def package(frame: Frame, number: int) -> RowId:

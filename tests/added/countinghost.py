@@ -27,10 +27,10 @@ class CountingHost:
         self.calls["open"] += 1
         if self.limit is not None and len(self._open) >= self.limit:
             raise HostError(errno.EMFILE, f"perf_event_open(cpu={cpu})")
-        found = self._host.perf_event_open(attr, pid, cpu, group)
-        self._open.add(found)
+        result = self._host.perf_event_open(attr, pid, cpu, group)
+        self._open.add(result)
         self.attrs.append((attr, cpu, group))
-        return found
+        return result
 
     def read_counter(self, descriptor: int, size: int) -> bytes:
         self.calls["read"] += 1

@@ -7,8 +7,8 @@ from turbotui.events.event_tables.model import VendorEvent, VendorMetric, Vendor
 
 def made_tables(*metrics: VendorMetric) -> VendorTables:
     rows: dict[str, list[object]] = {}
-    for one in metrics:
-        rows.setdefault(one.name.lower(), []).append(one)
+    for metric in metrics:
+        rows.setdefault(metric.name.lower(), []).append(metric)
     return VendorTables("made tables", VendorRows({}, _none), VendorRows(rows, _metric))
 
 

@@ -52,7 +52,7 @@ def test_a_group_of_metrics_is_one_group_of_counters_and_shares_of_sums() -> Non
     with sapphire() as here:
         columns = named(here.add("metric:topdownl1"))
         assert list(columns) == ["tma_retiring", "tma_backend"]
-        (events,) = (one.request for one in here.session.events)  # one request for both metrics
+        (events,) = (event.request for event in here.session.events)  # one request for both metrics
         assert set(events.events) == {*TOPDOWN, "topdown-heavy-ops"}
         assert not events.together
         assert events.items[0].startswith("{")  # but no event of them loses its leader
@@ -108,7 +108,7 @@ def test_one_asked_for_alone_is_one_group_and_one_with_a_parent_in_its_rule_know
     with sapphire() as here:
         (column,) = here.add(" METRIC: TMA_Memory")
         assert here.session.typed() == ("metric: TMA_Memory",)
-        (request,) = (one.request for one in here.session.events)
+        (request,) = (events.request for events in here.session.events)
         assert request.together
         assert (column.unit, column.decimals, column.scope) == ("%", 1, Scope.CPU)
         here.start()
@@ -116,8 +116,8 @@ def test_one_asked_for_alone_is_one_group_and_one_with_a_parent_in_its_rule_know
         assert cell(frame, column, SYSTEM_ROW) > 1
         assert column.rule is not None
         assert frame.cell(column.rule, SYSTEM_ROW) == 0.0  # the backend is never 200 %
-        found = cell_arithmetic(frame, column, cpu_row(3))
-        assert {one.split(" ")[0] for one in found.signals} == {
+        arithmetic = cell_arithmetic(frame, column, cpu_row(3))
+        assert {signal.split(" ")[0] for signal in arithmetic.signals} == {
             f"added.{name}" for name in (*TOPDOWN, "topdown-mem-bound")}
 
 
@@ -260,11 +260,11 @@ def test_a_recording_has_the_same_metric() -> None:
     with sapphire() as here:
         (column,) = here.add("metric:tma_memory")
         here.add("metric:of_packages")
-        for one in here.session.events:
-            written = json.loads(json.dumps(definition_facts(one.source.definition)))
-            found = definition_from(JsonValue(written, "a test"))
-            assert isinstance(found, CountedEvents)
-            assert found == one.source.definition
+        for events in here.session.events:
+            written = json.loads(json.dumps(definition_facts(events.source.definition)))
+            result = definition_from(JsonValue(written, "a test"))
+            assert isinstance(result, CountedEvents)
+            assert result == events.source.definition
         assert column.rule is not None
 
 
@@ -273,11 +273,11 @@ def test_several_texts_of_metrics_count_what_they_share_once() -> None:
     with sapphire() as here:
         for text in joined_metrics(texts):
             here.add(text)
-        together = sum(len(one.request.events) for one in here.session.events)
+        together = sum(len(events.request.events) for events in here.session.events)
     with sapphire() as here:
         for text in texts:
             here.add(text)
-        later = [one.request.events for one in here.session.events]
+        later = [events.request.events for events in here.session.events]
     assert together == sum(map(len, later)) == 5 + 5  # of the third all four are those of the others
 
 
@@ -296,7 +296,7 @@ def test_a_metric_added_later_takes_the_counters_that_are_open() -> None:
         opened = len(watched[0].attrs)
         assert opened > 0
         (second,) = here.add("metric:tma_backend")
-        assert [one.columns for one in here.session.events] == [(first, second)]
+        assert [events.columns for events in here.session.events] == [(first, second)]
         assert here.session.catalog.by_id["tma_backend"] is second
         here.session.want(["tma_memory", "tma_backend"])
         frame, _before, _after = here.interval(1.0)
@@ -305,10 +305,10 @@ def test_a_metric_added_later_takes_the_counters_that_are_open() -> None:
         assert cell(frame, second, cpu_row(5)) > 1
         assert second.rule is not None
         assert frame.cell(second.rule, cpu_row(5)) == 1.0
-        (written,) = (json.loads(json.dumps(definition_facts(one.source.definition))) for one in here.session.events)
-        found = definition_from(JsonValue(written, "a test"))
-        assert isinstance(found, CountedEvents)
-        assert [column.name for column in found.request.columns] == ["tma_memory", "tma_backend"]
+        (written,) = (json.loads(json.dumps(definition_facts(item.source.definition))) for item in here.session.events)
+        result = definition_from(JsonValue(written, "a test"))
+        assert isinstance(result, CountedEvents)
+        assert [column.name for column in result.request.columns] == ["tma_memory", "tma_backend"]
         here.session.remove("tma_memory")
         (kept,) = here.session.events
         assert kept.columns == (second,)
@@ -319,8 +319,8 @@ def test_a_group_is_not_shared_with_events_that_are_counted_one_by_one() -> None
     with sapphire() as here:
         here.add("metric:cycles_per")  # its table says that its events are no group
         here.add("metric:IPC")
-        assert [one.request.together for one in here.session.events] == [False, True]
+        assert [events.request.together for events in here.session.events] == [False, True]
         here.add("metric:Rules")
-        alone = [tuple(column.name for column in one.request.columns) for one in here.session.events
-                 if not one.request.together]
+        alone = [tuple(column.name for column in events.request.columns) for events in here.session.events
+                 if not events.request.together]
         assert alone == [("cycles_per",), ("threaded",)]

@@ -67,9 +67,9 @@ def test_memory_controllers_are_summed_in_their_package_with_unit_and_scale() ->
             assert cell(frame, rate, package(frame, number)) == pytest.approx(both / 2e9, rel=1e-3)
             # a CPU shows what its package has
             assert frame.cell(read, cpu_row(number * 4)) == frame.cell(read, package(frame, number))
-        found = evidence(frame, read, package(frame, 0))
-        assert "uncore_imc_0" in found[0].signal.origin
-        assert "the sum of 8 PMUs" in found[0].signal.origin
+        evidences = evidence(frame, read, package(frame, 0))
+        assert "uncore_imc_0" in evidences[0].signal.origin
+        assert "the sum of 8 PMUs" in evidences[0].signal.origin
 
 
 class OlderKernel(DelegatingHost):
@@ -144,7 +144,7 @@ def test_counters_that_share_their_time_are_estimated_and_marked() -> None:
 def test_a_sum_over_pmus_that_share_their_time_is_estimated_from_each() -> None:
     with adding("sapphire-2s") as here:
         columns = [here.add(f"uncore_imc/cas_count_read/,name=r{number}")[0] for number in range(5)]
-        (one,) = here.add("uncore_imc_3/cas_count_write/,name=one")
+        (counter_column,) = here.add("uncore_imc_3/cas_count_write/,name=one")
         here.start()
         frame, before, after = here.interval(2.0)
         for column in columns:
@@ -152,7 +152,7 @@ def test_a_sum_over_pmus_that_share_their_time_is_estimated_from_each() -> None:
             assert frame.estimated(column, package(frame, 1))
             assert cell(frame, column, package(frame, 1)) == pytest.approx(moved / 2**20, rel=1e-4)
         moved = after.packages[0].written_bytes - before.packages[0].written_bytes
-        assert cell(frame, one, package(frame, 0)) == pytest.approx(moved / 8 / 2**20, rel=1e-4)
+        assert cell(frame, counter_column, package(frame, 0)) == pytest.approx(moved / 8 / 2**20, rel=1e-4)
 
 
 def test_a_kind_of_core_that_is_not_watched_has_nothing_to_count() -> None:
@@ -238,9 +238,9 @@ def test_events_that_the_kernel_refuses_each_have_their_own_reason() -> None:
         assert isinstance(host, SimulatedHost)
         host.fail(("perf", 4, 0x1D1), errno.ENOENT)
         host.fail(("perf", 4, 0x2D1), errno.EINVAL)
-        one, other = (here.why(column) for column in here.add("{r1d1,r2d1}:W"))
-        assert one is not None
-        assert "perf r1d1: this PMU has no such event" in one.detail
+        unavailable, other = (here.why(column) for column in here.add("{r1d1,r2d1}:W"))
+        assert unavailable is not None
+        assert "perf r1d1: this PMU has no such event" in unavailable.detail
         assert other is not None
         assert "perf r2d1: the kernel does not offer it" in other.detail
 
@@ -387,12 +387,12 @@ def test_turbostats_grammar_says_too_why_the_other_socket_has_no_such_counter() 
 
 def test_filters_that_exclude_each_other_are_reported_before_the_kernel_refuses_them() -> None:
     pmu = "nvidia_pcie_pmu_0_rc_4"
-    one, other = (f"{pmu}/rd_req,src_bdf={device},src_bdf_en=1/" for device in ("0x108", "0x110"))
+    item, other = (f"{pmu}/rd_req,src_bdf={device},src_bdf_en=1/" for device in ("0x108", "0x110"))
     with adding("vera-2s", frozenset({0})) as here:
-        for text in (f"{pmu}/rd_req,src_bdf=0x108,src_bdf_en=1,src_rp_mask=1/", f"{{{one},{other}}}"):
+        for text in (f"{pmu}/rd_req,src_bdf=0x108,src_bdf_en=1,src_rp_mask=1/", f"{{{item},{other}}}"):
             with pytest.raises(AddError):
                 here.add(text)
-        here.add(one)
+        here.add(item)
         with pytest.raises(AddError, match="one src_bdf at a time, not by 0x0108, 0x0110"):
             here.add(other)
         here.add(f"{pmu}/cycles/")  # no filter touches the cycle counter
@@ -414,8 +414,8 @@ def test_a_pattern_is_a_column_each_and_never_a_sum_of_unlike_things() -> None:
         here.start()
         frame, before, after = here.interval(2.0)
         assert [reads.id, writes.id, rate.id] == ["cas_count_read", "cas_count_write", "cas_count_write~2"]
-        read = sum(after.packages[one].read_bytes - before.packages[one].read_bytes for one in (0, 1))
-        written = sum(after.packages[one].written_bytes - before.packages[one].written_bytes for one in (0, 1))
+        read = sum(after.packages[literal].read_bytes - before.packages[literal].read_bytes for literal in (0, 1))
+        written = sum(after.packages[item].written_bytes - before.packages[item].written_bytes for item in (0, 1))
         assert cell(frame, reads, SYSTEM_ROW) * 2**20 == pytest.approx(read, rel=1e-3)
         assert cell(frame, writes, SYSTEM_ROW) * 2**20 == pytest.approx(written, rel=1e-3)
         assert cell(frame, rate, SYSTEM_ROW) * 2**20 == pytest.approx(written / 2.0, rel=1e-3)

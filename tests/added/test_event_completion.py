@@ -19,7 +19,7 @@ VERA = simulated_host("vera-2s", ManualClock())
 
 def texts(machine: str, typed: str) -> list[str]:
     host = VERA if machine == "vera" else INTEL
-    return [one.text for one in complete_events(host, typed, shipped_sets())]
+    return [completion.text for completion in complete_events(host, typed, shipped_sets())]
 
 
 @pytest.mark.parametrize(("machine", "typed", "expected"), [
@@ -48,18 +48,18 @@ def test_metrics_and_their_groups_follow_in_any_case(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("TURBOTUI_EVENT_TABLES", str(Path(__file__).parents[1] / "tables" / "event_tables"))
     host = simulated_host("sapphire-2s", ManualClock())
     search = EventSearch(host, open_vendor_tables(host))
-    found = complete_events(host, "metric:work,Made", shipped_sets(), search=search)
-    assert [one.text.removeprefix("metric:work,") for one in found] == [
+    completions = complete_events(host, "metric:work,Made", shipped_sets(), search=search)
+    assert [completion.text.removeprefix("metric:work,") for completion in completions] == [
         "MadeL1", "made_absent", "made_ipc", "made_misses", "made_rate"]
-    assert found[0].note == "2 metrics"
+    assert completions[0].note == "2 metrics"
 
 
 def test_an_empty_field_offers_common_events_first_then_sets_and_the_machines_pmus() -> None:
-    found = complete_events(VERA, "", shipped_sets())
-    first = [one.text for one in found[:4]]
+    completions = complete_events(VERA, "", shipped_sets())
+    first = [completion.text for completion in completions[:4]]
     assert first == ["instructions", "cycles", "cache-misses", "cache-references"]
-    assert found[8].text == "set:"
-    notes = {one.text: one.note for one in found}
+    assert completions[8].text == "set:"
+    notes = {completion.text: completion.note for completion in completions}
     assert notes["nvidia_ucf_pmu/"] == "2 PMUs, summed"
     assert "software/" not in notes
 
@@ -73,5 +73,5 @@ def test_what_is_completed_can_be_added() -> None:
 
 
 def test_hardware_events_are_not_offered_where_no_core_counts_them() -> None:
-    found = complete_events(simulated_host("guest", ManualClock()), "", shipped_sets())
-    assert [one.text for one in found[:3]] == ["page-faults", "context-switches", "set:"]
+    completions = complete_events(simulated_host("guest", ManualClock()), "", shipped_sets())
+    assert [completion.text for completion in completions[:3]] == ["page-faults", "context-switches", "set:"]

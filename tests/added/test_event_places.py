@@ -20,19 +20,19 @@ def uncore(pmu: str, cpus: tuple[int, ...], covers: tuple[int, ...] = (), *, per
 
 def family(*events: EncodedEvent, watched: Topology | None = None) -> Family:
     whole = topology_of(EIGHT)
-    (found,) = families(watched or whole, [Bundle((("e", event),)) for event in events], whole)
-    return found
+    (result,) = families(watched or whole, [Bundle((("e", event),)) for event in events], whole)
+    return result
 
 
-def opened(found: Family) -> dict[int, list[int]]:
-    return {reader: [one.cpu for one in row] for reader, row in found.rows.items()}
+def opened(result: Family) -> dict[int, list[int]]:
+    return {reader: [placed.cpu for placed in row] for reader, row in result.rows.items()}
 
 
 def test_one_cpu_a_package_is_a_package() -> None:
-    found = family(uncore("imc_0", (0, 8)), uncore("imc_1", (0, 8)))
-    assert found.scope is Scope.PACKAGE
-    assert opened(found) == {0: [0, 0], 8: [8, 8]}
-    assert not found.absent
+    result = family(uncore("imc_0", (0, 8)), uncore("imc_1", (0, 8)))
+    assert result.scope is Scope.PACKAGE
+    assert opened(result) == {0: [0, 0], 8: [8, 8]}
+    assert not result.absent
 
 
 def test_one_cpu_a_die_is_a_die_and_one_an_l3_is_an_l3() -> None:
@@ -53,21 +53,21 @@ def test_associated_cpus_say_how_far_one_pmu_reaches() -> None:
 
 
 def test_several_pmus_are_summed_where_they_are() -> None:
-    found = family(uncore("a_0", (0,), tuple(range(8))), uncore("a_1", (8,), tuple(range(8, 16))),
-                   uncore("a_2", (8,), tuple(range(8, 16))))
-    assert opened(found) == {0: [0], 8: [8, 8]}
+    result = family(uncore("a_0", (0,), tuple(range(8))), uncore("a_1", (8,), tuple(range(8, 16))),
+                    uncore("a_2", (8,), tuple(range(8, 16))))
+    assert opened(result) == {0: [0], 8: [8, 8]}
 
 
 def test_what_counts_once_a_package_is_opened_once() -> None:
-    found = family(uncore("cqm", (0, 4, 8, 12), per_package=True))
-    assert found.scope is Scope.PACKAGE
-    assert opened(found) == {0: [0], 8: [8]}
+    result = family(uncore("cqm", (0, 4, 8, 12), per_package=True))
+    assert result.scope is Scope.PACKAGE
+    assert opened(result) == {0: [0], 8: [8]}
 
 
 def test_the_platform_is_counted_once() -> None:
-    found = family(uncore("power", (0, 8), config=5))
-    assert found.scope is Scope.SYSTEM
-    assert opened(found) == {0: [0]}
+    result = family(uncore("power", (0, 8), config=5))
+    assert result.scope is Scope.SYSTEM
+    assert opened(result) == {0: [0]}
 
 
 def test_a_pmu_of_a_cpu_that_is_not_watched_is_opened_there_and_read_here() -> None:
@@ -86,6 +86,6 @@ def test_core_events_are_opened_on_the_cpus_of_their_kind() -> None:
     assert len(family(everywhere).rows) == 16
     big = EncodedEvent("e", "big/e/", "big", PerfAttr(4, 1), cpus=(0, 1))
     small = EncodedEvent("e", "small/e/", "small", PerfAttr(9, 1), cpus=(2, 3))
-    found = family(big, small)
-    assert opened(found) == {0: [0], 1: [1], 2: [2], 3: [3]}
-    assert "2 PMUs (big ...) count for CPUs 0-3, not for cpu 9" in found.absent[9].detail
+    result = family(big, small)
+    assert opened(result) == {0: [0], 1: [1], 2: [2], 3: [3]}
+    assert "2 PMUs (big ...) count for CPUs 0-3, not for cpu 9" in result.absent[9].detail

@@ -53,10 +53,10 @@ TRUTHS: dict[str, Truth] = {
 
 def values(here: Adding, *sets: str) -> tuple[dict[str, float], Moment, Moment]:
     """The columns of sets that can be had, over the whole machine in two seconds."""
-    found = [column for name in sets for column in here.add(f"set:{name}")]
+    columns = [column for name in sets for column in here.add(f"set:{name}")]
     here.start()
     frame, before, after = here.interval(2.0)
-    can = [column for column in found if here.why(column) is None]
+    can = [column for column in columns if here.why(column) is None]
     return {column.id: cell(frame, column, SYSTEM_ROW) for column in can}, before, after
 
 
@@ -74,14 +74,14 @@ def values(here: Adding, *sets: str) -> tuple[dict[str, float], Moment, Moment]:
 ])
 def test_a_shipped_set_shows_what_happened(machine: str, sets: tuple[str, ...], lacking: set[str]) -> None:
     with adding(machine) as here:
-        found, before, after = values(here, *sets)
+        result, before, after = values(here, *sets)
         wanted = {column.name for name in sets for column in shipped_sets()[name].columns}
-        assert wanted - set(found) == lacking
-        known = {name: truth for name, truth in TRUTHS.items() if name in found}
+        assert wanted - set(result) == lacking
+        known = {name: truth for name, truth in TRUTHS.items() if name in result}
         assert known
         for name, truth in known.items():
             # estimates of counters that share their time are off by what happened while they were not counted
-            assert found[name] == pytest.approx(truth(before, after, 2.0), rel=2e-3), name
+            assert result[name] == pytest.approx(truth(before, after, 2.0), rel=2e-3), name
 
 
 def _multiplying(clock: ManualClock) -> SimulatedHost:
@@ -94,9 +94,9 @@ def _multiplying(clock: ManualClock) -> SimulatedHost:
 
 def test_products_of_short_numbers_are_counted() -> None:
     with adding("", make=_multiplying) as here:
-        found, before, after = values(here, "products")
-        assert set(found) == {"VNNI_M"}  # AMD's cores have no matrix tiles
-        assert found["VNNI_M"] == pytest.approx(0.2 * instructions(before, after) / 2.0 / 1e6, rel=2e-3)
+        result, before, after = values(here, "products")
+        assert set(result) == {"VNNI_M"}  # AMD's cores have no matrix tiles
+        assert result["VNNI_M"] == pytest.approx(0.2 * instructions(before, after) / 2.0 / 1e6, rel=2e-3)
 
 
 @pytest.mark.parametrize(("model", "events"), [
@@ -108,15 +108,15 @@ def test_products_of_short_numbers_are_counted() -> None:
 def test_products_are_asked_for_by_the_codes_of_the_processor(model: str, events: set[str]) -> None:
     name = model_id(read_machine(simulated_host(model)).model)
     columns = shipped_sets()["products"].columns
-    fitting = [one for column in columns for one in column.alternatives
-               if any(re.fullmatch(pattern, name) for pattern in one.models)]
-    assert {event for one in fitting for event in parse_expression(one.formula).names} - {"dt"} == events
+    fitting = [alternative for column in columns for alternative in column.alternatives
+               if any(re.fullmatch(pattern, name) for pattern in alternative.models)]
+    assert {event for item in fitting for event in parse_expression(item.formula).names} - {"dt"} == events
 
 
 def _formulas(name: str, model: int) -> list[str]:
     """The formulas of a set on a model of Intel's family 6."""
     processor = CpuModel(vendor="GenuineIntel", family=6, model=model)
-    return [next(one.formula for one in column.alternatives if one.suits(processor))
+    return [next(alternative.formula for alternative in column.alternatives if alternative.suits(processor))
             for column in shipped_sets()[name].columns]
 
 
@@ -145,30 +145,30 @@ def test_the_papers_set_beyond_the_core_on_its_processors() -> None:
 
 def test_top_down_fills_the_pipeline() -> None:
     with adding("sapphire-2s", frozenset(range(4))) as here:
-        found, _before, _after = values(here, "topdown")
-        assert set(found) == {"Retire%", "BadSpec%", "FrontEnd%", "BackEnd%"}
-        assert all(0.0 < share < 100.0 for share in found.values())
+        result, _before, _after = values(here, "topdown")
+        assert set(result) == {"Retire%", "BadSpec%", "FrontEnd%", "BackEnd%"}
+        assert all(0.0 < share < 100.0 for share in result.values())
 
 
 def test_translation_buffers_miss_seldom() -> None:
     with adding("turin-2s", frozenset(range(4))) as here:
-        found, _before, _after = values(here, "tlb")
-        assert set(found) == {"dTLB-MPKI", "iTLB-MPKI"}
-        assert found["iTLB-MPKI"] == pytest.approx(found["dTLB-MPKI"] / 5, rel=1e-2)  # as the model has it
+        result, _before, _after = values(here, "tlb")
+        assert set(result) == {"dTLB-MPKI", "iTLB-MPKI"}
+        assert result["iTLB-MPKI"] == pytest.approx(result["dTLB-MPKI"] / 5, rel=1e-2)  # as the model has it
 
 
 @pytest.mark.parametrize("name", ["sapphire-2s", "icelake-2s", "laptop-old"])
 def test_a_load_that_misses_takes_as_long_as_the_model_says(name: str) -> None:
     with adding(name, frozenset({0, 1})) as here:
-        found, _before, _after = values(here, "latency")
-        assert found == {"L1MissCyc": pytest.approx(21.0, rel=1e-3)}
+        result, _before, _after = values(here, "latency")
+        assert result == {"L1MissCyc": pytest.approx(21.0, rel=1e-3)}
 
 
 def test_user_and_kernel_mode_make_the_whole() -> None:
     with adding("sapphire-2s", frozenset(range(4))) as here:
-        found, _before, _after = values(here, "ipc")
-        assert min(found["uIPC"], found["kIPC"]) <= found["IPC"] <= max(found["uIPC"], found["kIPC"])
-        assert 0.0 < found["kIns%"] < 100.0
+        result, _before, _after = values(here, "ipc")
+        assert min(result["uIPC"], result["kIPC"]) <= result["IPC"] <= max(result["uIPC"], result["kIPC"])
+        assert 0.0 < result["kIns%"] < 100.0
 
 
 def test_what_a_machine_lacks_is_reported_with_every_way_that_was_tried() -> None:
@@ -189,13 +189,13 @@ def test_what_a_machine_lacks_is_reported_with_every_way_that_was_tried() -> Non
 @pytest.mark.parametrize("name", ["sapphire-2s", "icelake-2s"])
 def test_the_slots_of_a_simulated_core_add_up(name: str) -> None:
     with adding(name, frozenset({0})) as here:
-        found, _before, _after = values(here, "topdown")
-        assert sum(found.values()) == pytest.approx(100.0, abs=0.01)
+        result, _before, _after = values(here, "topdown")
+        assert sum(result.values()) == pytest.approx(100.0, abs=0.01)
 
 
 def test_a_raw_event_of_another_processor_is_never_opened() -> None:
     with adding("forest-1s", frozenset({0})) as here:
-        column = next(one for one in here.add("set:caches") if one.id == "L2miss%")
+        column = next(counter_column for counter_column in here.add("set:caches") if counter_column.id == "L2miss%")
         why = here.why(column)
         assert why is not None
         assert why.reason in (Reason.UNKNOWN_MODEL, Reason.NO_HARDWARE)
@@ -217,9 +217,9 @@ def test_every_shipped_formula_can_be_read_and_has_a_document_or_generic_names()
     sets = shipped_sets()
     assert set(sets) == {"ipc", "branches", "caches", "tlb", "energy", "flops", "memory", "topdown", "latency",
                          "products", "offcore"}
-    for one in sets.values():
-        assert one.title
-        for column in one.columns:
+    for event_set in sets.values():
+        assert event_set.title
+        for column in event_set.columns:
             for alternative in column.alternatives:
                 names = parse_expression(alternative.formula).names
                 assert names

@@ -31,8 +31,8 @@ def test_strings_that_name_one_kind(written: str, strings: list[str]) -> None:
     apart = with_pmu_names(events)
     assert [event.string for event in apart] == strings
     for before, after in zip(events, apart, strict=True):  # and mean the same counter
-        found = [one for one in encode_event(HYBRID, after.string) if one.pmu == before.pmu]
-        assert [one.attr for one in found] == [before.attr]
+        encoded_events = [event for event in encode_event(HYBRID, after.string) if event.pmu == before.pmu]
+        assert [event.attr for event in encoded_events] == [before.attr]
 
 
 def test_one_kind_of_core_is_left_alone() -> None:
@@ -64,8 +64,8 @@ def test_a_formula_wants_one_of_them() -> None:
 @pytest.mark.parametrize(("cpus", "counted"), [("0-3", True), ("12-15", True), ("0,15", False), ("all", False)])
 def test_spies_count_a_code_on_one_kind(cpus: str, counted: bool) -> None:
     plan = SpyPlan((typed_spy(cpus, "rc0,cycles"),), "instructions")
-    found = arrange(read_machine(simulated_host("laptop", ManualClock())), plan)
-    assert ("rc0" not in found.refused) == counted
+    arrangement = arrange(read_machine(simulated_host("laptop", ManualClock())), plan)
+    assert ("rc0" not in arrangement.refused) == counted
     if not counted:
-        assert "is another event on each kind of core (cpu_atom, cpu_core)" in found.refused["rc0"].detail
-    assert "cycles" not in found.refused
+        assert "is another event on each kind of core (cpu_atom, cpu_core)" in arrangement.refused["rc0"].detail
+    assert "cycles" not in arrangement.refused

@@ -40,13 +40,13 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EventSearch:
 ])
 def test_completions_by_name_and_by_words(search: EventSearch, typed: str, expected: list[str]) -> None:
     host = simulated_host("sapphire-2s", ManualClock())
-    assert [one.text for one in complete_events(host, typed, shipped_sets(), search=search)] == expected
+    assert [completion.text for completion in complete_events(host, typed, shipped_sets(), search=search)] == expected
 
 
 def test_a_completion_has_the_vendors_words(search: EventSearch) -> None:
     host = simulated_host("sapphire-2s", ManualClock())
-    (found,) = complete_events(host, "uncore_imc/unc", shipped_sets(), search=search)
-    assert found.note == "Reads by the memory's columns"
+    (completion,) = complete_events(host, "uncore_imc/unc", shipped_sets(), search=search)
+    assert completion.note == "Reads by the memory's columns"
 
 
 def test_no_more_than_asked_for(search: EventSearch) -> None:
@@ -69,10 +69,10 @@ def test_turbostats_form_of_an_event_takes_the_names_too(
     out, err = capsys.readouterr()
     assert but_for_missed_deadlines(err) == []
     names, values = (line.split() for line in out.splitlines() if not line.startswith("#"))
-    found = {name: float(value) for name, value in zip(names, values, strict=True)}
-    assert found["loads"] > 0
-    assert found["rd"] == pytest.approx(found["same"], rel=0.02)  # read one after the other
-    assert found["rd"] > 0
+    result = {name: float(value) for name, value in zip(names, values, strict=True)}
+    assert result["loads"] > 0
+    assert result["rd"] == pytest.approx(result["same"], rel=0.02)  # read one after the other
+    assert result["rd"] > 0
 
 
 def test_uncore_takes_a_name_alone(capsys: pytest.CaptureFixture[str], search: EventSearch) -> None:

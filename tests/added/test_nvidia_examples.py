@@ -125,12 +125,12 @@ def test_an_example_of_a_socket_that_is_not_there_says_so(text: str) -> None:
 
 def test_every_root_complex_of_a_socket_by_the_beginning_of_its_name() -> None:
     with adding("vera-2s") as here:
-        (one,) = here.add("nvidia_pcie_pmu_0_rc/rd_bytes/,name=one")
+        (column,) = here.add("nvidia_pcie_pmu_0_rc/rd_bytes/,name=one")
         (both,) = here.add("nvidia_pcie_pmu_*/rd_bytes/,name=both")
         here.start()
         frame, before, after = here.interval(2.0)
         moved = [b.io_read_bytes - a.io_read_bytes for a, b in zip(before.packages, after.packages, strict=True)]
-        assert cell(frame, one, package(frame, 0)) == pytest.approx(moved[0], rel=1e-6)
+        assert cell(frame, column, package(frame, 0)) == pytest.approx(moved[0], rel=1e-6)
         assert cell(frame, both, package(frame, 1)) == pytest.approx(moved[1], rel=1e-6)
         assert cell(frame, both, SYSTEM_ROW) == pytest.approx(sum(moved), rel=1e-6)
-        assert not frame.partial(one, SYSTEM_ROW)
+        assert not frame.partial(column, SYSTEM_ROW)

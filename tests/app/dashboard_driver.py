@@ -51,7 +51,7 @@ async def until_read(app: FramesApp, pilot: Pilot[int]) -> None:
         is_read = (not app.watched.history.wanted and app._histories._work is None
                    and not any(past.reads for past in rows) and not (
                        "judge" in app.watched.__dict__ and app.watched.judge.is_at_work))
-        if is_read and all(one.is_finished for one in app.workers):
+        if is_read and all(worker.is_finished for worker in app.workers):
             return
     raise AssertionError("the past that is drawn was never read")
 

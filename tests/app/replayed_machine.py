@@ -61,19 +61,19 @@ def recording(shape: str, warm_up: float, count: int, *, few: bool = False, smal
     catalog = catalog_for(capabilities.signals)
     columns = tuple(column for column in available_columns(catalog, capabilities, machine.topology) if read(column))
     sampler = Sampler(machine, capabilities, signals_of(columns, capabilities), ENDED_BY_THE_TEST)
-    found: list[Frame] = []
+    frames: list[Frame] = []
 
     class Box:
         @staticmethod
         def put(frame: Frame) -> None:
-            found.append(frame)
-            if len(found) <= count:
+            frames.append(frame)
+            if len(frames) <= count:
                 clock.advance(1.0)
                 sampler.end_interval()
 
     sampler.bus.attach(Box())
     asyncio.run(sampler.run(count))
-    return Recording(machine, capabilities, catalog, tuple(found))
+    return Recording(machine, capabilities, catalog, tuple(frames))
 
 
 class ReplayedSession(FakeSession):

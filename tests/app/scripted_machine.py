@@ -283,11 +283,11 @@ class FakeSession:
         return tuple(self.texts.values())
 
     def by_hand(self) -> tuple[tuple[ColumnId, str], ...]:
-        return tuple((one.name, str(one.place)) for one in self.added)
+        return tuple((counter.name, str(counter.place)) for counter in self.added)
 
     def remove(self, name: ColumnId) -> None:
         self.texts.pop(name, None)
-        self.added = tuple(one for one in self.added if one.name != name)
+        self.added = tuple(counter for counter in self.added if counter.name != name)
         self._keep()
 
     def _keep(self) -> None:

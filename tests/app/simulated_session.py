@@ -91,8 +91,8 @@ class SimulatedSession:
         self.catalog = self.catalog.mapped(how)
 
     def want(self, columns: Iterable[ColumnId]) -> None:
-        found = [self.catalog.get(name) for name in columns]
-        self._columns = signals_of([column for column in found if column is not None], self.capabilities)
+        counter_columns = [self.catalog.get(name) for name in columns]
+        self._columns = signals_of([column for column in counter_columns if column is not None], self.capabilities)
         self._sampler.want(self._columns | self.also)
 
     def read_also(self, sources: Sequence[Source], signals: frozenset[SignalId]) -> None:

@@ -54,8 +54,8 @@ def watched(session: FakeSession, count: int, *whens: str) -> list[tuple[Sequenc
 class TestRules:
     def test_rows_are_those_of_the_finest_column(self) -> None:
         session = FakeSession()
-        found = [rule_of(session, when).scope for when in ("PkgTmp>95", "PkgTmp>95 and Busy%>5", "PkgWatt>1 for 2m")]
-        assert found == [Scope.PACKAGE, Scope.CPU, Scope.PACKAGE]
+        scopes = [rule_of(session, when).scope for when in ("PkgTmp>95", "PkgTmp>95 and Busy%>5", "PkgWatt>1 for 2m")]
+        assert scopes == [Scope.PACKAGE, Scope.CPU, Scope.PACKAGE]
         assert rule_of(session, "Busy%>5", rows="system").scope is Scope.SYSTEM
 
     def test_the_duration_and_the_column_whose_greatest_value_is_kept(self) -> None:
@@ -81,10 +81,10 @@ class TestRules:
 
 class TestWatching:
     def test_it_begins_when_it_has_held_long_enough_and_ends_with_the_greatest_value(self) -> None:
-        found = watched(busy_between(3, 7, 2, 5), 10, "Busy%>90 for 3s")
-        assert [len(begun) for begun, _ in found] == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0]  # intervals 3, 4 and 5
-        assert [len(ended) for _, ended in found] == [0, 0, 0, 0, 0, 0, 0, 0, 1, 0]
-        alert = found[8][1][0]
+        result = watched(busy_between(3, 7, 2, 5), 10, "Busy%>90 for 3s")
+        assert [len(begun) for begun, _ in result] == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0]  # intervals 3, 4 and 5
+        assert [len(ended) for _, ended in result] == [0, 0, 0, 0, 0, 0, 0, 0, 1, 0]
+        alert = result[8][1][0]
         assert alert.extreme == pytest.approx(95.0)
         assert (alert.most, alert.ended_ns) == (2, alert.since_ns + 6 * 10**9)
 
@@ -92,17 +92,17 @@ class TestWatching:
         assert not any(begun for begun, _ in watched(busy_between(3, 4, 2), 8, "Busy%>90 for 3s"))
 
     def test_without_a_duration_it_begins_at_once(self) -> None:
-        found = watched(busy_between(3, 3, 2), 6, "Busy%>90")
-        assert [len(begun) for begun, _ in found] == [0, 0, 0, 1, 0, 0]
-        assert found[3][0][0].rows == (cpu_row(2),)
+        result = watched(busy_between(3, 3, 2), 6, "Busy%>90")
+        assert [len(begun) for begun, _ in result] == [0, 0, 0, 1, 0, 0]
+        assert result[3][0][0].rows == (cpu_row(2),)
 
     def test_many_rows_are_one_alert(self) -> None:
-        found = watched(busy_between(2, 4, *range(16)), 4, "Busy%>90")
-        assert [(len(begun), begun[0].most) for begun, _ in found if begun] == [(1, 16)]
+        result = watched(busy_between(2, 4, *range(16)), 4, "Busy%>90")
+        assert [(len(begun), begun[0].most) for begun, _ in result if begun] == [(1, 16)]
 
     def test_the_least_value_is_kept_of_what_is_small(self) -> None:
-        found = watched(busy_between(1, 3, *range(1, 16)), 6, "Busy%<50")
-        assert found[1][0][0].extreme == pytest.approx(10.0)
+        result = watched(busy_between(1, 3, *range(1, 16)), 6, "Busy%<50")
+        assert result[1][0][0].extreme == pytest.approx(10.0)
 
     def test_an_unknown_value_passes_nothing(self) -> None:
         topology = build_topology()
@@ -118,7 +118,7 @@ class TestWatching:
         session.frame()  # nobody saw this one
         assert [len(watch.take(session.frame())[0]) for _ in range(3)] == [0, 0, 1]
         session.frame()
-        assert [len(found) for found in watch.take(session.frame())] == [0, 1]
+        assert [len(alerts) for alerts in watch.take(session.frame())] == [0, 1]
 
     def test_ended_alerts_are_bounded(self) -> None:
         topology = build_topology()
@@ -145,10 +145,10 @@ class TestWatching:
 
 class TestSettings:
     def test_a_wrong_table_is_reported_with_its_line_and_the_others_hold(self) -> None:
-        found = parse_settings('[[alert]]\nwhen = "Busy%>9"\n[[alert]]\nwhen = 5\n[[alert]]\nwhen = "a"\nlevel = "x"\n'
+        value = parse_settings('[[alert]]\nwhen = "Busy%>9"\n[[alert]]\nwhen = 5\n[[alert]]\nwhen = "a"\nlevel = "x"\n'
                                '[[alert]]\nbell = true\n', "s.toml")
-        assert [request.when for _, request in found.alerts] == ["Busy%>9"]
-        assert [problem.split(":")[0] for problem in found.problems] == [
+        assert [request.when for _, request in value.alerts] == ["Busy%>9"]
+        assert [problem.split(":")[0] for problem in value.problems] == [
             "s.toml, line 4", "s.toml, line 7", "s.toml, line 8"]
 
     def test_there_is_no_end_of_wrong_kinds(self) -> None:
@@ -156,9 +156,9 @@ class TestSettings:
             assert len(parse_settings(text, "s.toml").problems) == (text != "alert = []")
 
     def test_hundreds_of_alerts_are_cut_and_that_is_reported(self) -> None:
-        found = parse_settings(HOT_SETTINGS * 500, "s.toml")
-        assert len(found.alerts) == MOST_ALERTS
-        assert "only the first" in found.problems[0]
+        settings = parse_settings(HOT_SETTINGS * 500, "s.toml")
+        assert len(settings.alerts) == MOST_ALERTS
+        assert "only the first" in settings.problems[0]
 
 
 @pytest.fixture

@@ -93,8 +93,8 @@ async def test_a_title_that_is_dropped_takes_the_place_and_does_not_sort() -> No
         await pilot.pause()
         head = lines(app)[0]
         await drag(pilot, head.index("Busy%") + 1, head.index("Bzy_MHz") + 2)
-        found = titles(app)
-        assert found.index("Busy%") == found.index("Bzy_MHz") + 1
+        result = titles(app)
+        assert result.index("Busy%") == result.index("Bzy_MHz") + 1
         assert table(app).view.sort is None
 
 
@@ -121,8 +121,8 @@ async def test_what_is_remembered_is_there_at_the_next_start(tmp_path: Path, mon
     async with dashboard(session, settings=read_settings({"XDG_CONFIG_HOME": str(tmp_path)})) as (app, pilot):
         await pilot.press("1")
         await pilot.pause()
-        found = titles(app)
-        assert found.index("Bzy_MHz") < found.index("Busy%")
+        result = titles(app)
+        assert result.index("Bzy_MHz") < result.index("Busy%")
         table(app).select_column(app.watched.find("Busy%"))  # type: ignore[arg-type]
         await pilot.press("m", "up", "enter", "ctrl+s")
         await pilot.pause()
@@ -139,9 +139,9 @@ async def test_columns_of_a_table_of_rows_are_remembered_under_its_name(tmp_path
         await pilot.pause()
         await pilot.press("m", "up", "enter", "ctrl+s")
         await pilot.pause()
-    found = read_settings({"XDG_CONFIG_HOME": str(tmp_path)})
-    assert not found.problems
-    assert list(found.tables) == ["sources"]
+    settings = read_settings({"XDG_CONFIG_HOME": str(tmp_path)})
+    assert not settings.problems
+    assert list(settings.tables) == ["sources"]
 
 
 async def test_what_a_simulated_machine_remembers_leaves_real_ones_alone(tmp_path: Path,
@@ -172,8 +172,8 @@ def test_a_table_that_is_as_usual_again_is_taken_out_and_the_rest_stays(tmp_path
     environment = {"XDG_CONFIG_HOME": str(tmp_path)}
     tables = {"cpus": ColumnArrangement(("a",), {"b%": 4}), "two words": ColumnArrangement(("x",))}
     remember(environment, tables, theme="calm")
-    found = read_settings(environment)
-    assert dict(found.tables) == tables
+    settings = read_settings(environment)
+    assert dict(settings.tables) == tables
     remember(environment, {"cpus": ColumnArrangement()}, theme="calm")
     assert read_settings(environment).tables["two words"] == ColumnArrangement(("x",))
     assert read_settings(environment).tables["cpus"] == ColumnArrangement()
@@ -181,9 +181,9 @@ def test_a_table_that_is_as_usual_again_is_taken_out_and_the_rest_stays(tmp_path
 
 def test_what_is_wrong_in_a_table_is_reported_with_its_line_and_the_rest_holds() -> None:
     written = '[tables.a]\norder = ["x"]\n[tables.b]\nwidths = {x = 2}\norder = 5\nshow = ["y"]\ncolour = 1\n'
-    found = parse_settings(written, "s.toml")
-    assert dict(found.tables) == {"a": ColumnArrangement(("x",)), "b": ColumnArrangement(show=("y",))}
-    assert [problem.split(":")[0] for problem in found.problems] == [
+    settings = parse_settings(written, "s.toml")
+    assert dict(settings.tables) == {"a": ColumnArrangement(("x",)), "b": ColumnArrangement(show=("y",))}
+    assert [problem.split(":")[0] for problem in settings.problems] == [
         "s.toml, line 4", "s.toml, line 5", "s.toml, line 7"]
 
 

@@ -76,5 +76,5 @@ async def test_charts_of_the_past_have_what_led_to_it(recorded: Recording) -> No
                 break
             await pilot.pause(0.05)
         assert ring is not None
-        wanted = [one.cell(column, row) for one in recorded.frames[frame.seq - 2:frame.seq + 1]]
+        wanted = [item.cell(column, row) for item in recorded.frames[frame.seq - 2:frame.seq + 1]]
         assert list(ring.values(3)) == pytest.approx(wanted, rel=1e-6)

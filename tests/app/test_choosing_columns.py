@@ -178,22 +178,22 @@ async def test_default_settings_leave_keys_and_what_is_no_choice_of_view(environ
     left = read_settings(environment)
     assert (left.theme, left.interval, left.columns, left.columns_on("amd"), left.keys) == (
         "", None, (), (), {"quit": ("Q",)})
-    assert all(one.order == () for one in left.tables.values())
+    assert all(arrangement.order == () for arrangement in left.tables.values())
 
 
 def test_columns_belong_to_a_kind_of_machine(environment: dict[str, str]) -> None:
     remember(environment, columns=("CPU", "IPC"))
     remember(environment, {}, {"simulated-intel": ("CPU", "PkgWatt"), "amd": ()})
-    found = read_settings(environment)
-    assert found.columns_on("simulated-intel") == ("CPU", "PkgWatt")
-    assert found.columns_on("amd") == ()
-    assert found.columns_on("amd-guest") == ("CPU", "IPC")
+    settings = read_settings(environment)
+    assert settings.columns_on("simulated-intel") == ("CPU", "PkgWatt")
+    assert settings.columns_on("amd") == ()
+    assert settings.columns_on("amd-guest") == ("CPU", "IPC")
 
 
 def test_a_mistake_in_the_columns_of_a_kind_is_reported_with_its_line() -> None:
-    found = parse_settings('[machines.amd]\ncolumns = 3\nrows = ["a"]\n', "settings.toml")
-    assert [one.partition(":")[0] for one in found.problems] == ["settings.toml, line 2", "settings.toml, line 3"]
-    assert not found.machines
+    value = parse_settings('[machines.amd]\ncolumns = 3\nrows = ["a"]\n', "settings.toml")
+    assert [item.partition(":")[0] for item in value.problems] == ["settings.toml, line 2", "settings.toml, line 3"]
+    assert not value.machines
 
 
 def test_simulated_machines_and_guests_are_other_kinds_than_the_machine_itself() -> None:

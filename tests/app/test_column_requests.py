@@ -51,8 +51,8 @@ class Named:
 def frame_of(session: FakeSession, missing: dict[SignalId, Unavailable] | None = None) -> Frame:
     session.tick()
     assert session.latest is not None
-    found = session.latest
-    return Frame(found.older, found.newer, replace(found.capabilities, missing=missing or {}))
+    frame = session.latest
+    return Frame(frame.older, frame.newer, replace(frame.capabilities, missing=missing or {}))
 
 
 def test_a_column_lingers_for_five_minutes_unless_it_was_hidden() -> None:

@@ -70,9 +70,9 @@ async def test_the_reference_is_the_mean_of_the_minute_before_and_not_its_last_i
         busy = session.catalog.by_id["Busy%"]
         kept = [frame for time_ns in cursor.timeline.times[-60:] if (frame := cursor.timeline.frame(time_ns))]
         shares = [share for frame in kept if isinstance(share := frame.cell(busy, SYSTEM_ROW), float)]
-        found = mark.cell(busy, SYSTEM_ROW)
-        assert isinstance(found, float)
-        assert found == pytest.approx(statistics.fmean(shares), rel=0.01)
+        result = mark.cell(busy, SYSTEM_ROW)
+        assert isinstance(result, float)
+        assert result == pytest.approx(statistics.fmean(shares), rel=0.01)
         assert max(shares) - min(shares) >= 50.0
 
 

@@ -15,6 +15,6 @@ from turbotui.machine.host import HostKind
 def test_a_container_with_numbers_of_its_own_has_a_banner_and_a_plain_machine_has_none() -> None:
     machine = replace(machine_of({})[1], host=ProcHost({}, kind=HostKind.REAL))
     contained = replace(machine, privileges=replace(machine.privileges, renumbered=True))
-    shown = [has_banner(cast("WatchedSession", SimpleNamespace(machine=one, collector=None)))
-             for one in (machine, contained)]
+    shown = [has_banner(cast("WatchedSession", SimpleNamespace(machine=item, collector=None)))
+             for item in (machine, contained)]
     assert shown == [False, True]

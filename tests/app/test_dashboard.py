@@ -769,18 +769,18 @@ async def test_a_cpu_that_leaves_takes_its_row_and_the_cursor_finds_another() ->
 
 
 async def test_the_doctor_rests_when_nothing_changes() -> None:
-    told: list[Listing.Moved] = []
+    moveds: list[Listing.Moved] = []
 
     def hear(message: object) -> None:
         if isinstance(message, Listing.Moved):
-            told.append(message)
+            moveds.append(message)
 
     app = TurbotuiApp(FakeSession())
     async with app.run_test(size=(120, 36), message_hook=hear) as pilot:
         await pilot.press("9")
         await pilot.pause()
-        told.clear()
+        moveds.clear()
         await pilot.press("down")
         for _ in range(60):
             await pilot.pause()
-        assert 1 <= len(told) <= 12  # not one for every turn of the loop
+        assert 1 <= len(moveds) <= 12  # not one for every turn of the loop

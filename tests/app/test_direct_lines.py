@@ -122,7 +122,7 @@ async def test_titles_of_another_view_come_with_its_rows(monkeypatch: pytest.Mon
         table = _screen(app).query_one(TableWidget)
         before, hidden = terminal.composed(), table.view.columns[-1]
         assert table.content is not None
-        table.show_view(replace(table.view, columns=tuple(one for one in table.view.columns[::2] if one != hidden)))
+        table.show_view(replace(table.view, columns=tuple(item for item in table.view.columns[::2] if item != hidden)))
         table.show_content(table.content)
         await asyncio.sleep(0)  # what is written directly is, and Textual has not drawn yet
         assert terminal.lines == terminal.composed() != before

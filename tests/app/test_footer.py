@@ -19,7 +19,7 @@ def _line(width: int, *, chooses: bool = False) -> str:
     lines, hot = footer(USABLE, SCREENS, "1", width, chooses=chooses)
     text = "".join(text for text, _role in lines[0])
     assert len(text) <= width
-    assert all(text[one.start:one.end].strip() for one in hot)
+    assert all(text[segment.start:segment.end].strip() for segment in hot)
     return text
 
 

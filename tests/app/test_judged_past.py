@@ -21,14 +21,14 @@ def judged(app: TurbotuiApp) -> tuple[object, ...]:
 
 async def seen(app: TurbotuiApp, pilot: Pilot[int], session: SimulatedSession, ticks: int) -> dict[int, object]:
     """What is said of each interval when it is the newest."""
-    found: dict[int, object] = {}
+    result: dict[int, object] = {}
     for _ in range(ticks):
         session.tick()
         await pilot.pause()
         frame = app.watched.frame
         assert frame is not None
-        found[frame.newer.wall_ns] = judged(app)
-    return found
+        result[frame.newer.wall_ns] = judged(app)
+    return result
 
 
 async def test_a_moment_of_the_past_has_the_verdict_that_it_had() -> None:
@@ -107,5 +107,5 @@ async def test_a_cause_that_is_older_than_the_kept_minute_is_there_for_that_long
         assert not live.at_least
         await pilot.press("comma")
         await until_read(app, pilot)
-        past = next(one for one in app.watched.judge.verdict().findings if one.rule is live.rule)
+        past = next(finding for finding in app.watched.judge.verdict().findings if finding.rule is live.rule)
         assert past.since == "for 4.0 s or longer"

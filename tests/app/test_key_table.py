@@ -25,10 +25,10 @@ async def test_no_key_is_taken_by_something_else(spec: ScreenSpec) -> None:
                 continue
             for key in action.keys:
                 chain = (reversed(screen._binding_chain) if action.priority else screen._binding_chain)
-                found = [binding for _, bindings in chain for binding in bindings.key_to_bindings.get(key, ())
-                         if binding.priority == action.priority]
-                assert found, f"{key} does nothing on {screen.word}"
-                assert found[0].id == action.id, f"{key} is taken by {found[0].action} on {screen.word}"
+                result = [binding for _, bindings in chain for binding in bindings.key_to_bindings.get(key, ())
+                          if binding.priority == action.priority]
+                assert result, f"{key} does nothing on {screen.word}"
+                assert result[0].id == action.id, f"{key} is taken by {result[0].action} on {screen.word}"
 
 
 async def test_tab_steps_through_all_screens_and_back() -> None:

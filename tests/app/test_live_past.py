@@ -36,19 +36,19 @@ def test_every_interval_is_there_as_it_was_and_none_without_a_reading_before(rec
         past.take(frame)
     assert list(past.times) == [frame.newer.wall_ns for frame in recorded.frames[4:]]
     for time_ns, frame in zip(past.times, recorded.frames[4:], strict=True):
-        found = past.frame(time_ns)
-        assert found is not None
-        assert found.cell(column, SYSTEM_ROW) == frame.cell(column, SYSTEM_ROW)
+        result = past.frame(time_ns)
+        assert result is not None
+        assert result.cell(column, SYSTEM_ROW) == frame.cell(column, SYSTEM_ROW)
 
 
 def test_what_happened_is_reported_in_words_without_control_characters() -> None:
-    found = past_events([
+    events = past_events([
         Gap(9, 9, "suspend", 200.0), Gap(3, 3, "clock", -5.0), Gap(5, 5, "missed", frames=1),
         Gap(6, 6, "lost", frames=2), Event(1, 1, "mark", "a\x1b[2J"),
     ])
-    assert [event.time_ns for event in found] == [1, 3, 5, 6, 9]
-    assert "\x1b" not in found[0].text
-    assert [event.text for event in found[1:]] == [
+    assert [event.time_ns for event in events] == [1, 3, 5, 6, 9]
+    assert "\x1b" not in events[0].text
+    assert [event.text for event in events[1:]] == [
         "The clock was set back by 5 s", "1 interval left out: a reading took too long",
         "2 intervals lost: a reader was too slow", "The machine was suspended for 3 min 20 s"]
 

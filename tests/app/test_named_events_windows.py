@@ -52,7 +52,7 @@ async def test_the_picker_of_an_uncore_table_finds_and_adds_them(tables: str) ->
     async with shown("5") as (session, pilot):
         screen = pilot.app.screen
         assert isinstance(screen, UncoreScreen)
-        table = next(one for one in screen.tables if one.content and one.content.whole.name == "uncore_imc")
+        table = next(widget for widget in screen.tables if widget.content and widget.content.whole.name == "uncore_imc")
         table.focus()
         await pilot.press("C")
         await pilot.pause()

@@ -100,8 +100,8 @@ async def pictures(recorded: Recording, screen: str,
 def wanted(recorded: Recording, column: CounterColumn, row: RowId, until: int, count: int) -> list[float]:
     """What the frames say of a cell, a gap where it is unknown."""
     frames = recorded.frames[max(1, until - count + 1):until + 1]
-    found = [frame.bare_cells(column, (row,))[0] for frame in frames]
-    return [value if isinstance(value, float | int) else math.nan for value in found]
+    result = [frame.bare_cells(column, (row,))[0] for frame in frames]
+    return [value if isinstance(value, float | int) else math.nan for value in result]
 
 
 async def test_a_column_and_a_row_that_were_never_drawn_have_their_past(recorded: Recording) -> None:

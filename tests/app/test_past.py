@@ -38,8 +38,8 @@ def test_steps_end_at_the_first_moment_and_at_now(recorded: Recording) -> None:
     assert not cursor.step(1)
     for back in range(1, COUNT):
         assert cursor.step(-1)
-        found = cursor.frame()
-        assert found is recorded.frames[COUNT - back]
+        frame = cursor.frame()
+        assert frame is recorded.frames[COUNT - back]
     assert not cursor.step(-1)
     assert cursor.step(COUNT)
     assert cursor.at is None
@@ -72,9 +72,9 @@ def test_a_jump_leads_to_the_last_moment_not_after_a_time(recorded: Recording) -
 
 
 def searched(cursor: TimeCursor, by: int, *, events: bool = True) -> FoundMoment | None:
-    found = [one for one in cursor.search(by, events=events) if one is not None]
-    assert len(found) <= 1
-    return found[0] if found else None
+    moments = [moment for moment in cursor.search(by, events=events) if moment is not None]
+    assert len(moments) <= 1
+    return moments[0] if moments else None
 
 
 def onsets_of(recorded: Recording, condition: Condition) -> list[int]:
@@ -86,7 +86,7 @@ def onsets_of(recorded: Recording, condition: Condition) -> list[int]:
 def test_a_condition_is_found_where_it_begins_to_hold_in_either_direction(recorded: Recording) -> None:
     texts = [f"cpu{cpu} IRQ>{limit}" for cpu in range(9) for limit in (281, 282)]
     conditions = [parse_filter(text, recorded.catalog.get) for text in texts]
-    condition = max(conditions, key=lambda one: len(onsets_of(recorded, one)))
+    condition = max(conditions, key=lambda item: len(onsets_of(recorded, item)))
     onsets = onsets_of(recorded, condition)
     assert len(onsets) > 1
     timeline = FramesTimeline(recorded.frames)
@@ -94,17 +94,17 @@ def test_a_condition_is_found_where_it_begins_to_hold_in_either_direction(record
     cursor.condition = condition
     cursor.go_to(0)
     forward = []
-    while (found := searched(cursor, 1)) is not None:
-        forward.append(timeline.times.index(found.time_ns))
-        assert cursor.jump(found.time_ns) or cursor.at is None
+    while (moment := searched(cursor, 1)) is not None:
+        forward.append(timeline.times.index(moment.time_ns))
+        assert cursor.jump(moment.time_ns) or cursor.at is None
         if cursor.at is None:
             break
     assert forward == onsets
     cursor.now()
     back = []
-    while (found := searched(cursor, -1)) is not None:
-        back.append(timeline.times.index(found.time_ns))
-        cursor.jump(found.time_ns)
+    while (moment := searched(cursor, -1)) is not None:
+        back.append(timeline.times.index(moment.time_ns))
+        cursor.jump(moment.time_ns)
         if cursor.index == 0:
             break
     assert [at for at in back if at] == [at for at in reversed(onsets) if at < COUNT - 1]

@@ -91,7 +91,7 @@ def last_cell(screen: RowTableScreen[Any]) -> tuple[Column[Any], Hashable]:
     """The first number of the last row, which a small window does not show."""
     content = screen.table.content
     assert content is not None
-    column = next(one for one in content.whole.columns if one.decimals >= 0 and not one.identity and one.default)
+    column = next(item for item in content.whole.columns if item.decimals >= 0 and not item.identity and item.default)
     return column, screen.table.lines[-1].row
 
 
@@ -196,16 +196,16 @@ async def test_a_graph_has_the_intervals_before_its_cell_was_looked_at() -> None
         assert isinstance(window, Graph)
         for _ in range(int(PATIENCE / 0.02)):
             await shown.pilot.pause(0.02)
-            if all(one.is_finished for one in shown.pilot.app.workers):
+            if all(worker.is_finished for worker in shown.pilot.app.workers):
                 break
         cells = window._cells
         assert cells is not None
         cells.moments()
-        assert sum(one.known for one in cells.curves[0].timed) >= BEFORE + 1
+        assert sum(item.known for item in cells.curves[0].timed) >= BEFORE + 1
         await shown.tick()
         for _ in range(int(PATIENCE / 0.02)):
             await shown.pilot.pause(0.02)
-            if all(one.is_finished for one in shown.pilot.app.workers):
+            if all(worker.is_finished for worker in shown.pilot.app.workers):
                 break
         assert cells.moments()
         assert cells.curves[0].timed[-1].known, "rows that come after their frame are waited for"

@@ -123,5 +123,5 @@ class TestThresholds:
     ("thresholds = []\n", 1),
 ])
 def test_what_is_wrong_is_reported_with_its_line(text: str, line: int) -> None:
-    found = parse_settings(text, "s.toml")
-    assert [problem.split(":")[0] for problem in found.problems] == [f"s.toml, line {line}"]
+    settings = parse_settings(text, "s.toml")
+    assert [problem.split(":")[0] for problem in settings.problems] == [f"s.toml, line {line}"]

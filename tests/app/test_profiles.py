@@ -163,9 +163,9 @@ async def test_a_profile_that_is_gone_is_a_sentence(home: Path) -> None:
     async with dashboard(session) as (app, pilot):
         app.action_use_profile("night")
         await pilot.pause()
-        told = text_of(app, "status").strip().rstrip("…")  # the folder's name may be longer than the line
-        assert told.startswith('There is no profile "night" in /')
-        assert f'There is no profile "night" in {home}'.startswith(told) or str(home) in told
+        text = text_of(app, "status").strip().rstrip("…")  # the folder's name may be longer than the line
+        assert text.startswith('There is no profile "night" in /')
+        assert f'There is no profile "night" in {home}'.startswith(text) or str(home) in text
 
 
 async def test_added_counters_are_saved_and_come_back(home: Path) -> None:
@@ -179,7 +179,7 @@ async def test_added_counters_are_saved_and_come_back(home: Path) -> None:
     async with dashboard(fresh) as (app, pilot):
         app.action_use_profile("hand")
         await pilot.pause()
-        assert [one.name for one in fresh.added] == ["TSC2"]
+        assert [counter.name for counter in fresh.added] == ["TSC2"]
 
 
 async def test_the_palette_lists_saved_views(home: Path) -> None:

@@ -88,8 +88,8 @@ async def test_a_threshold_marks_cells_of_its_table_only(table: str, limits: str
     async with watched(f'[thresholds.{table}]\n"cpu%" = {limits}\n', table) as (app, pilot, session):
         content = await content_of(app, pilot, session)
         busiest = max(content.rows, key=lambda row: float(content.value_of("CPU%", row) or 0.0))
-        found = painted(app, content, busiest)
-        assert found is role if role is not None else found not in {StyleRole.AMBER, StyleRole.RED}
+        style_role = painted(app, content, busiest)
+        assert style_role is role if role is not None else style_role not in {StyleRole.AMBER, StyleRole.RED}
 
 
 async def test_a_name_that_the_table_does_not_have_is_reported() -> None:
@@ -109,9 +109,9 @@ def test_what_is_wrong_in_the_table_is_reported_with_its_line(text: str) -> None
 async def test_an_alert_continues_whatever_screen_is_shown(table: str, state: Path) -> None:
     when = f'[[alert]]\nwhen = "CPU%>0.01 for 2s"\ntable = "{table}"\n'
     async with watched(when) as (app, pilot, session):
-        found = await alerted(app, pilot, session)
-        assert found.startswith("CPU%>0.01 for 2s: ")
-        assert ", greatest CPU% " in found
+        result = await alerted(app, pilot, session)
+        assert result.startswith("CPU%>0.01 for 2s: ")
+        assert ", greatest CPU% " in result
         session.tick()
         await pilot.pause()
         assert "ALERT CPU%>0.01 for 2s: " in app.pictures("x")[1]
@@ -132,8 +132,8 @@ async def test_an_alert_continues_whatever_screen_is_shown(table: str, state: Pa
 async def test_rows_of_a_kind_are_watched_without_their_screen_and_named() -> None:
     settings = '[[alert]]\nwhen = "Int/s>1 and timer for 2s"\ntable = "interrupts"\n'
     async with watched(settings, "map") as (app, pilot, session):
-        found = await alerted(app, pilot, session)
-        assert found.startswith("Int/s>1 and timer for 2s: LOC"), found
+        result = await alerted(app, pilot, session)
+        assert result.startswith("Int/s>1 and timer for 2s: LOC"), result
     assert parse_settings(settings.replace("Int/s", "Nosuch"), "s.toml").problems == ()
     async with watched(settings.replace("Int/s>1 and timer for 2s", "Nosuch>1")) as (app, pilot, session):
         assert app.watched.alerts is None or not app.watched.alerts.sentences()

@@ -236,8 +236,8 @@ async def test_a_key_of_another_screen_says_where_it_works() -> None:
 
 async def test_the_keys_of_every_other_screen_are_named_by_the_table_of_actions() -> None:
     async with dashboard(FakeSession(), screen="map") as (app, pilot):
-        mine = {key for action in ACTIONS if {EVERYWHERE, "map"} & set(action.where) for key in action.keys}
-        others = {key: action for action in ACTIONS for key in action.keys if key not in mine}
+        selected = {key for action in ACTIONS if {EVERYWHERE, "map"} & set(action.where) for key in action.keys}
+        others = {key: action for action in ACTIONS for key in action.keys if key not in selected}
         assert len(others) > 10
         for key, action in others.items():
             await pilot.press(key)

@@ -111,12 +111,12 @@ async def test_a_number_of_a_package_is_found_on_power_by_its_name() -> None:
         assert isinstance(screen, PowerScreen)
         await pilot.press("slash", *"pkgtmp", "enter")
         await pilot.pause()
-        found = [screen.grid.target]
+        result = [screen.grid.target]
         await pilot.press("n")
         await pilot.pause()
-        found.append(screen.grid.target)
-        assert [target[0].id for target in found if target is not None] == ["PkgTmp", "PkgTmp"]
-        assert found[0] != found[1]
+        result.append(screen.grid.target)
+        assert [target[0].id for target in result if target is not None] == ["PkgTmp", "PkgTmp"]
+        assert result[0] != result[1]
 
 
 async def test_a_number_of_the_overview_is_found_by_row_and_by_its_chart() -> None:

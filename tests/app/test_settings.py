@@ -33,16 +33,16 @@ pause = 5
 
 
 def test_what_is_wrong_is_reported_with_its_line_and_the_rest_holds() -> None:
-    found = parse_settings(WRITTEN, "s.toml")
-    assert (found.theme, found.interval, dict(found.keys)) == ("contrast", None, {"quit": ("Q", "f10")})
-    places = [problem.split(":")[0] for problem in found.problems]
+    settings = parse_settings(WRITTEN, "s.toml")
+    assert (settings.theme, settings.interval, dict(settings.keys)) == ("contrast", None, {"quit": ("Q", "f10")})
+    places = [problem.split(":")[0] for problem in settings.problems]
     assert places == ["s.toml, line 3", "s.toml, line 4", "s.toml, line 8"]
 
 
 def test_a_file_that_is_no_toml_is_reported_with_its_line() -> None:
-    found = parse_settings('theme = "calm"\ninterval = = 2\n', "s.toml")
-    assert found == PersonalSettings(problems=found.problems, where="s.toml")
-    assert found.problems[0].startswith("s.toml, line 2 is not TOML: ")
+    settings = parse_settings('theme = "calm"\ninterval = = 2\n', "s.toml")
+    assert settings == PersonalSettings(problems=settings.problems, where="s.toml")
+    assert settings.problems[0].startswith("s.toml, line 2 is not TOML: ")
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -52,8 +52,8 @@ def test_a_file_that_is_no_toml_is_reported_with_its_line() -> None:
     ("nosuch = 1\n", "s.toml, line 1: there is no setting"),
 ])
 def test_a_narrow_screen_shows_the_line_of_a_mistake_in_a_file_of_deep_folders(text: str, said: str) -> None:
-    found = parse_settings(text, f"/home/{'somebody/' * 20}.config/turbotui/s.toml")
-    assert found.problems[0].startswith(said)
+    settings = parse_settings(text, f"/home/{'somebody/' * 20}.config/turbotui/s.toml")
+    assert settings.problems[0].startswith(said)
 
 
 async def test_all_mistakes_are_listed_above_the_keys() -> None:
@@ -86,10 +86,10 @@ def test_what_is_remembered_is_read_again_and_the_rest_stays(tmp_path: Path) -> 
     file.parent.mkdir()
     file.write_text('# mine\ncolumns = [ # these\n  "CPU", "]",\n]\ntheme = "ansi"\n\n[keys] # own\nquit = "Q"\n')
     remember(environment, theme="calm", interval=2.0, screen="power", columns=("CPU", 'a "b"'))
-    found = read_settings(environment)
-    assert (found.theme, found.interval, found.screen, found.columns) == ("calm", 2.0, "power", ("CPU", 'a "b"'))
-    assert dict(found.keys) == {"quit": ("Q",)}
-    assert not found.problems
+    value = read_settings(environment)
+    assert (value.theme, value.interval, value.screen, value.columns) == ("calm", 2.0, "power", ("CPU", 'a "b"'))
+    assert dict(value.keys) == {"quit": ("Q",)}
+    assert not value.problems
     assert file.read_text().startswith("# mine\n")
     assert "[keys] # own\n" in file.read_text()
 
@@ -183,8 +183,8 @@ async def test_theme_and_screen_of_the_settings_are_the_first(tmp_path: Path, mo
         assert (app.theme, app.current_mode) == ("ansi", "power")
         await pilot.press("ctrl+s")
         await pilot.pause()
-    found = read_settings({"XDG_CONFIG_HOME": str(tmp_path)})
-    assert (found.theme, found.screen, found.columns) == ("ansi", "power", ())
+    settings = read_settings({"XDG_CONFIG_HOME": str(tmp_path)})
+    assert (settings.theme, settings.screen, settings.columns) == ("ansi", "power", ())
 
 
 async def test_the_interval_of_a_recording_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,9 +194,9 @@ async def test_the_interval_of_a_recording_is_not_remembered(tmp_path: Path, mon
         app.watched.player = Player(app.watched.cursor, 1.0)
         await pilot.press("ctrl+s")
         await pilot.pause()
-    found = read_settings({"XDG_CONFIG_HOME": str(tmp_path)})
-    assert found.theme == "calm"
-    assert found.interval is None
+    settings = read_settings({"XDG_CONFIG_HOME": str(tmp_path)})
+    assert settings.theme == "calm"
+    assert settings.interval is None
 
 
 async def test_a_screen_that_is_not_there_is_reported_and_the_usual_one_shown() -> None:

@@ -41,13 +41,13 @@ def written(value: object) -> str:
 
 class TestExample:
     def test_nothing_is_wrong_in_it_and_every_setting_is(self) -> None:
-        found = parse_settings(EXAMPLE, "example")
-        assert not found.problems
-        assert found.tables
-        assert [request.table for _, request in found.alerts] == ["", "", "groups"]
-        assert found.row_thresholds["tasks"]
+        settings = parse_settings(EXAMPLE, "example")
+        assert not settings.problems
+        assert settings.tables
+        assert [request.table for _, request in settings.alerts] == ["", "", "groups"]
+        assert settings.row_thresholds["tasks"]
         assert all(re.search(rf"(?m)^(# )?{name} = ", EXAMPLE) for name in VALUES)
-        assert not fleet_settings(found).problems
+        assert not fleet_settings(settings).problems
         fleet = EXAMPLE.partition("[fleet]")[2].partition("\n[")[0]
         assert all(re.search(rf"(?m)^(# )?{name} = ", fleet) for name in SETTINGS)
 
@@ -72,19 +72,19 @@ class TestHostile:
                                                                        *, many: bool) -> None:
         head = f"[[{table}]]" if many else f"[{table}]"
         lines = [head, *(f"{name} = {written(value)}" for name, value in values.items())]
-        found = parse_settings("\n".join(lines), "s.toml")
-        assert all(re.match(r"s\.toml, (line \d+: |line \d+ is not TOML|it )", one) for one in found.problems)
+        reply = parse_settings("\n".join(lines), "s.toml")
+        assert all(re.match(r"s\.toml, (line \d+: |line \d+ is not TOML|it )", item) for item in reply.problems)
 
     @given(st.text(max_size=120))
     def test_any_text_is_settings_or_sentences(self, text: str) -> None:
-        found = parse_settings(text, "s.toml")
-        assert all("\n" not in one for one in found.problems)
+        settings = parse_settings(text, "s.toml")
+        assert all("\n" not in problem for problem in settings.problems)
 
     def test_control_characters_come_to_no_terminal(self) -> None:
-        found = parse_settings('"\\u001b]0;x\\u0007" = 1\n[thresholds]\n"\\u001b[2J" = 5\n[[alert]]\nwhen = "\\u0007"\n'
+        value = parse_settings('"\\u001b]0;x\\u0007" = 1\n[thresholds]\n"\\u001b[2J" = 5\n[[alert]]\nwhen = "\\u0007"\n'
                                'level = "\\u001bc"\n', "s.toml")
-        assert len(found.problems) == 3
-        assert all(char >= " " for one in found.problems for char in one)
+        assert len(value.problems) == 3
+        assert all(char >= " " for problem in value.problems for char in problem)
 
     def test_a_file_that_cannot_be_one(self, tmp_path: Path) -> None:
         folder = tmp_path / "turbotui"
@@ -110,18 +110,18 @@ class TestHostile:
         folder = tmp_path / "turbotui"
         folder.mkdir()
         (folder / "settings.toml").write_text("".join(f'[tables."{at}"]\norder = ["a"]\n' for at in range(20_000)))
-        found = read_settings({"XDG_CONFIG_HOME": str(tmp_path)})
-        assert found.problems or len(found.tables) == 20_000
+        settings = read_settings({"XDG_CONFIG_HOME": str(tmp_path)})
+        assert settings.problems or len(settings.tables) == 20_000
 
 
 class TestWhy:
     @pytest.mark.parametrize(("least", "lost", "told"), [(5.0, 0.06, True), (5.0, 0.04, False),
                                                          (float("inf"), 1.0, False)])
     def test_a_cause_is_reported_from_its_limit_on(self, least: float, lost: float, *, told: bool) -> None:
-        found = Observed(lost, "It waits", Certainty.CERTAIN)
-        rule = replace(RULES[0], judge=lambda _frame: found)
+        observed = Observed(lost, "It waits", Certainty.CERTAIN)
+        rule = replace(RULES[0], judge=lambda _frame: observed)
         others = limited((rule, RULES[1]), {rule.id: least})
-        assert (others[0].judge(None) is found) is told  # type: ignore[arg-type]  # the rule looks at no frame
+        assert (others[0].judge(None) is observed) is told  # type: ignore[arg-type]  # the rule looks at no frame
         assert (others[0].judge(None) is NoFinding.CLEAR) is not told  # type: ignore[arg-type]  # as above
         assert others[1] is RULES[1]
 
@@ -134,9 +134,9 @@ class TestWhy:
             assert ("above your limits of [why]" in diagnosis.verdict().quiet) is reminded
 
     def test_what_is_wrong_is_reported_with_its_line(self) -> None:
-        found = parse_settings('[why]\nsteal = "much"\nnosuch = 5\nquota = true\n', "s.toml")
-        assert [one.split(":")[0] for one in found.problems] == [f"s.toml, line {at}" for at in (2, 3, 4)]
-        assert found.why == {}
+        settings = parse_settings('[why]\nsteal = "much"\nnosuch = 5\nquota = true\n', "s.toml")
+        assert [problem.split(":")[0] for problem in settings.problems] == [f"s.toml, line {at}" for at in (2, 3, 4)]
+        assert settings.why == {}
 
 
 class TestProfile:
@@ -154,6 +154,6 @@ class TestProfile:
                                                                         monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
         arguments = argparse.Namespace(profile=None)
-        found = with_own_profile(arguments, parse_settings('\nprofile = "../x"\n', "s.toml"))
+        settings = with_own_profile(arguments, parse_settings('\nprofile = "../x"\n', "s.toml"))
         assert arguments.profile is None
-        assert found.problems[0].startswith("s.toml, line 2: ")
+        assert settings.problems[0].startswith("s.toml, line 2: ")

@@ -15,7 +15,7 @@ from turbotui.widgets.role_styles import StyledStrip
 
 def _strips() -> int:
     """Strips made since the collector last looked at what is young: the rest of the heap is long to go through."""
-    return sum(isinstance(one, Strip) for one in gc.get_objects(generation=0))
+    return sum(isinstance(item, Strip) for item in gc.get_objects(generation=0))
 
 
 @pytest.mark.parametrize("cuts", [[10], [4, 10], [3, 7, 10, 20]])

@@ -77,8 +77,8 @@ async def test_no_window_has_the_other_unit(number: str) -> None:
             seen.append(await shown_after(app, pilot, session, key))
             await pilot.press("escape")
         assert all("°C" not in text for text in seen)
-        told, listed, asked = seen
-        assert re.search(r"held at .* by heat \([\d,]+ °F, tj_max [\d,]+ °F\)", told)
+        words, listed, asked = seen
+        assert re.search(r"held at .* by heat \([\d,]+ °F, tj_max [\d,]+ °F\)", words)
         assert re.search(r"greatest PkgTmp [\d,]+ °F", listed)
         assert "°F at which the processor slows down" in asked
 
@@ -86,18 +86,18 @@ async def test_no_window_has_the_other_unit(number: str) -> None:
 @pytest.mark.parametrize("number", ["0", "4"])
 async def test_every_number_of_charts_and_panels_is_explained_in_it(number: str) -> None:
     async with hot_machine() as (app, pilot, session):
-        found = [await shown_after(app, pilot, session, number, "home")]
+        result = [await shown_after(app, pilot, session, number, "home")]
         screen, cells = app.screen, list[Target]()
         assert isinstance(screen, CellCursorScreen)
         while screen.pointed is not None and screen.pointed not in cells[-1:]:  # the cursor stays on the last one
             column, row = screen.pointed
-            found.append("\n".join(FrameCell(app.watched, column, row).lines(120)))
+            result.append("\n".join(FrameCell(app.watched, column, row).lines(120)))
             if column.unit == "°C" and screen.pointed not in cells:
-                found += [await opened_by(app, pilot, key) for key in "eg"]
+                result += [await opened_by(app, pilot, key) for key in "eg"]
             cells.append(screen.pointed)
             await pilot.press("right")
-        assert all("°C" not in text for text in found)
-        assert any(re.search(r"─ \w+Tmp\S* · .* · [\d,]+ °F ─", text) for text in found)
+        assert all("°C" not in text for text in result)
+        assert any(re.search(r"─ \w+Tmp\S* · .* · [\d,]+ °F ─", text) for text in result)
 
 
 @pytest.mark.parametrize(("letter", "wanted", "other"), [("C", "°C", "°F"), ("F", "°F", "°C")])

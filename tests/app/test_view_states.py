@@ -20,7 +20,7 @@ def state(name: str, place: str = "1") -> ViewState:
 def names(states: object) -> list[object]:
     """Ids of states."""
     assert isinstance(states, list)
-    return [one.id for one in states]
+    return [item.id for item in states]
 
 
 def test_states_stand_in_the_order_of_their_beginning_whatever_order_they_are_told_in() -> None:
@@ -145,8 +145,8 @@ async def test_escape_undoes_order_groups_columns_and_widths_the_newest_first() 
 
         def now() -> list[bool]:
             view = table(app).view
-            return [one == then for one, then in zip((view.sort, view.levels, app.watched.columns, view.arrangement),
-                                                     start, strict=True)]
+            return [item == then for item, then in zip((view.sort, view.levels, app.watched.columns, view.arrangement),
+                                                       start, strict=True)]
 
         await pilot.press("greater_than_sign", "t", "c", "k", "escape", "m", "right", "enter")
         await pilot.pause()

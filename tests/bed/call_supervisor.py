@@ -152,12 +152,12 @@ class Supervisor:
         leader = -1 if group == -1 else self._leader(pid, group)
         counter = self._host.perf_event_open(attr, task, cpu, leader)
         self._tree.counter(counter, cpu)
-        mine = os.open(str(counter), os.O_RDWR | os.O_CLOEXEC, dir_fd=self._counters)
+        selected = os.open(str(counter), os.O_RDWR | os.O_CLOEXEC, dir_fd=self._counters)
         try:
             close_on_exec = os.O_CLOEXEC if flags & 8 else 0
-            fcntl.ioctl(self._listener, _ADD, struct.pack("<QIIII", identity, _AND_SEND, mine, 0, close_on_exec))
+            fcntl.ioctl(self._listener, _ADD, struct.pack("<QIIII", identity, _AND_SEND, selected, 0, close_on_exec))
         finally:
-            os.close(mine)
+            os.close(selected)
         self.opened += 1
         return True
 

@@ -150,12 +150,12 @@ class FuseServer:
 
     def _readdir(self, number: int, body: bytes) -> bytes:
         _handle, offset, size = _READ_IN.unpack_from(body)
-        found = bytearray()
+        result = bytearray()
         for place, name in enumerate(self._tree.names(self._paths[number])[offset:], offset + 1):
             raw = os.fsencode(name)
             entry = struct.pack("<QQII", 1 << 40 | place, place, len(raw), 0) + raw
             entry += bytes(-len(entry) % 8)
-            if len(found) + len(entry) > size:
+            if len(result) + len(entry) > size:
                 break
-            found += entry
-        return bytes(found)
+            result += entry
+        return bytes(result)

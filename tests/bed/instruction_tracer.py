@@ -131,9 +131,9 @@ class InstructionTracer:
         _ptrace(_CONT, self._pid, passed_on)
 
     def _registers(self) -> _Registers:
-        found = _Registers()
-        _ptrace(_GETREGS, self._pid, ctypes.addressof(found))
-        return found
+        registers = _Registers()
+        _ptrace(_GETREGS, self._pid, ctypes.addressof(registers))
+        return registers
 
     def _prepare(self) -> None:
         """Put UD2 in place of the instructions, and take the vDSO out of the auxiliary vector."""

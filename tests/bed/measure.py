@@ -47,8 +47,8 @@ def _inside(host: SimulatedHost, words: Sequence[str], *, lenient: bool = False)
         output, errors = running.process.communicate(timeout=240.0)
     if running.process.returncode:
         raise RuntimeError(errors)
-    found: dict[str, object] = json.loads(output)
-    return found
+    result: dict[str, object] = json.loads(output)
+    return result
 
 
 _SHOWN = {
@@ -94,8 +94,8 @@ def main() -> None:
     print("one sample of one CPU, CPU time of the worker's thread (to reach: 60 us for 20 signals)")
     for what, words in (("perf first", ()), ("registers", ("no-perf",))):
         for count in (8, 20):
-            found = _inside(shape_of("sapphire-2s", cores=1, packages=1), (child, str(count), *words))
-            print(f"  {what}: {json.dumps(found)}")
+            result = _inside(shape_of("sapphire-2s", cores=1, packages=1), (child, str(count), *words))
+            print(f"  {what}: {json.dumps(result)}")
     print("an interval of text at 0.2 s on 2 CPUs (ms of CPU time), and the same reads in bare Python")
     host = shape_of("sapphire-2s", cores=1, packages=1)
     print(f"  {json.dumps(_inside(host, ('-c', _TEXT, '0.2', '150'), lenient=True))}")
@@ -107,8 +107,8 @@ def main() -> None:
         print("  turbostat is not installed (Debian: apt install linux-cpupower)")
     print("the dashboard (% of one CPU; RSS)")
     for cpus, packages in ((256, 2), (1024, 8)):
-        found = _inside(shape_of("big-8s", packages=packages), ("-c", _DASHBOARD, "8"))
-        print(f"  {cpus} CPUs: {json.dumps(found)}")
+        result = _inside(shape_of("big-8s", packages=packages), ("-c", _DASHBOARD, "8"))
+        print(f"  {cpus} CPUs: {json.dumps(result)}")
 
 
 if __name__ == "__main__":

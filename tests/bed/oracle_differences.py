@@ -40,11 +40,11 @@ class Difference:
         if self.release not in (release, _BOTH):
             return False
         fits = re.fullmatch(self.what, what) if self.where == "line" else self.what == what
-        found = (self.where == where and bool(fits) and relative <= self.within
-                 and any(fnmatch.fnmatchcase(machine, pattern) for pattern in self.machines))
-        if found:
+        result = (self.where == where and bool(fits) and relative <= self.within
+                  and any(fnmatch.fnmatchcase(machine, pattern) for pattern in self.machines))
+        if result:
             self.used.add(release)
-        return found
+        return result
 
     def unmet(self, releases: Collection[str]) -> bool:
         """Whether a release that this row is about was compared and never showed it."""
@@ -56,10 +56,10 @@ def read_differences() -> Sequence[Difference]:
     text = _DOCUMENT.read_text(encoding="utf-8")
     section = text.split(_TITLE, 1)[1].split("\n## ", 1)[0]
     rows = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| ") and "`" in line]
-    found = []
+    result = []
     for row in rows:
         release, where, what, machines, size = (cell.strip() for cell in row[:5])
         match = _WITHIN.fullmatch(size)
         within = float(match[1]) / 100 if match else float("inf")
-        found.append(Difference(release, where, what.strip("`"), tuple(machines.split("; ")), within))
-    return found
+        result.append(Difference(release, where, what.strip("`"), tuple(machines.split("; ")), within))
+    return result

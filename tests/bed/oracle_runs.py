@@ -58,8 +58,8 @@ class Turbostat:
         if self.libraries:
             program = (f"{self.libraries}/{newest_turbostat.LINKER.name}", "--library-path", self.libraries, *program)
         # 2022.10.04 prints it on stderr
-        told = subprocess.run((*program, "--version"), capture_output=True, text=True, check=False)  # noqa: S603 - as found
-        version = (told.stdout + told.stderr).split()[2:3]
+        process = subprocess.run((*program, "--version"), capture_output=True, text=True, check=False)  # noqa: S603 - as found
+        version = (process.stdout + process.stderr).split()[2:3]
         return "" if version == [release] else f"turbostat is {version}, and DIFFERENCES.md is about {release}"
 
 
@@ -88,15 +88,15 @@ class Printed:
 
 
 def _tables(lines: Sequence[str]) -> Printed:
-    found = Printed([], [])
+    printed = Printed([], [])
     for line in lines:
         cells = line.split("\t")
-        if not found.titles or cells == found.titles:
-            found.titles = cells
-            found.tables.append([])
+        if not printed.titles or cells == printed.titles:
+            printed.titles = cells
+            printed.tables.append([])
         else:
-            found.tables[-1].append(dict(zip(found.titles, cells, strict=False)))
-    return found
+            printed.tables[-1].append(dict(zip(printed.titles, cells, strict=False)))
+    return printed
 
 
 def turbostat(release: str, case: Case, *more: str) -> Printed:
@@ -109,9 +109,9 @@ def turbostat(release: str, case: Case, *more: str) -> Printed:
         output, errors = running.process.communicate(timeout=PATIENCE)
     if running.process.returncode:
         pytest.fail(f"turbostat ended with {running.process.returncode}: {errors[-400:]}")
-    found = _tables(output.splitlines())
-    found.header = errors.strip().splitlines()
-    return found
+    printed = _tables(output.splitlines())
+    printed.header = errors.strip().splitlines()
+    return printed
 
 
 def turbotui(case: Case, *more: str) -> Printed:
@@ -142,10 +142,10 @@ def turbotui(case: Case, *more: str) -> Printed:
     finally:
         session.stop()
     assert session.failure is None, session.failure
-    found = _tables(lines)
+    value = _tables(lines)
     provider = session.capabilities.provider
-    found.sources = {column.id: frozenset(provider[need].id for need in column.needs if need in provider)
+    value.sources = {column.id: frozenset(provider[need].id for need in column.needs if need in provider)
                      for column in session.catalog.columns}
     of_columns = "turbotui: "  # about columns that are not available here: those are compared by themselves
-    found.header = [line for line in (*complaints.getvalue().splitlines(), *header) if not line.startswith(of_columns)]
-    return found
+    value.header = [line for line in (*complaints.getvalue().splitlines(), *header) if not line.startswith(of_columns)]
+    return value

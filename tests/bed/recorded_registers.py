@@ -98,21 +98,21 @@ class RecordedRegisters(SimulatedHost):
 
     @staticmethod
     def _overlay(recorded: Mapping[str, Sequence[int | None]]) -> Mapping[int, Read]:
-        found = {}
+        result = {}
         for key, samples in recorded.items():
             known = [sample for sample in samples if sample is not None]
             if known and int(key, 16) != _TSC:
-                found[int(key, 16)] = _reader(int(key, 16), known)
-        return found
+                result[int(key, 16)] = _reader(int(key, 16), known)
+        return result
 
     @staticmethod
     def _leaves(recorded: Mapping[str, Sequence[int | None]]) -> Leaves:
-        found = {}
+        result = {}
         for key, words in recorded.items():
             leaf, subleaf = (int(part, 16) for part in key.split("."))
             eax, ebx, ecx, edx = (word or 0 for word in words)
-            found[leaf, subleaf] = (eax, ebx, ecx, edx)
-        return found
+            result[leaf, subleaf] = (eax, ebx, ecx, edx)
+        return result
 
     def cpuid(self, cpu: int, leaf: int, subleaf: int) -> tuple[int, int, int, int]:
         """Return the result of the instruction; subleaves matter if several are recorded (Intel SDM vol. 2, CPUID)."""

@@ -77,10 +77,10 @@ class ServedTree:
                 raise Answer(2)
             return Node(folder=False, mode=0o600, lasting=False)
         inside = path.removeprefix(_MACHINE)
-        found = self._find(inside)
+        result = self._find(inside)
         lasting = not (self._plugging and _CHANGING.match(inside))
-        if isinstance(found, File):
-            return Node(folder=False, mode=found.mode, lasting=lasting)
+        if isinstance(result, File):
+            return Node(folder=False, mode=result.mode, lasting=lasting)
         return Node(folder=True, mode=0o755, lasting=lasting)
 
     def _find(self, path: str) -> File | Folder:

@@ -56,10 +56,10 @@ def test_rows_go_and_come_and_totals_are_of_those_that_are_there(how: str, words
             if number == 7:
                 narrow(stepped.running, _EVERY)
             sets.append(_check(report, before))
-            before = {one["cpu"]: one["values"][_TIME] for one in report["rows"] if one.get("cpu") is not None}
+            before = {item["cpu"]: item["values"][_TIME] for item in report["rows"] if item.get("cpu") is not None}
             if number not in _CHANGING:
-                unsettled += [one.get("why", {}).get(name, "no reason") for one in report["rows"]
-                              for name, value in one["values"].items() if value is None]
+                unsettled += [item.get("why", {}).get(name, "no reason") for item in report["rows"]
+                              for name, value in item["values"].items() if value is None]
         ended = stepped.ended()
         assert ended.status == 0, ended.errors
     every, few = tuple(_EVERY), _FEW
@@ -78,14 +78,14 @@ def _check(report: dict[str, Any], before: Mapping[int, float]) -> tuple[int, ..
         report: one line of JSON.
         before: when each CPU was read in the report before, in s.
     """
-    rows = [one for one in report["rows"] if one.get("cpu") is not None]
-    total = next(one["values"] for one in report["rows"] if one.get("cpu") is None)
-    known = {name: [one["values"][name] for one in rows if one["values"][name] is not None] for name in total}
-    if known["Busy%"] and {one["cpu"] for one in rows} <= before.keys():
+    rows = [item for item in report["rows"] if item.get("cpu") is not None]
+    total = next(item["values"] for item in report["rows"] if item.get("cpu") is None)
+    known = {name: [row["values"][name] for row in rows if row["values"][name] is not None] for name in total}
+    if known["Busy%"] and {row["cpu"] for row in rows} <= before.keys():
         # each CPU counts by the time between its own two readings, which differ on a machine that is busy itself: most
         # of all in a first interval, which begins with each CPU when its counters are open
-        spans = [(one["values"]["Busy%"], one["values"][_TIME] - before[one["cpu"]]) for one in rows
-                 if one["values"]["Busy%"] is not None]
+        spans = [(row["values"]["Busy%"], row["values"][_TIME] - before[row["cpu"]]) for row in rows
+                 if row["values"]["Busy%"] is not None]
         expected = sum(busy * span for busy, span in spans) / sum(span for _busy, span in spans)
         # a reader that lost its CPU between a counter and the time told another span than it counted in
         lengths = [span for _busy, span in spans]
@@ -95,9 +95,9 @@ def _check(report: dict[str, Any], before: Mapping[int, float]) -> tuple[int, ..
         assert min(known["Busy%"]) - 0.01 <= total["Busy%"] <= max(known["Busy%"]) + 0.01
     if known["IRQ"]:
         assert total["IRQ"] == sum(known["IRQ"])
-    watts = {one["package"]: one["values"]["PkgWatt"] for one in rows}
+    watts = {row["package"]: row["values"]["PkgWatt"] for row in rows}
     if None in watts.values():  # of energy no part may be missing
         assert total["PkgWatt"] is None
     else:
         assert total["PkgWatt"] == pytest.approx(sum(watts.values()), rel=0.001)
-    return tuple(sorted(one["cpu"] for one in rows))
+    return tuple(sorted(row["cpu"] for row in rows))

@@ -25,16 +25,16 @@ def small() -> SimulatedHost:
 
 
 def row(report: dict[str, Any], cpu: int) -> dict[str, Any]:
-    found: dict[str, Any] = next(one for one in report["rows"] if one.get("cpu") == cpu)
-    return found
+    result: dict[str, Any] = next(item for item in report["rows"] if item.get("cpu") == cpu)
+    return result
 
 
 def not_held_up(stepped: SteppedStat) -> dict[str, Any]:
     """CPU 0 in the next report in which none of its cells was held up."""
     while True:
-        found = row(stepped.report(), 0)
-        if not held_up(found, *found["values"]):
-            return found
+        result = row(stepped.report(), 0)
+        if not held_up(result, *result["values"]):
+            return result
 
 
 def _passed(machine: FakeMachine) -> int:
@@ -64,30 +64,30 @@ def test_an_energy_register_that_wraps_gives_the_right_watts() -> None:
                 break
             seconds *= 2
         stepped.span = 1.2 * seconds
-        found = row(stepped.report(), 0)
+        result = row(stepped.report(), 0)
         ends = stepped.running.marks.interval(0, len(stepped.reports) - 1)
         assert stepped.ended().status == 0
     assert all(two.package.joules // _ENERGY_RANGE == one.package.joules // _ENERGY_RANGE + 1 for one, two in ends)
     wants = [(two.package.joules - one.package.joules) / (two.package.seconds - one.package.seconds)
              for one, two in ends]
-    watts = found["values"]["PkgWatt"]
-    assert held_up(found, "PkgWatt") or 0.99 * min(wants) < watts < 1.01 * max(wants)
+    watts = result["values"]["PkgWatt"]
+    assert held_up(result, "PkgWatt") or 0.99 * min(wants) < watts < 1.01 * max(wants)
 
 
 def test_a_counter_that_goes_back_gives_no_number_for_one_interval_and_says_so() -> None:
     host = small()
     with FakeMachine(host).stepped("--no-perf", "--show", "Bzy_MHz,CPU%c6") as stepped:
         assert not_held_up(stepped)["values"]["Bzy_MHz"] is not None
-        found: dict[str, Any] | None = None
-        while found is None or held_up(found, "Bzy_MHz", "CPU%c6"):
+        result: dict[str, Any] | None = None
+        while result is None or held_up(result, "Bzy_MHz", "CPU%c6"):
             with host.model.lock:
                 host.model.now()
                 start = host.model.cpu[0].start
                 start[CPU_CYCLES : CPU_CYCLES + KINDS] = [0.0] * KINDS
-            found = row(stepped.report(), 0)
-        assert found["values"]["Bzy_MHz"] is None
-        assert "went back" in found["why"]["Bzy_MHz"]
-        assert found["values"]["CPU%c6"] is not None
+            result = row(stepped.report(), 0)
+        assert result["values"]["Bzy_MHz"] is None
+        assert "went back" in result["why"]["Bzy_MHz"]
+        assert result["values"]["CPU%c6"] is not None
         for _ in range(2):
             assert None not in not_held_up(stepped)["values"].values()
 
@@ -115,11 +115,11 @@ def test_a_register_that_fails_later_gives_null_with_its_reason() -> None:
         assert not_held_up(stepped)["values"]["CPU%c6"] is not None
         host.fail(("msr", 0, 0x3FD), errno.EIO)
         stepped.report()
-        found = not_held_up(stepped)
-    assert found["values"]["CPU%c6"] is None
-    assert found["why"]["CPU%c6"]
-    assert found["values"]["CoreTmp"] is not None
-    assert found["values"]["Busy%"] is not None
+        result = not_held_up(stepped)
+    assert result["values"]["CPU%c6"] is None
+    assert result["why"]["CPU%c6"]
+    assert result["values"]["CoreTmp"] is not None
+    assert result["values"]["Busy%"] is not None
 
 
 @pytest.mark.parametrize("words", [(), ("--no-perf",)])
@@ -134,7 +134,7 @@ def test_a_cpu_goes_offline_in_an_interval_and_comes_back(words: tuple[str, ...]
                 host.set_online(3, online=False)
             if number == 5:
                 host.set_online(3, online=True)
-            here = [one for one in report["rows"] if one.get("cpu") == 3]
+            here = [item for item in report["rows"] if item.get("cpu") == 3]
             known = bool(here) and here[0]["values"]["Busy%"] is not None
             assert number in (1, 2) or known or not here or here[0]["why"]["Busy%"]
             if known or (here and held_up(here[0], "Busy%")):
@@ -143,7 +143,7 @@ def test_a_cpu_goes_offline_in_an_interval_and_comes_back(words: tuple[str, ...]
                 away.append(number)
             assert all(row(report, 0)["values"][name] is not None or held_up(row(report, 0), name)
                        for name in ("Busy%", "PkgWatt"))
-            assert all(0.0 <= one["values"]["Busy%"] <= 101.0 for one in here if one["values"]["Busy%"] is not None)
+            assert all(0.0 <= item["values"]["Busy%"] <= 101.0 for item in here if item["values"]["Busy%"] is not None)
         assert stepped.ended().status == 0
     assert {3, 4, 5} <= set(away), "gone while it was away"
     assert {0, 1, 8, 9} <= set(back), "read before, and again after"
@@ -155,9 +155,9 @@ def test_few_descriptors_cost_columns_and_not_the_program(limit: int, kept: str)
     machine = FakeMachine(shape_of("sapphire-2s", cores=8, packages=1), rights=Rights(files=(limit, limit)))
     ended = machine.run("stat", "--format", "json", "-q", "-i", "0.4", "-n", "1")
     assert ended.status == 0, ended.errors
-    found = row(ended.reports()[0], 5)
-    missing = {name: found["why"][name] for name, value in found["values"].items() if value is None}
-    assert found["values"][kept] is not None
+    result = row(ended.reports()[0], 5)
+    missing = {name: result["why"][name] for name, value in result["values"].items() if value is None}
+    assert result["values"][kept] is not None
     assert any("descriptors" in why for why in missing.values())
     assert all(missing.values())
 

@@ -60,9 +60,9 @@ def counting(name: str) -> SimulatedHost:
 
 def _of_any_event(pmu: SimulatedPmu) -> SimulatedPmu:
     def resolve(attr: PerfAttr, cpu: int) -> SimulatedCounter | int:
-        found = pmu.resolve(attr, cpu)
-        if not isinstance(found, int):
-            return replace(found, slots=0)
+        result = pmu.resolve(attr, cpu)
+        if not isinstance(result, int):
+            return replace(result, slots=0)
         rate = 1e5 * (1 + (attr.config * 2654435761 + attr.config1 * 97 + cpu * 7) % 997)
         return SimulatedCounter(lambda now: rate * now)
 
@@ -99,7 +99,7 @@ def test_values_and_thresholds_are_perfs_on_the_same_counts(
     wanted = [metric for each in METRICS[name] for metric in (*tables.group(each), *tables.metric(each))]
     assert len(wanted) >= 4
     compared = 0
-    for metric in dict.fromkeys(one.name for one in wanted):
+    for metric in dict.fromkeys(vendor_metric.name for vendor_metric in wanted):
         column = column_of(machine, tables, metric)
         rows = told_by_perf(host, metric, monkeypatch)
         counts = {row["event"]: float(row["counter-value"]) for row in rows if row.get("event")}

@@ -40,7 +40,7 @@ def doctor(request: pytest.FixtureRequest) -> tuple[dict[str, Any], bool, bool]:
 
 
 def _signals(report: dict[str, Any], source: str) -> dict[str, dict[str, Any]]:
-    return {one["signal"]: one["values"] for one in report["rows"] if one["source"] == source}
+    return {item["signal"]: item["values"] for item in report["rows"] if item["source"] == source}
 
 
 def test_counters_and_registers_are_there_for_those_who_may(doctor: tuple[dict[str, Any], bool, bool]) -> None:
@@ -61,4 +61,4 @@ def test_who_may_not_is_told_that_it_is_the_rights_and_what_to_do(doctor: tuple[
 def test_files_are_read_whatever_the_rights(doctor: tuple[dict[str, Any], bool, bool]) -> None:
     report, _perf, _registers = doctor
     assert _signals(report, "proc-interrupts")["irq.total"]["usable"]
-    assert all(one["usable"] for name, one in _signals(report, "cpuidle").items() if name == "cpuidle.1.time")
+    assert all(item["usable"] for name, item in _signals(report, "cpuidle").items() if name == "cpuidle.1.time")

@@ -65,10 +65,10 @@ class Interval:
         """Whether a cell is what the truth gives for it; for a ratio, of what over what."""
         every = self.around if shared else self.ends
         wants = [want(*ends) / over(*others) for ends in every for others in every]
-        starts, stops = ({one.cpu.seconds for one in end} for end in zip(*every, strict=True))
+        starts, stops = ({item.cpu.seconds for item in end} for end in zip(*every, strict=True))
         # two numbers that make a rate are not read at one instant either
         unsure = (max(starts) - min(starts) + max(stops) - min(stops)) / (min(stops) - max(starts))
-        slack = absolute + (relative + unsure) * max(abs(one) for one in wants)
+        slack = absolute + (relative + unsure) * max(abs(item) for item in wants)
         got = self.row[name]
         return got is not None and min(wants) - slack <= got <= max(wants) + slack
 
@@ -96,13 +96,13 @@ class Seen:
         """The cells of a row of one interval."""
         rows = self.reports[interval]["rows"]
         assert isinstance(rows, list)
-        found = next(row["values"] for row in rows if where(row))
-        assert isinstance(found, dict)
-        return found
+        result = next(row["values"] for row in rows if where(row))
+        assert isinstance(result, dict)
+        return result
 
     def intervals(self) -> list[Interval]:
         """Every CPU and interval that is compared."""
-        found = []
+        result = []
         marks = self.ended.marks
         layout = marks.host.model.layout
         for cpu in self.case.watched:
@@ -110,9 +110,9 @@ class Seen:
                                    for every in (layout.core_cpus, layout.package_cpus))
             for number in self.compared:
                 row = self.values(number, lambda row, cpu=cpu: row.get("cpu") == cpu)  # type: ignore[misc]
-                found.append(Interval(cpu, of_core, of_package, row, marks.interval(cpu, number),
-                                      marks.around(cpu, number)))
-        return found
+                result.append(Interval(cpu, of_core, of_package, row, marks.interval(cpu, number),
+                                       marks.around(cpu, number)))
+        return result
 
     def has(self, name: str) -> bool:
         return name in self.case.has.split(",")
@@ -150,62 +150,62 @@ def test_what_should_be_had_is_had_on_every_row(seen: Seen) -> None:
     missing = [(row.get("cpu"), name, row.get("why")) for row in rows for name in seen.case.has.split(",")
                if row["values"][name] is None and not held_up(row, name)]
     # a CPU that was idle throughout has no clock of its own and no instructions for each cycle
-    assert not [one for one in missing if one[1] not in ("Bzy_MHz", "IPC")]
+    assert not [item for item in missing if item[1] not in ("Bzy_MHz", "IPC")]
 
 
 def test_shares_and_clocks_are_those_of_the_model(seen: Seen) -> None:
-    for one in seen.intervals():
+    for interval in seen.intervals():
         if seen.has("Busy%"):
-            assert one.agrees("Busy%", lambda a, b: 100.0 * rate(a, b, "c0_seconds"), 0.1), one
+            assert interval.agrees("Busy%", lambda a, b: 100.0 * rate(a, b, "c0_seconds"), 0.1), interval
         if seen.has("TSC_MHz"):
-            assert one.agrees("TSC_MHz", lambda a, b: rate(a, b, "tsc") / 1e6, 0.0), one
+            assert interval.agrees("TSC_MHz", lambda a, b: rate(a, b, "tsc") / 1e6, 0.0), interval
         if seen.has("Avg_MHz"):
-            assert one.agrees("Avg_MHz", lambda a, b: rate(a, b, "aperf") / 1e6, 2.0), one
-        if seen.has("Bzy_MHz") and rate(*one.ends[0], "c0_seconds") > 0.01:
-            assert one.agrees("Bzy_MHz", lambda a, b: rate(a, b, "aperf") / 1e6, 1.0,
-                              over=lambda a, b: rate(a, b, "c0_seconds")), one
+            assert interval.agrees("Avg_MHz", lambda a, b: rate(a, b, "aperf") / 1e6, 2.0), interval
+        if seen.has("Bzy_MHz") and rate(*interval.ends[0], "c0_seconds") > 0.01:
+            assert interval.agrees("Bzy_MHz", lambda a, b: rate(a, b, "aperf") / 1e6, 1.0,
+                                   over=lambda a, b: rate(a, b, "c0_seconds")), interval
 
 
 def test_idle_states_are_those_of_the_model(seen: Seen) -> None:
-    for one in seen.intervals():
-        if seen.has("CPU%c1") and one.of_core:
-            assert one.agrees("CPU%c1", lambda a, b: 100.0 * rate(a, b, "c1_seconds"), 0.5), one
-        if seen.has("CPU%c6") and one.of_core:
-            assert one.agrees("CPU%c6", lambda a, b: 100.0 * rate(a, b, "c6_seconds"), 0.5), one
+    for interval in seen.intervals():
+        if seen.has("CPU%c1") and interval.of_core:
+            assert interval.agrees("CPU%c1", lambda a, b: 100.0 * rate(a, b, "c1_seconds"), 0.5), interval
+        if seen.has("CPU%c6") and interval.of_core:
+            assert interval.agrees("CPU%c6", lambda a, b: 100.0 * rate(a, b, "c6_seconds"), 0.5), interval
         if seen.has("C6%"):
-            assert one.agrees("C6%", lambda a, b: 100.0 * (b.cpu.idle_seconds[-1] - a.cpu.idle_seconds[-1])
-                              / (b.cpu.seconds - a.cpu.seconds), 0.5), one
-        if seen.has("Pkg%pc6") and one.of_package:
-            assert one.agrees("Pkg%pc6", lambda a, b: 100.0 * (b.package.states[6] - a.package.states[6])
-                              / (b.package.seconds - a.package.seconds), 0.5), one
+            assert interval.agrees("C6%", lambda a, b: 100.0 * (b.cpu.idle_seconds[-1] - a.cpu.idle_seconds[-1])
+                                   / (b.cpu.seconds - a.cpu.seconds), 0.5), interval
+        if seen.has("Pkg%pc6") and interval.of_package:
+            assert interval.agrees("Pkg%pc6", lambda a, b: 100.0 * (b.package.states[6] - a.package.states[6])
+                                   / (b.package.seconds - a.package.seconds), 0.5), interval
 
 
 def test_watts_are_those_of_the_model(seen: Seen) -> None:
-    for one in seen.intervals():
-        if seen.has("PkgWatt") and one.of_package:
-            assert one.agrees("PkgWatt", lambda a, b: power(a, b, "joules"), 0.1), one
-        if seen.has("RAMWatt") and one.of_package:
-            assert one.agrees("RAMWatt", lambda a, b: power(a, b, "ram_joules"), 0.1), one
+    for interval in seen.intervals():
+        if seen.has("PkgWatt") and interval.of_package:
+            assert interval.agrees("PkgWatt", lambda a, b: power(a, b, "joules"), 0.1), interval
+        if seen.has("RAMWatt") and interval.of_package:
+            assert interval.agrees("RAMWatt", lambda a, b: power(a, b, "ram_joules"), 0.1), interval
 
 
 def test_temperatures_are_those_of_the_model(seen: Seen) -> None:
-    for one in seen.intervals():
-        if seen.has("CoreTmp") and one.of_core:
-            assert one.agrees("CoreTmp", lambda _a, b: b.cpu.celsius, 1.5), one
-        if seen.has("PkgTmp") and one.of_package:
-            assert one.agrees("PkgTmp", lambda _a, b: b.package.celsius, 1.5), one
+    for interval in seen.intervals():
+        if seen.has("CoreTmp") and interval.of_core:
+            assert interval.agrees("CoreTmp", lambda _a, b: b.cpu.celsius, 1.5), interval
+        if seen.has("PkgTmp") and interval.of_package:
+            assert interval.agrees("PkgTmp", lambda _a, b: b.package.celsius, 1.5), interval
 
 
 def test_interrupts_switches_and_instructions_are_those_of_the_model(seen: Seen) -> None:
-    for one in seen.intervals():
+    for item in seen.intervals():
         # counted in whole numbers on about forty rows, and read by another thread than this CPU's
         if seen.has("IRQ"):
-            assert one.agrees("IRQ", lambda a, b: b.cpu.interrupts - a.cpu.interrupts, 45.0, 0.1, shared=True), one
+            assert item.agrees("IRQ", lambda a, b: b.cpu.interrupts - a.cpu.interrupts, 45.0, 0.1, shared=True), item
         if seen.has("CSW/s"):
-            assert one.agrees("CSW/s", lambda a, b: rate(a, b, "switches"), 3.0), one
-        if seen.has("IPC") and rate(*one.ends[0], "aperf") > 1e8:
-            assert one.agrees("IPC", lambda a, b: rate(a, b, "instructions"), 0.01,
-                              over=lambda a, b: rate(a, b, "aperf")), one
+            assert item.agrees("CSW/s", lambda a, b: rate(a, b, "switches"), 3.0), item
+        if seen.has("IPC") and rate(*item.ends[0], "aperf") > 1e8:
+            assert item.agrees("IPC", lambda a, b: rate(a, b, "instructions"), 0.01,
+                               over=lambda a, b: rate(a, b, "aperf")), item
 
 
 def test_every_file_register_and_counter_is_closed_at_the_end(seen: Seen) -> None:

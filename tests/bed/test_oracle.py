@@ -29,9 +29,9 @@ _HEXADECIMAL = frozenset({"Core", "X2APIC"})
 
 @pytest.fixture(scope="module")
 def differences() -> Sequence[Difference]:
-    found = read_differences()
-    assert found
-    return found
+    result = read_differences()
+    assert result
+    return result
 
 
 @functools.cache
@@ -55,13 +55,13 @@ def _both(release: str, name: str) -> tuple[Printed, Printed]:
     return _theirs(release, name), _ours(name)
 
 
-def _relative(one: str, other: str) -> float:
+def _relative(item: str, other: str) -> float:
     """The difference of two cells, 0 where only the rounding of the last digit differs."""
     try:
-        first, second = float(one), float(other)
+        first, second = float(item), float(other)
     except ValueError:
         return math.inf
-    last = 10.0 ** -len(one.partition(".")[2]) if "." in one else 0.0
+    last = 10.0 ** -len(item.partition(".")[2]) if "." in item else 0.0
     if math.isnan(first - second):
         return math.inf
     if abs(first - second) <= last * 1.001:
@@ -80,12 +80,12 @@ def _cells(theirs: Printed, ours: Printed) -> Iterator[tuple[str, str, float, st
         if name not in ours.titles:
             yield "absent", name, math.inf, name
     key = "CPU" if "CPU" in theirs.titles and "CPU" in ours.titles else ""
-    for number, (one, other) in enumerate(zip(theirs.tables, ours.tables, strict=True)):
-        places, same = _places(one, key), _places(other, key)
+    for number, (item, other) in enumerate(zip(theirs.tables, ours.tables, strict=True)):
+        places, same = _places(item, key), _places(other, key)
         if places != same:
             yield "order", "CPU", math.inf, f"{places} and {same}"
         by_cpu = dict(zip(same, other, strict=True))
-        for cpu, row in zip(places, one, strict=True):
+        for cpu, row in zip(places, item, strict=True):
             assert cpu in by_cpu, f"turbotui has no row of CPU {cpu}"
             for name in theirs.titles:
                 if name in ours.titles:
@@ -98,10 +98,10 @@ def _cells(theirs: Printed, ours: Printed) -> Iterator[tuple[str, str, float, st
 
 
 def _compare(
-    release: str, name: str, found: Iterator[tuple[str, str, float, str]], differences: Sequence[Difference]
+    release: str, name: str, result: Iterator[tuple[str, str, float, str]], differences: Sequence[Difference]
 ) -> None:
     silent = [
-        text for where, what, relative, text in found
+        text for where, what, relative, text in result
         # every row is asked, so that each one that covers it is known to have been met
         if not sum(difference.covers(release, where, what, name, relative) for difference in differences)
     ]

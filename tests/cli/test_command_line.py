@@ -109,7 +109,7 @@ def test_help_names_every_command_and_exit_status() -> None:
         assert word in done.stdout
 
 
-@pytest.mark.parametrize("command", [one for one in COMMANDS if one.behind], ids=str)
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command.behind], ids=str)
 def test_a_command_that_takes_words_after_two_dashes_says_so(command: Command) -> None:
     usage = run(*command.name.split(), "--help").stdout.partition("\n\n")[0]
     assert usage.endswith(f" [-- {command.behind} ...]")
@@ -134,15 +134,15 @@ def every_parser(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentP
     yield parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for one in action.choices.values():
-                yield from every_parser(one)
+            for choice in action.choices.values():
+                yield from every_parser(choice)
 
 
 @of_every([command for command in COMMANDS if not command.reads_words])
 def test_no_option_takes_the_numbers_of_python_literals(command: Command) -> None:
     parser = Parser()
     verb_of(command).add_arguments(parser)
-    assert not [action.option_strings for one in every_parser(parser) for action in one._actions
+    assert not [action.option_strings for argument_parser in every_parser(parser) for action in argument_parser._actions
                 if action.type in (int, float)]
 
 

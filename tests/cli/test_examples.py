@@ -48,7 +48,7 @@ def words_of(line: str) -> Iterator[list[str]]:
         yield words[words.index("turbotui") + 1:]
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if command.examples], ids=lambda one: one.name)
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command.examples], ids=lambda item: item.name)
 def test_help_shows_two_or_three_examples_before_the_options(command: Command) -> None:
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
@@ -80,7 +80,7 @@ def test_an_example_works(command: Command, line: str, folder: Path, monkeypatch
                           tmp_path: Path) -> None:
     if command.name in RUN_FOR_EVER or line in SLOW:
         for words in words_of(line):
-            spec = next((one for one in COMMANDS if one.name and words[:1] == [one.name]), COMMANDS[0])
+            spec = next((item for item in COMMANDS if item.name and words[:1] == [item.name]), COMMANDS[0])
             if not spec.reads_words:
                 parse(spec, words[bool(spec.name):])
         return

@@ -101,14 +101,14 @@ def interrupts() -> dict[int, int]:
 
 def idle_and_total() -> dict[int, tuple[int, int]]:
     """Idle and all ticks of each CPU by /proc/stat; guest time is part of user time."""
-    found: dict[int, tuple[int, int]] = {}
+    result: dict[int, tuple[int, int]] = {}
     with open("/proc/stat", encoding="ascii") as file:
         for line in file:
             word, *fields = line.split()
             if word.startswith("cpu") and word != "cpu":
                 ticks = [int(field) for field in fields[:8]]
-                found[int(word[3:])] = (ticks[3] + ticks[4], sum(ticks))
-    return found
+                result[int(word[3:])] = (ticks[3] + ticks[4], sum(ticks))
+    return result
 
 
 @pytest.mark.real

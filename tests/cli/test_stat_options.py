@@ -147,7 +147,7 @@ def test_cpus_taken_away_and_given_back_while_it_runs_lose_and_regain_their_rows
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            rows = sum(one.get("cpu") is not None for one in json.loads(line)["rows"])
+            rows = sum(load.get("cpu") is not None for load in json.loads(line)["rows"])
             if rows not in seen[-1:]:
                 seen.append(rows)
                 if len(seen) == 3:
@@ -207,10 +207,10 @@ def test_dump_is_raw_and_opens_no_perf() -> None:
     done = stat("--machine", "sapphire-2s", "-q", "-D", "--format", "json")
     assert done.returncode == 0
     rows = table(done.stdout, "counters")["rows"]
-    found = {(row["instance"], row["signal"]): row["values"] for row in rows}
-    assert len(found) == len(rows)
-    assert found["cpu 5", "aperf"]["source"] == "MSR 0xe8"
-    assert int(found["cpu 5", "aperf"]["word"], 16) > 0
+    result = {(row["instance"], row["signal"]): row["values"] for row in rows}
+    assert len(result) == len(rows)
+    assert result["cpu 5", "aperf"]["source"] == "MSR 0xe8"
+    assert int(result["cpu 5", "aperf"]["word"], 16) > 0
     assert not [row for row in rows if row["values"]["source"].startswith("perf ")]
 
 
@@ -236,18 +236,18 @@ def test_dump_has_a_block_for_each_cpu_with_the_words_of_its_core_and_package() 
     assert label.startswith("# SIMULATED")
     blocks = [block.split("\n") for block in "\n".join(lines).strip("\n").split("\n\n")]
     assert [block[0] for block in blocks] == ["CPU: 0 flags 0x6", "CPU: 112 flags 0x0", "CPU: 1 flags 0x2"]
-    found = [dict(line.partition(": ")[::2] for line in block) for block in blocks]
-    assert [int(one["core"]) for one in found] == [0, 0, 1]
-    assert {one["package"] for one in found} == {"0"}
-    for one in found:
-        assert re.fullmatch("[0-9A-F]{16}", one["aperf"])
-        assert re.fullmatch("[0-9]+C", one["DTS"])
-        assert int(one["aperf"], 16) > 0
-        mine = next(value for name, value in one.items() if name.startswith("tADDED") and "Mine" in name)
-        assert abs(int(mine, 16) - int(one["TSC"], 16)) < 2e9, "the same register, read within a second"
-        assert "c3" not in one, "what this model does not have is left out, not zero"
-    assert found[0]["DTS"] == found[1]["DTS"], "siblings share their core's words"
-    assert len({one["Joules PKG"] for one in found}) == 1
+    result = [dict(line.partition(": ")[::2] for line in block) for block in blocks]
+    assert [int(entry["core"]) for entry in result] == [0, 0, 1]
+    assert {entry["package"] for entry in result} == {"0"}
+    for item in result:
+        assert re.fullmatch("[0-9A-F]{16}", item["aperf"])
+        assert re.fullmatch("[0-9]+C", item["DTS"])
+        assert int(item["aperf"], 16) > 0
+        selected = next(value for name, value in item.items() if name.startswith("tADDED") and "Mine" in name)
+        assert abs(int(selected, 16) - int(item["TSC"], 16)) < 2e9, "the same register, read within a second"
+        assert "c3" not in item, "what this model does not have is left out, not zero"
+    assert result[0]["DTS"] == result[1]["DTS"], "siblings share their core's words"
+    assert len({entry["Joules PKG"] for entry in result}) == 1
 
 
 def test_debug_twice_says_where_each_number_is_read() -> None:
@@ -369,10 +369,10 @@ def test_topology_columns_are_those_of_the_machine_whatever_is_measured() -> Non
 @pytest.mark.parametrize(("columns", "rows"), [("PkgWatt", 2), ("PkgWatt,SysWatt", 2), ("SysWatt", 0)])
 def test_rows_without_data_are_not_printed(columns: str, rows: int) -> None:
     done = stat("--machine", "sapphire-2s", "-q", "-i", "0.05", "-n", "1", "--show", columns)
-    _label, header, _summary, *found = done.stdout.splitlines()
+    _label, header, _summary, *result = done.stdout.splitlines()
     assert header.split("\t") == columns.split(",")
-    assert len(found) == rows
-    assert all(found)
+    assert len(result) == rows
+    assert all(result)
 
 
 @pytest.mark.parametrize("zero", ["0", "00", "-0"])

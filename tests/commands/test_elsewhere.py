@@ -75,7 +75,7 @@ def test_a_cause_is_found_from_here_as_it_is_there(node: Node) -> None:
     words = ("why", "--machine", "laptop+quota", "-n", "2", "-i", "0.2", "--json")
     there, own = here(node, *words, "--host", "node7"), here(node, *words)
     causes = [[(row["values"]["where"], row["cause"])
-               for row in jsontables.tables(one.stdout)[0]["rows"]] for one in (there, own)]
+               for row in jsontables.tables(process.stdout)[0]["rows"]] for process in (there, own)]
     assert causes[1][0] in causes[0]  # the worst one; whatever else the load of this machine adds is of each run
     assert there.returncode == own.returncode == 7
     assert jsontables.tables(there.stdout)[0]["kind"] == "SIMULATED"
@@ -101,7 +101,7 @@ def test_rows_come_from_there(node: Node, verb: str) -> None:
     found = [table for table in jsontables.tables(done.stdout) if table["kind"] == "SIMULATED"]
     assert len(found) >= 2, done.stderr
     assert any(one["rows"] for one in found)  # a late tick makes the next interval short, and then nothing may have run
-    assert all(one["seconds"] > 0 for one in found)
+    assert all(item["seconds"] > 0 for item in found)
 
 
 @pytest.mark.parametrize("verb", ["info", "doctor"])
@@ -221,8 +221,8 @@ def test_a_machine_is_gathered_there_and_kept_here(node: Node) -> None:
     assert removals_in(documents) == removals_in(others)
     (said,) = re.findall(r"scrubbed ([\d,]+) time", own.stdout)
     assert sum(removals_in(others).values()) == int(said.replace(",", ""))
-    tables = [[line.split()[:2] for line in one.stdout.splitlines() if line.startswith(("/", "perf"))]
-              for one in (there, own)]
+    tables = [[line.split()[:2] for line in process.stdout.splitlines() if line.startswith(("/", "perf"))]
+              for process in (there, own)]
     assert tables[0] == tables[1] != []
     assert not any(node.home.iterdir())
 

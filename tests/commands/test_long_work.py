@@ -150,10 +150,10 @@ def test_without_a_signal_all_frames_come_and_the_status_is_0() -> None:
 
 
 def test_a_stopped_export_has_whole_lines(tmp_path: Path) -> None:
-    machine, found = frames_of_machine("laptop-old", 6, columns=["Busy%"])
+    machine, result = frames_of_machine("laptop-old", 6, columns=["Busy%"])
     path = str(tmp_path / "kept.ttj")
     recorder = Recorder(path, machine)
-    for frame in found:
+    for frame in result:
         recorder.take(frame)
     recorder.close()
     with recording.read_machine(path) as journal, long_work("exporting") as work:

@@ -188,8 +188,8 @@ def test_sets_of_a_command_and_of_several_threads(share: float, threads: int) ->
     several = MarkingProcesses(host, sets)
     several.add(range(threads))
     host.advance(2.0)
-    one, other = command.read()
-    assert (len(one), len(other)) == (3, 4)
+    item, other = command.read()
+    assert (len(item), len(other)) == (3, 4)
     assert several.read_set(1) == [threads * word for word in other]
     several.close()
     command.close()
@@ -210,9 +210,9 @@ NUMBER = st.one_of(st.none(), st.integers(0, 1 << 40))
 @given(st.lists(st.tuples(NUMBER, NUMBER, st.one_of(st.none(), st.floats(0.0, 1.0))), min_size=1, max_size=5))
 def test_a_column_is_scaled_as_each_of_its_counts(rows: list[tuple[int | None, int | None, float | None]]) -> None:
     asked = [(count, due, None if share is None or due is None else round(share * due)) for count, due, share in rows]
-    for found, (count, due, ran) in zip(scaled_columns(*map(list, zip(*asked, strict=True))), asked, strict=True):
+    for result, (count, due, ran) in zip(scaled_columns(*map(list, zip(*asked, strict=True))), asked, strict=True):
         expected = None if count is None or due is None or ran is None else scaled(count, due, ran)
-        assert found == (None if expected is None else pytest.approx(expected))
+        assert result == (None if expected is None else pytest.approx(expected))
 
 
 @given(st.lists(st.tuples(st.integers(1, 10**9), st.floats(0.0, 1.0)), min_size=1, max_size=8))
@@ -220,8 +220,8 @@ def test_a_total_takes_counters_without_a_turn_for_the_mean_of_the_others(parts:
     total = CountTotal()
     gains = [(enabled, round(enabled * share), 3 * round(enabled * share), enabled, 0) for enabled, share in parts]
     total.add(gains)
-    assert (total.enabled, total.running) == (sum(one[0] for one in gains), sum(one[1] for one in gains))
-    expected = 3 * total.enabled if any(one[1] for one in gains) else 0
+    assert (total.enabled, total.running) == (sum(gain[0] for gain in gains), sum(gain[1] for gain in gains))
+    expected = 3 * total.enabled if any(gain[1] for gain in gains) else 0
     assert total.count == pytest.approx(expected)
 
 
@@ -253,7 +253,7 @@ def _nodes(*words: str) -> Iterator[tuple[str, ast.AST]]:
 
 def _using(name: str) -> set[str]:
     return {path for path, node in _nodes(name) if (isinstance(node, ast.Attribute) and node.attr == name) or (
-        isinstance(node, ast.ImportFrom) and name in [one.name for one in node.names])}
+        isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names])}
 
 
 def test_nobody_else_opens_or_reads_counters() -> None:
@@ -271,22 +271,22 @@ def _writes_flags(node: ast.AST) -> bool:
 
 
 def test_nobody_else_writes_flags_but_those_of_rings_and_events_that_people_wrote() -> None:
-    found = {path for path, node in _nodes("flags") if _writes_flags(node)}
+    result = {path for path, node in _nodes("flags") if _writes_flags(node)}
     rings = _RINGS | {"machine/tasks/sets.py", "features/tasks/load_watch.py"}
     takes_away = {"sources/event_bundles.py"}  # those of sampling, which a count refuses
-    assert found >= _COUNTING
-    assert {path for path in found if not path.startswith(("events/", "simulated/"))} <= _COUNTING | rings | takes_away
+    assert result >= _COUNTING
+    assert {path for path in result if not path.startswith(("events/", "simulated/"))} <= _COUNTING | rings | takes_away
 
 
 def test_nobody_else_knows_the_layout_of_a_read_or_scales_counts() -> None:
-    found = set()
+    result = set()
     for path, node in _nodes("enabled", 'Q"'):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.left, ast.BinOp) and (
                 isinstance(node.left.op, ast.Mult) and "enabled" in ast.unparse(node.left)) and (
                 "running" in ast.unparse(node.right)):
-            found.add(path)
+            result.add(path)
         if isinstance(node, ast.JoinedStr) and ast.unparse(node).endswith("Q'"):
-            found.add(path)
-    assert "counting/counters.py" in found
-    assert {name for name in found if name.startswith(("sources/", "features/", "sampling/", "counting/"))} == {
+            result.add(path)
+    assert "counting/counters.py" in result
+    assert {name for name in result if name.startswith(("sources/", "features/", "sampling/", "counting/"))} == {
         "counting/counters.py", "counting/totals.py"}

@@ -114,8 +114,8 @@ def _is_as_theirs(kinds: Mapping[str, Any], name: str, given: Any, named: Any) -
 @pytest.mark.parametrize("name", list(OURS))
 def test_the_class_is_what_the_standard_library_makes(name: str) -> None:
     def facts(cls: Any) -> list[Any]:
-        return [(one.name, one.type, one.default, one.init, one.kw_only, one.compare)
-                for one in dataclasses.fields(cls)]
+        return [(item.name, item.type, item.default, item.init, item.kw_only, item.compare)
+                for item in dataclasses.fields(cls)]
 
     ours, theirs = OURS[name], THEIRS[name]
     assert dataclasses.is_dataclass(OURS[name])
@@ -126,12 +126,12 @@ def test_the_class_is_what_the_standard_library_makes(name: str) -> None:
 
 def test_what_is_frozen_cannot_be_changed() -> None:
     for name, given in (("Plain", (1,)), ("Base", ("id",)), ("Longer", (1,))):
-        one = OURS[name](*given)
-        first = dataclasses.fields(one)[0].name
+        item = OURS[name](*given)
+        first = dataclasses.fields(item)[0].name
         with pytest.raises(FrozenInstanceError, match=f"cannot assign to field '{first}'"):
-            setattr(one, first, 2)
+            setattr(item, first, 2)
         with pytest.raises(FrozenInstanceError, match=f"cannot delete field '{first}'"):
-            delattr(one, first)
+            delattr(item, first)
     changing = OURS["Changing"](1)
     changing.a = 2
     assert changing.a == 2
@@ -139,23 +139,23 @@ def test_what_is_frozen_cannot_be_changed() -> None:
 
 def test_a_class_below_a_frozen_one_may_have_attributes_of_its_own() -> None:
     below: Any = type("Keeps", (OURS["Base"],), {})
-    one = below("id")
-    one.verdict = 1
-    assert one.verdict == 1
+    item = below("id")
+    item.verdict = 1
+    assert item.verdict == 1
     with pytest.raises(FrozenInstanceError):
-        one.id = "other"
+        item.id = "other"
 
 
 def test_replace_takes_the_rest_from_what_was_there() -> None:
-    one = OURS["Plain"](1, "x", {"k": 2})
-    other: Any = dataclasses.replace(one, a=2)
+    item = OURS["Plain"](1, "x", {"k": 2})
+    other: Any = dataclasses.replace(item, a=2)
     assert (other.a, other.b, other.c) == (2, "x", {"k": 2})
-    assert one != other
+    assert item != other
 
 
 def test_each_instance_has_its_own_list() -> None:
-    one, other = OURS["Changing"](1), OURS["Changing"](1)
-    one.seen.append(1)
+    item, other = OURS["Changing"](1), OURS["Changing"](1)
+    item.seen.append(1)
     assert other.seen == []
 
 
@@ -167,9 +167,9 @@ def test_same_is_only_itself() -> None:
 @pytest.mark.parametrize("words", [{}, {"a": 1, "z": 2}, {"a": 1, "known": 3}])
 def test_wrong_words_are_refused_by_name(words: dict[str, int]) -> None:
     def refused(cls: Any) -> str:
-        with pytest.raises(TypeError) as found:
+        with pytest.raises(TypeError) as info:
             cls(**words)
-        return str(found.value)
+        return str(info.value)
 
     for ours in (_classes(dataclass)["Plain"], OURS["Plain"]):  # before its methods are compiled, and after
         assert refused(ours).rpartition(".")[2] == refused(THEIRS["Plain"]).rpartition(".")[2]
@@ -258,20 +258,20 @@ def test_a_method_is_compiled_when_it_is_first_called() -> None:
         a: int
 
     first: Any = Unused.__init__
-    one = Unused(1)
+    item = Unused(1)
     compiled = Unused.__init__
     assert compiled is not first
-    assert Unused(2) != one
+    assert Unused(2) != item
     assert Unused.__init__ is compiled
-    first(one, 3)  # a thread that was on its way to the first call
-    assert one.a == 3
+    first(item, 3)  # a thread that was on its way to the first call
+    assert item.a == 3
 
 
 def test_a_copy_with_other_values_is_what_replace_makes() -> None:
-    one = Sent(1, (2,))
-    copied = copier(Sent, "b")(one, (3,))
-    assert copied == dataclasses.replace(one, b=(3,))
-    assert (type(copied), hash(copied), one.b) == (Sent, hash(Sent(1, (3,))), (2,))
+    sent = Sent(1, (2,))
+    copied = copier(Sent, "b")(sent, (3,))
+    assert copied == dataclasses.replace(sent, b=(3,))
+    assert (type(copied), hash(copied), sent.b) == (Sent, hash(Sent(1, (3,))), (2,))
     with pytest.raises(FrozenInstanceError):
         copied.a = 2
-    assert copier(Sent)(one) == one
+    assert copier(Sent)(sent) == sent

@@ -44,14 +44,14 @@ class MadeFrame(JudgedFrame):
 
     def number(self, *names: ColumnId, row: RowId = SYSTEM_ROW) -> float | None:
         for name in names:
-            found = self.whole.get(name) if row == SYSTEM_ROW else self.cpus.get(name, {}).get(row.key[0])
-            if found is not None:
-                return found
+            result = self.whole.get(name) if row == SYSTEM_ROW else self.cpus.get(name, {}).get(row.key[0])
+            if result is not None:
+                return result
         return None
 
     def numbers(self, *names: ColumnId, scope: Scope = Scope.CPU) -> Mapping[RowId, float]:
-        found = next((self.cpus[name] for name in names if name in self.cpus), {})
-        return {cpu_row(cpu): number for cpu, number in found.items()}
+        result = next((self.cpus[name] for name in names if name in self.cpus), {})
+        return {cpu_row(cpu): number for cpu, number in result.items()}
 
     def texts(self, name: ColumnId, scope: Scope = Scope.CPU) -> Mapping[RowId, str]:
         return {cpu_row(cpu): text for cpu, text in self.words.get(name, {}).items()}

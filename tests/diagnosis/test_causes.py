@@ -27,8 +27,8 @@ SMALL = ("laptop-old", "laptop", "forest-1s", "icelake-2s", "grace-2s", "guest")
 """Machines, those that cost least first."""
 BESIDE = frozenset({"bandwidth", "host-clock"})
 """What is counted beside the columns of frames, as `turbotui why` has it, or has a past: other tests find it."""
-PAIRS = tuple((one, other) for one, other in combinations(CAUSES.values(), 2)
-              if not one.at_odds(other) and not BESIDE & {one.name, other.name})
+PAIRS = tuple((cause, other) for cause, other in combinations(CAUSES.values(), 2)
+              if not cause.at_odds(other) and not BESIDE & {cause.name, other.name})
 
 
 @functools.cache
@@ -45,15 +45,15 @@ def facts_without_causes(host: SimulatedHost, _cpus: frozenset[int] | None = Non
 def diagnosed(machine: str, facts: Callable[[SimulatedHost, frozenset[int] | None], Machine] = known_machine,
               ) -> MachineDiagnosis:
     _, frames = frames_of_machine(machine, 2, columns=COLUMNS, small=True, facts=facts)
-    found = MachineDiagnosis(catalog_for(frames[0].capabilities.signals))
+    diagnosis = MachineDiagnosis(catalog_for(frames[0].capabilities.signals))
     for frame in frames:
-        found.push(frame)
-    return found
+        diagnosis.push(frame)
+    return diagnosis
 
 
 def machine_for(*names: str) -> str:
     """Return the smallest machine that can have these causes; the test fails if there is none."""
-    return next(name for name in SMALL if all(CAUSES[one].where(SHAPES[name]) for one in names))
+    return next(name for name in SMALL if all(CAUSES[item].where(SHAPES[name]) for item in names))
 
 
 def test_each_rule_has_a_cause_and_each_cause_a_rule() -> None:
@@ -62,37 +62,37 @@ def test_each_rule_has_a_cause_and_each_cause_a_rule() -> None:
 
 @pytest.mark.parametrize("name", [name for name in CAUSES if name not in BESIDE])
 def test_a_cause_alone_is_the_only_finding(name: str) -> None:
-    found = diagnosed(f"{machine_for(name)}+{name}").findings()
-    assert [one.rule.id for one in found] == [name]
+    findings = diagnosed(f"{machine_for(name)}+{name}").findings()
+    assert [finding.rule.id for finding in findings] == [name]
 
 
 @pytest.mark.parametrize("name", CAUSES)
 def test_a_cause_changes_nothing_that_is_read_but_the_clock_of_the_moment(name: str) -> None:
     host = small_host(f"{machine_for(name)}+{name}", ManualClock())
-    found, calm = known_machine(host), facts_without_causes(host)
-    assert replace(found, model=replace(found.model, mhz=calm.model.mhz)) == calm
+    machine, calm = known_machine(host), facts_without_causes(host)
+    assert replace(machine, model=replace(machine.model, mhz=calm.model.mhz)) == calm
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "+".join(one.name for one in pair))
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "+".join(item.name for item in pair))
 def test_two_causes_are_the_two_worst_findings(pair: tuple[object, object]) -> None:
-    one, other = (cause for cause in CAUSES.values() if cause in pair)
-    names = {one.name, other.name}
-    found = diagnosed(f"{machine_for(*names)}+{one.name}+{other.name}", facts_without_causes).findings()
-    assert {finding.rule.id for finding in found[:2]} == names
-    assert found[0].score >= found[1].score
+    simulated_cause, other = (cause for cause in CAUSES.values() if cause in pair)
+    names = {simulated_cause.name, other.name}
+    findings = diagnosed(f"{machine_for(*names)}+{simulated_cause.name}+{other.name}", facts_without_causes).findings()
+    assert {finding.rule.id for finding in findings[:2]} == names
+    assert findings[0].score >= findings[1].score
 
 
 def test_what_costs_more_goes_first() -> None:
-    found = diagnosed("laptop-old+overload+storage+steal").findings()
-    assert [one.rule.id for one in found] == ["overload", "storage", "steal"]
+    findings = diagnosed("laptop-old+overload+storage+steal").findings()
+    assert [finding.rule.id for finding in findings] == ["overload", "storage", "steal"]
 
 
 @pytest.mark.parametrize("word", CALM)
 @pytest.mark.parametrize("machine", [name for name in SHAPES if name != "big-8s"])
 def test_nothing_is_found_where_nothing_is(machine: str, word: str) -> None:
-    found = diagnosed(f"{machine}+{word}")
-    assert found.findings() == ()
-    assert found.verdict().sentence.startswith("No bottleneck found")
+    diagnosis = diagnosed(f"{machine}+{word}")
+    assert diagnosis.findings() == ()
+    assert diagnosis.verdict().sentence.startswith("No bottleneck found")
 
 
 @pytest.mark.parametrize(("name", "words"), [
@@ -115,29 +115,29 @@ def test_a_clock_below_the_base_of_several_packages_is_lost_on_each() -> None:
 def all_late(frame: Frame) -> Frame:
     """The frame if no CPU had answered in time; files that hold every CPU were read."""
     newer, provider = frame.newer, frame.capabilities.provider
-    values = {name: found if provider[name].shared else [None] * len(found) for name, found in newer.values.items()}
+    values = {name: result if provider[name].shared else [None] * len(result) for name, result in newer.values.items()}
     return Frame(frame.older, replace(newer, values=values, late=frozenset(frame.topology.cpus)), frame.capabilities)
 
 
 def test_the_verdict_stands_over_an_interval_in_which_no_cpu_answered() -> None:
     _, frames = frames_of_machine("laptop-old+heat", 3, columns=COLUMNS, small=True)
-    found = MachineDiagnosis(catalog_for(frames[0].capabilities.signals))
+    diagnosis = MachineDiagnosis(catalog_for(frames[0].capabilities.signals))
     for frame in frames[:3]:
-        found.push(frame)
-    before = found.verdict()
-    found.push(all_late(frames[3]))
-    after = found.verdict()
+        diagnosis.push(frame)
+    before = diagnosis.verdict()
+    diagnosis.push(all_late(frames[3]))
+    after = diagnosis.verdict()
     assert "by heat" in before.sentence
     assert after.sentence == before.sentence
     assert after.findings[0].since.endswith("s ago")
-    assert {"heat", "power-limit"} <= {one.rule.id for one in after.unjudged if one.answer is NoFinding.LATE}
+    assert {"heat", "power-limit"} <= {item.rule.id for item in after.unjudged if item.answer is NoFinding.LATE}
 
 
 def test_a_machine_whose_cpus_have_never_answered_is_not_called_free_of_bottlenecks() -> None:
     _, frames = frames_of_machine("laptop-old+heat", 1, columns=COLUMNS, small=True)
-    found = MachineDiagnosis(catalog_for(frames[0].capabilities.signals))
-    found.push(all_late(frames[1]))
-    verdict = found.verdict()
+    diagnosis = MachineDiagnosis(catalog_for(frames[0].capabilities.signals))
+    diagnosis.push(all_late(frames[1]))
+    verdict = diagnosis.verdict()
     assert not verdict.sure
     assert verdict.sentence.startswith("Nothing found; CPU times, clock and limits, ")
     assert "unknown in this interval" in verdict.sentence
@@ -147,5 +147,5 @@ def test_a_busy_guest_whose_clock_cannot_be_read_is_not_called_free_of_bottlenec
     verdict = diagnosed("guest+core-bound").verdict()
     assert not verdict.sure
     assert verdict.sentence.startswith("Nothing found; clock and limits, ")
-    assert {one.rule.id for one in verdict.unjudged if one.answer is NoFinding.BLIND} >= {
+    assert {unjudged.rule.id for unjudged in verdict.unjudged if unjudged.answer is NoFinding.BLIND} >= {
         "power-limit", "heat", "current-limit", "firmware-limit", "governor", "below-base"}

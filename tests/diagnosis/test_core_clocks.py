@@ -50,8 +50,8 @@ def test_noise_within_three_errors_is_no_fall(noise: list[float], error: float) 
 
 @given(st.floats(0.5e3, 6e3), st.floats(0.5, 0.96), st.integers(1, 30), st.integers(1, 30))
 def test_a_lasting_fall_is_found_however_long_it_is_ago(mhz: float, share: float, before: int, since: int) -> None:
-    found = lowered(ticks(*[mhz] * before, *[mhz * share] * since))
-    assert found == LoweredClock(mhz, mhz * share)
+    clock = lowered(ticks(*[mhz] * before, *[mhz * share] * since))
+    assert clock == LoweredClock(mhz, mhz * share)
 
 
 def judged(clocks: Mapping[int, LoweredClock | None]) -> Observed | NoFinding:
@@ -61,10 +61,10 @@ def judged(clocks: Mapping[int, LoweredClock | None]) -> Observed | NoFinding:
 
 
 def test_the_sentence_and_what_is_lost() -> None:
-    found = judged({0: LoweredClock(4090, 3490), 1: None})
-    assert isinstance(found, Observed)
-    assert found.sentence == "The host lowered the clock of virtual CPU 0 from 4.09 to 3.49 GHz"
-    assert found.lost == pytest.approx((1 - 3490 / 4090) / 2)
+    result = judged({0: LoweredClock(4090, 3490), 1: None})
+    assert isinstance(result, Observed)
+    assert result.sentence == "The host lowered the clock of virtual CPU 0 from 4.09 to 3.49 GHz"
+    assert result.lost == pytest.approx((1 - 3490 / 4090) / 2)
     several = judged({0: LoweredClock(4000, 3800), 1: LoweredClock(4090, 3490), 2: LoweredClock(4000, 3800)})
     assert isinstance(several, Observed)
     assert several.sentence == ("The host lowered the clock of virtual CPU 1 from 4.09 to 3.49 GHz; 2 more CPUs are "
@@ -86,8 +86,8 @@ def test_a_host_that_lowers_the_clock_is_found_apart_from_steal() -> None:
     sentences = []
     for frame in frames:
         diagnosis.push(frame)
-        sentences.append([one.sentence for one in diagnosis.findings() if one.rule.id == "host-clock"])
+        sentences.append([finding.sentence for finding in diagnosis.findings() if finding.rule.id == "host-clock"])
     assert not any(sentences[:8]), "it begins with the lower clock, and rises in the fourth second"
     (sentence,) = sentences[-1]
     assert sentence.startswith("The host lowered the clock of virtual CPU 0 from 2.60 to 2.21 GHz; 3 more CPUs are ")
-    assert "steal" in {one.rule.id for one in diagnosis.findings()}
+    assert "steal" in {finding.rule.id for finding in diagnosis.findings()}

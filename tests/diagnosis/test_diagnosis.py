@@ -44,10 +44,10 @@ def rule(name: str, judge: Callable[[JudgedFrame], Observed | NoFinding]) -> Slo
 
 
 def diagnosed(*rules: SlownessRule, kept: int = 4) -> MachineDiagnosis:
-    found = MachineDiagnosis(CATALOG, rules, kept)
+    diagnosis = MachineDiagnosis(CATALOG, rules, kept)
     for frame in FRAMES:
-        found.push(frame)
-    return found
+        diagnosis.push(frame)
+    return diagnosis
 
 
 def test_a_cause_that_has_always_been_there_says_for_how_long() -> None:
@@ -68,62 +68,62 @@ def unknown_from(first: int, otherwise: Observed | NoFinding) -> Callable[[Judge
 
 
 def test_the_last_verdict_stands_over_an_interval_that_could_not_be_judged() -> None:
-    found = diagnosed(rule("a", unknown_from(4, Observed(0.5, "It is so", Certainty.CERTAIN)))).verdict()
-    assert found.sentence == "It is so"
-    assert found.findings[0].since == "for 3.0 s, seen 1.0 s ago"
-    assert [(one.rule.id, one.answer) for one in found.unjudged] == [("a", NoFinding.LATE)]
+    verdict = diagnosed(rule("a", unknown_from(4, Observed(0.5, "It is so", Certainty.CERTAIN)))).verdict()
+    assert verdict.sentence == "It is so"
+    assert verdict.findings[0].since == "for 3.0 s, seen 1.0 s ago"
+    assert [(unjudged.rule.id, unjudged.answer) for unjudged in verdict.unjudged] == [("a", NoFinding.LATE)]
 
 
 def test_a_verdict_is_not_kept_for_longer_than_its_intervals() -> None:
-    found = diagnosed(rule("a", unknown_from(2, Observed(0.5, "It is so", Certainty.CERTAIN))), kept=2).verdict()
-    assert not found.findings
+    verdict = diagnosed(rule("a", unknown_from(2, Observed(0.5, "It is so", Certainty.CERTAIN))), kept=2).verdict()
+    assert not verdict.findings
 
 
 def test_a_cause_that_is_over_is_no_finding() -> None:
-    found = diagnosed(rule("a", in_intervals({1, 2, 3})))
-    assert found.findings() == ()
-    assert found.verdict().sentence.startswith("No bottleneck found: ")
+    diagnosis = diagnosed(rule("a", in_intervals({1, 2, 3})))
+    assert diagnosis.findings() == ()
+    assert diagnosis.verdict().sentence.startswith("No bottleneck found: ")
 
 
 def test_what_costs_more_goes_first_and_a_guess_counts_half() -> None:
     every = {1, 2, 3, 4}
-    found = diagnosed(
+    diagnosis = diagnosed(
         rule("guess", in_intervals(every, 0.6, Certainty.POSSIBLE)), rule("small", in_intervals(every, 0.2)),
         rule("counted", in_intervals(every, 0.4)),
     )  # fmt: skip
-    assert [one.rule.id for one in found.findings()] == ["counted", "guess", "small"]
+    assert [finding.rule.id for finding in diagnosis.findings()] == ["counted", "guess", "small"]
 
 
 BLIND = SlownessRule("b", "b", (("Lic2%",),), lambda _: NoFinding.UNKNOWN, "the source of b", "1", "")
 
 
 def test_rules_that_are_blind_are_counted_and_named_with_their_reason() -> None:
-    found = diagnosed(rule("a", in_intervals(())), replace(BLIND, decides_from=NEVER)).verdict()
+    verdict = diagnosed(rule("a", in_intervals(())), replace(BLIND, decides_from=NEVER)).verdict()
     assert re.fullmatch(r"No bottleneck found among 1 of 2 causes: \d+ % busy; the source of b cannot be read here "
-                        r"\(1 of 2 causes\)", found.sentence)
-    assert found.reasons[0].startswith("the source of b cannot be read here (b not judged): no hardware: ")
-    assert found.sure
+                        r"\(1 of 2 causes\)", verdict.sentence)
+    assert verdict.reasons[0].startswith("the source of b cannot be read here (b not judged): no hardware: ")
+    assert verdict.sure
 
 
 def test_a_blind_rule_that_matters_at_this_load_leaves_the_verdict_open() -> None:
-    found = diagnosed(rule("a", in_intervals(())), BLIND).verdict()
-    assert found.sentence.startswith("Nothing found; the source of b cannot be read here (1 of 2 causes): ")
-    assert not found.sure
+    verdict = diagnosed(rule("a", in_intervals(())), BLIND).verdict()
+    assert verdict.sentence.startswith("Nothing found; the source of b cannot be read here (1 of 2 causes): ")
+    assert not verdict.sure
 
 
 def test_a_rule_whose_columns_nobody_reads_was_not_asked_for() -> None:
     asked = replace(BLIND, needs=(("IRQ/s",),))
-    (found,) = diagnosed(asked).verdict().unjudged
-    assert found.answer is NoFinding.NOT_ASKED
+    (unjudged,) = diagnosed(asked).verdict().unjudged
+    assert unjudged.answer is NoFinding.NOT_ASKED
     assert diagnosed(asked).verdict().sentence.endswith("W looks for 1 more")
 
 
 def test_a_recording_never_gets_the_columns_that_it_lacks() -> None:
-    found = MachineDiagnosis(CATALOG, (replace(BLIND, needs=(("IRQ/s",),), decides_from=NEVER),), recorded=True)
+    diagnosis = MachineDiagnosis(CATALOG, (replace(BLIND, needs=(("IRQ/s",),), decides_from=NEVER),), recorded=True)
     for frame in FRAMES:
-        found.push(frame)
-    assert [one.answer for one in found.verdict().unjudged] == [NoFinding.BLIND]
-    assert not found.verdict().sure, "the machine could have shown it"
+        diagnosis.push(frame)
+    assert [unjudged.answer for unjudged in diagnosis.verdict().unjudged] == [NoFinding.BLIND]
+    assert not diagnosis.verdict().sure, "the machine could have shown it"
 
 
 def test_a_rule_that_answers_without_a_late_cpu_is_late() -> None:
@@ -131,13 +131,13 @@ def test_a_rule_that_answers_without_a_late_cpu_is_late() -> None:
     newer = replace(seen[-1].newer, late=frozenset({0}),
                     values={name: [None, *values[1:]] if name in ("tsc", "mperf") else values
                             for name, values in seen[-1].newer.values.items()})
-    found = MachineDiagnosis(catalog_for(seen[0].capabilities.signals), (
+    diagnosis = MachineDiagnosis(catalog_for(seen[0].capabilities.signals), (
         replace(rule("a", lambda _: NoFinding.CLEAR), needs=(("Busy%",),)),))
-    found.push(seen[-2])
-    assert found.verdict().unjudged == ()
-    found.push(Frame(seen[-1].older, newer, seen[-1].capabilities))
-    assert [one.answer for one in found.verdict().unjudged] == [NoFinding.LATE]
-    assert found.verdict().sure, "the last verdict stands"
+    diagnosis.push(seen[-2])
+    assert diagnosis.verdict().unjudged == ()
+    diagnosis.push(Frame(seen[-1].older, newer, seen[-1].capabilities))
+    assert [unjudged.answer for unjudged in diagnosis.verdict().unjudged] == [NoFinding.LATE]
+    assert diagnosis.verdict().sure, "the last verdict stands"
 
 
 def test_news_are_no_loss_and_come_last() -> None:
@@ -148,23 +148,23 @@ def test_news_are_no_loss_and_come_last() -> None:
     assert alone.findings[0].how == "likely; for 4.0 s"
     assert not alone.is_loss
     both = diagnosed(rule("news", news), rule("small", in_intervals({1, 2, 3, 4}, 0.01))).verdict()
-    assert [one.rule.id for one in both.findings] == ["small", "news"]
+    assert [finding.rule.id for finding in both.findings] == ["small", "news"]
     assert both.is_loss
 
 
 def test_the_same_frame_twice_is_one_interval() -> None:
-    found = MachineDiagnosis(CATALOG, (rule("a", in_intervals({1})),))
+    diagnosis = MachineDiagnosis(CATALOG, (rule("a", in_intervals({1})),))
     for _ in range(3):
-        found.push(FRAMES[1])
-    worst = found.findings()[0]
+        diagnosis.push(FRAMES[1])
+    worst = diagnosis.findings()[0]
     assert worst.window == pytest.approx(1.0)
 
 
 def test_a_gap_in_the_frames_begins_the_time_again() -> None:
-    found = MachineDiagnosis(CATALOG, (rule("a", in_intervals({1, 4})),), kept=2)
-    found.push(FRAMES[1])
-    found.push(FRAMES[4])
-    worst = found.findings()[0]
+    diagnosis = MachineDiagnosis(CATALOG, (rule("a", in_intervals({1, 4})),), kept=2)
+    diagnosis.push(FRAMES[1])
+    diagnosis.push(FRAMES[4])
+    worst = diagnosis.findings()[0]
     assert (worst.window, worst.share) == pytest.approx((1.0, 1.0))
 
 
@@ -191,16 +191,16 @@ def test_after_a_gap_a_cause_may_be_older() -> None:
 def test_a_line_that_is_always_shown_reads_what_is_cheap() -> None:
     cheap = rule("a", in_intervals(()))
     dear = SlownessRule("b", "b", (("user%",),), in_intervals(()), "b", "1", "", costly=True)
-    found = MachineDiagnosis(CATALOG, (cheap, dear))
-    assert [column.id for column in found.wanted(lambda _: True, costly=False)] == ["Load%"]
-    assert [column.id for column in found.wanted(lambda _: True)] == ["Load%", "user%"]
+    diagnosis = MachineDiagnosis(CATALOG, (cheap, dear))
+    assert [column.id for column in diagnosis.wanted(lambda _: True, costly=False)] == ["Load%"]
+    assert [column.id for column in diagnosis.wanted(lambda _: True)] == ["Load%", "user%"]
 
 
 def test_full_cpus_are_not_called_free_of_causes_after_an_instant() -> None:
     short, long = (MachineDiagnosis(CATALOG, ()) for _ in range(2))
-    for found, seconds in ((short, 0.2), (long, 2.0)):
+    for diagnosis, seconds in ((short, 0.2), (long, 2.0)):
         for frame in frames("guest+overload", 1, seconds=seconds):
-            found.push(frame)
+            diagnosis.push(frame)
     assert short.verdict().sentence == "The CPUs are 100 % busy; 0.2 s do not show yet whether there is a bottleneck"
     assert long.verdict().sentence == "No bottleneck found: 100 % busy"
 
@@ -211,11 +211,11 @@ def test_full_cpus_are_not_called_free_of_causes_after_an_instant() -> None:
 ])
 def test_a_quiet_sentence_says_what_memory_moves(row: int, said: str, *, at_most: bool) -> None:
     def quiet(memory: MemoryShare | Unavailable) -> str:
-        found = MachineDiagnosis(CATALOG, ())
-        found.memory = lambda _: memory
+        diagnosis = MachineDiagnosis(CATALOG, ())
+        diagnosis.memory = lambda _: memory
         for frame in frames("sapphire-2s+calm" if row else "guest", 1):
-            found.push(frame)
-        return found.verdict().sentence
+            diagnosis.push(frame)
+        return diagnosis.verdict().sentence
 
     assert quiet(MemoryShare(RowId(Scope.PACKAGE, (row,)), 12.3e9, 307.2e9, at_most)).endswith(f", {said}")
     assert "memory" not in quiet(Unavailable(Reason.NO_HARDWARE, "none"))

@@ -20,12 +20,12 @@ def looked(strain: Strain) -> GroupLook:
 
 
 def test_the_group_with_the_quota_is_named_with_what_it_lost() -> None:
-    found = looked(Strain(quota=1.5, throttled=0.4)).throttled
-    assert found is not None
-    assert found.name == "/user.slice/user-1000.slice"
-    assert found.percent == pytest.approx(40.0, abs=1.0)
-    assert found.quota == 1.5
-    assert found.stood == pytest.approx(0.2, abs=0.01)  # 4 of 10 periods a second, 50 ms each
+    group = looked(Strain(quota=1.5, throttled=0.4)).throttled
+    assert group is not None
+    assert group.name == "/user.slice/user-1000.slice"
+    assert group.percent == pytest.approx(40.0, abs=1.0)
+    assert group.quota == 1.5
+    assert group.stood == pytest.approx(0.2, abs=0.01)  # 4 of 10 periods a second, 50 ms each
 
 
 def test_a_look_that_takes_long_divides_by_each_groups_own_time() -> None:
@@ -44,9 +44,9 @@ def test_a_look_that_takes_long_divides_by_each_groups_own_time() -> None:
     clock.advance(10.0)
     host.read_text = slowly  # type: ignore[method-assign]
     look.look()
-    found = look.throttled
-    assert found is not None
-    assert found.stood == pytest.approx(0.2, rel=0.03)
+    group = look.throttled
+    assert group is not None
+    assert group.stood == pytest.approx(0.2, rel=0.03)
     assert look.pressed["memory"].percent == pytest.approx(40.0, rel=0.03)
 
 
@@ -63,7 +63,7 @@ def test_one_look_tells_nothing() -> None:
 
 
 def test_the_innermost_group_that_waits_most_is_named_for_each_resource() -> None:
-    found = looked(Strain(memory_some=0.4, memory_full=0.1)).pressed
-    assert found["memory"].name == "/user.slice/user-1000.slice/session-2.scope"
-    assert found["memory"].percent == pytest.approx(40.0, abs=1.0)
+    groups = looked(Strain(memory_some=0.4, memory_full=0.1)).pressed
+    assert groups["memory"].name == "/user.slice/user-1000.slice/session-2.scope"
+    assert groups["memory"].percent == pytest.approx(40.0, abs=1.0)
     assert "io" not in looked(Strain()).pressed

@@ -65,8 +65,8 @@ def test_the_noise_of_two_stamps_is_no_throttling() -> None:
 
 @pytest.mark.parametrize(("word", "holder"), WORDS.items())
 def test_every_word_that_means_a_limit_is_one(word: str, holder: Holder) -> None:
-    found = held({"Throttle": word, "ThrLog": word, "PkgWatt": 200.0})
-    assert found == [(holder, EvidenceKind.STATE, 1.0)]
+    result = held({"Throttle": word, "ThrLog": word, "PkgWatt": 200.0})
+    assert result == [(holder, EvidenceKind.STATE, 1.0)]
 
 
 @pytest.mark.parametrize("word", ["GFX:PL1", "Ring:Thermal", "MaxTurbo", "MultiCoreTurbo", "Transitions", "AutoHWP",
@@ -185,12 +185,12 @@ def words(*more: str) -> st.SearchStrategy[str]:
     })
 )
 def test_whatever_the_numbers_each_holder_is_named_once_and_in_order(cells: dict[str, Value]) -> None:
-    found = holds_of(Facts(PACKAGE, cells, None, None, None, None, None, {}), None)
-    assert len({hold.holder for hold in found}) == len(found)
-    assert all(0 < hold.share <= 1 for hold in found)
-    shares = [round(hold.share, 2) for hold in found]
+    holds = holds_of(Facts(PACKAGE, cells, None, None, None, None, None, {}), None)
+    assert len({hold.holder for hold in holds}) == len(holds)
+    assert all(0 < hold.share <= 1 for hold in holds)
+    shares = [round(hold.share, 2) for hold in holds]
     assert shares == sorted(shares, reverse=True)
-    holders = {hold.holder for hold in found}
+    holders = {hold.holder for hold in holds}
     assert Holder.POWER not in holders or holders.isdisjoint({Holder.PL1, Holder.PL2})
 
 
@@ -288,8 +288,8 @@ BARE: Mapping[ColumnId, Value] = dict.fromkeys(QUIET)
 def test_a_busy_package_without_evidence_is_not_called_free(
         loaded: bool, share: float | None, cells: Mapping[ColumnId, Value],
         state: LimitState) -> None:
-    found = replace(facts(cells, loaded=share, top=None), loaded=loaded)
-    assert unheld(found, idle=False)[0] is state
+    result = replace(facts(cells, loaded=share, top=None), loaded=loaded)
+    assert unheld(result, idle=False)[0] is state
 
 
 @pytest.mark.parametrize(("rule", "cells", "answer"), [
@@ -300,4 +300,4 @@ def test_a_busy_package_without_evidence_is_not_called_free(
 def test_a_slow_package_is_judged_by_what_would_show_the_cause(
         rule: str, cells: Mapping[ColumnId, Value], answer: NoFinding) -> None:
     moment = JudgedFrame(frames("guest")[-1], catalog_for({}), (verdict(facts(cells, loaded=0.5), LimitState.FREE),))
-    assert next(one for one in RULES if one.id == rule).judge(moment) is answer
+    assert next(slowness_rule for slowness_rule in RULES if slowness_rule.id == rule).judge(moment) is answer

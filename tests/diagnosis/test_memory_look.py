@@ -168,12 +168,12 @@ def bandwidth(*levels: tuple[str, float | None, float | None], memory: MemorySha
 
 def test_a_node_near_its_peak_is_named_with_the_group_that_moves_most() -> None:
     mover = MemoryMover("batch", 40e9, 0.71)
-    found = bandwidth(("machine", 99e9, 100e9), ("node 0", 10e9, 50e9), ("node 1", 45e9, 50e9), ("node 2", None, 50e9),
-                      ("node 3", 60e9, None), mover=mover)
-    assert isinstance(found, Observed)
-    assert found.sentence == ("The memory of node 1 moves 45 of 50 GB/s for L3 caches, 90 % of its peak: cores wait "
-                              "for it; batch moves 40 GB/s, 71 % of all groups")
-    assert found.lost == pytest.approx(0.45)
+    result = bandwidth(("machine", 99e9, 100e9), ("node 0", 10e9, 50e9), ("node 1", 45e9, 50e9), ("node 2", None, 50e9),
+                       ("node 3", 60e9, None), mover=mover)
+    assert isinstance(result, Observed)
+    assert result.sentence == ("The memory of node 1 moves 45 of 50 GB/s for L3 caches, 90 % of its peak: cores wait "
+                               "for it; batch moves 40 GB/s, 71 % of all groups")
+    assert result.lost == pytest.approx(0.45)
 
 
 @pytest.mark.parametrize("at_most", [False, True])
@@ -181,10 +181,10 @@ def test_more_than_a_peak_is_marked_and_no_likely_cause(at_most: bool) -> None:
     package = MemoryShare(RowId(Scope.PACKAGE, (0,)), 515e9, 500e9, at_most=at_most)
     moment = made()
     by_package = BANDWIDTH.judge(JudgedFrame(moment.frame, moment.catalog, memory=package, seen=moment.seen))
-    for found in (by_package, bandwidth(("node 0", 51.5e9, 50e9))):
-        assert isinstance(found, Observed)
-        assert "103 %? of its peak, more than it can: " in found.sentence
-        assert found.sure is Certainty.POSSIBLE
+    for result in (by_package, bandwidth(("node 0", 51.5e9, 50e9))):
+        assert isinstance(result, Observed)
+        assert "103 %? of its peak, more than it can: " in result.sentence
+        assert result.sure is Certainty.POSSIBLE
     assert package.words.endswith("(103 %?)")
 
 

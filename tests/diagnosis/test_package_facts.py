@@ -23,12 +23,12 @@ def number(frame: Frame, columns: dict[ColumnId, object], name: ColumnId, row: R
     return value if isinstance(value, int | float) else None
 
 
-def by_cells(frame: Frame, found: Facts) -> tuple[object, ...]:
+def by_cells(frame: Frame, facts: Facts) -> tuple[object, ...]:
     """Return the numbers of a package's CPUs, computed cell by cell: fastest, loaded share, base, top and cap."""
-    columns: dict[ColumnId, object] = dict(found.columns)
-    cpus = [row for row in frame.rows(Scope.CPU) if frame.topology.row(Scope.PACKAGE, row.key[0]) == found.row]
-    busy_by = "Busy%" if found.cells.get("Busy%") is not None else "Load%"
-    clock_by = "Bzy_MHz" if found.cells.get("Bzy_MHz") is not None else "CurMHz"
+    columns: dict[ColumnId, object] = dict(facts.columns)
+    cpus = [row for row in frame.rows(Scope.CPU) if frame.topology.row(Scope.PACKAGE, row.key[0]) == facts.row]
+    busy_by = "Busy%" if facts.cells.get("Busy%") is not None else "Load%"
+    clock_by = "Bzy_MHz" if facts.cells.get("Bzy_MHz") is not None else "CurMHz"
     fastest: tuple[float, RowId] | None = None
     loaded: list[float] = []
     for row in cpus:
@@ -49,7 +49,7 @@ def test_facts_are_what_each_cell_says(machine: str) -> None:
     for frame in frames:
         known = limit_columns(frame.capabilities, catalog_for(frame.capabilities.signals))
         facts = facts_of(frame, known)
-        assert [one.row for one in facts] == list(frame.rows(Scope.PACKAGE))
+        assert [fact.row for fact in facts] == list(frame.rows(Scope.PACKAGE))
         for one in facts:
             cells: dict[ColumnId, Value] = {name: frame.cell(column, one.row) for name, column in known.columns.items()}
             for name, stand_in in STAND_INS.items():

@@ -50,11 +50,11 @@ def test_nothing_is_reported_where_nothing_speaks_for_slow_cores(texts: dict[str
 
 
 def test_the_finding_on_efficiency_cores_has_the_reason() -> None:
-    rule = next(one for one in RULES if one.id == "slow-cores")
-    found = rule.judge(made(
+    rule = next(slowness_rule for slowness_rule in RULES if slowness_rule.id == "slow-cores")
+    result = rule.judge(made(
         "laptop", cpus={"Busy%": {cpu: 2.0 if cpu < 12 else 95.0 for cpu in range(22)}},
         words={"Type": {cpu: "P" if cpu < 12 else "E" for cpu in range(22)}},
         seen=LookResults(placement="firmware takes the work for idle"),
     ))  # fmt: skip
-    assert isinstance(found, Observed)
-    assert found.sentence.endswith("2 % busy; firmware takes the work for idle")
+    assert isinstance(result, Observed)
+    assert result.sentence.endswith("2 % busy; firmware takes the work for idle")

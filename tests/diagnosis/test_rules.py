@@ -124,7 +124,7 @@ def test_memory_that_is_short_and_swap_that_is_read_back() -> None:
     waited = {"SwapIn/s": 2000.0, "SwapOut/s": 500.0, "PSIio%": 47.0, "PSIioFull%": 45.0, "MemAvail%": 1.0}
     for pages, first, more in ((2000.0, "swapping", True), (150.0, "storage", False)):
         both = [found(name, made(whole={**waited, "SwapIn/s": pages})) for name in ("swapping", "storage")]
-        ranked = max(zip(both, ("swapping", "storage"), strict=True), key=lambda one: one[0].lost)
+        ranked = max(zip(both, ("swapping", "storage"), strict=True), key=lambda item: item[0].lost)
         assert (ranked[1], "swap space" in both[1].sentence) == (first, more), "waits for storage are those for pages"
     limit = found("swapping", made(whole={**waited, "MemAvail%": 86.0}))
     assert "a control group's limit" in limit.sentence

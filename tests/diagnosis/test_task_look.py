@@ -49,10 +49,10 @@ class ProcessesHost:
         return Privileges(0, 0, None, (1024, 1024))
 
     def list_dir(self, path: str) -> tuple[str, ...]:
-        found = {one[len(path) + 1:].partition("/")[0] for one in self.files if one.startswith(f"{path}/")}
-        if not found:
+        result = {file[len(path) + 1:].partition("/")[0] for file in self.files if file.startswith(f"{path}/")}
+        if not result:
             raise HostError(errno.ENOENT, path)
-        return tuple(sorted(found))
+        return tuple(sorted(result))
 
 
 class LookedAt(TaskLook):

@@ -22,7 +22,7 @@ def found(machine: str) -> dict[str, Finding]:
     diagnosis = MachineDiagnosis(catalog_for(frames[0].capabilities.signals))
     for frame in frames:
         diagnosis.push(frame)
-    return {one.rule.id: one for one in diagnosis.findings()}
+    return {finding.rule.id: finding for finding in diagnosis.findings()}
 
 
 @pytest.mark.usefixtures("all_cores")  # the turbo of so many

@@ -43,24 +43,24 @@ def test_parts_leave_whole(room: int, text: str) -> None:
 
 
 def test_no_number_is_cut() -> None:
-    found = verdict("Package 0 is held at 2,103 of 4,300 MHz by heat (109 °C, tj_max 110 °C)", "dense algebra 10000")
-    assert found.fitted(74) == "Package 0 is held at 2,103 of 4,300 MHz by heat … dense algebra 10000"
+    result = verdict("Package 0 is held at 2,103 of 4,300 MHz by heat (109 °C, tj_max 110 °C)", "dense algebra 10000")
+    assert result.fitted(74) == "Package 0 is held at 2,103 of 4,300 MHz by heat … dense algebra 10000"
     for room in range(8, 74):
-        kept = found.fitted(room).partition("…")[0].split()
-        assert kept == found.sentence.split()[:len(kept)], room
+        kept = result.fitted(room).partition("…")[0].split()
+        assert kept == result.sentence.split()[:len(kept)], room
 
 
 def test_the_cause_stays_longer_than_the_task() -> None:
-    found = verdict("Package 0 is held at 2,691 of 4,300 MHz by a power limit (56 of 28 W, PL1)", "dense algebra 10000")
-    assert found.fitted(78) == "Package 0 is held at 2,691 of 4,300 MHz by a power limit … dense algebra 10000"
-    assert found.fitted(72) == "Package 0 is held at 2,691 of 4,300 MHz by a power limit …"
+    value = verdict("Package 0 is held at 2,691 of 4,300 MHz by a power limit (56 of 28 W, PL1)", "dense algebra 10000")
+    assert value.fitted(78) == "Package 0 is held at 2,691 of 4,300 MHz by a power limit … dense algebra 10000"
+    assert value.fitted(72) == "Package 0 is held at 2,691 of 4,300 MHz by a power limit …"
     assert HELD.fitted(55) == HELD.sentence
 
 
 def test_the_responsible_task_is_not_named_twice() -> None:
-    found = verdict("A CPU quota was used up in 60 % of its periods: /a (2.00 CPUs), whose tasks stood still", "/a")
-    assert found.fitted(100) == found.sentence
-    assert found.fitted(70) == "A CPU quota was used up in 60 % of its periods: /a (2.00 CPUs) …"
+    result = verdict("A CPU quota was used up in 60 % of its periods: /a (2.00 CPUs), whose tasks stood still", "/a")
+    assert result.fitted(100) == result.sentence
+    assert result.fitted(70) == "A CPU quota was used up in 60 % of its periods: /a (2.00 CPUs) …"
     thread = verdict("One thread, mypy 29911, uses 100 % of a CPU", "mypy 29911 (100 % CPU)")
     assert thread.fitted(100) == f"{thread.sentence} (certain, 40 % lost; for 10 s)"
 

@@ -15,10 +15,10 @@ NAMES = {WEB: "web", BATCH: "batch.slice", BUILD: "build"}
 
 
 def waits(*lengths: int, behind: dict[int, int], cpus: dict[int, int]) -> WaitSums:
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for length in lengths:
-        found[bucket_of(length)] = found.get(bucket_of(length), 0) + 1
-    return WaitSums(times=len(lengths), ended=sum(lengths), lengths=found, behind=behind, cpus=cpus)
+        result[bucket_of(length)] = result.get(bucket_of(length), 0) + 1
+    return WaitSums(times=len(lengths), ended=sum(lengths), lengths=result, behind=behind, cpus=cpus)
 
 
 def test_the_one_that_waited_longest_in_sum_its_tail_and_who_ran_meanwhile() -> None:

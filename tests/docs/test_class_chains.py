@@ -36,9 +36,9 @@ def chains() -> dict[str, list[str]]:
 
 
 def test_at_most_three_classes_stand_above_one_another_but_for_those_with_a_reason() -> None:
-    found = chains()
+    result = chains()
     longest: dict[str, int] = {}
-    for chain in found.values():
+    for chain in result.values():
         longest[chain[-1]] = max(longest.get(chain[-1], 0), len(chain))
     assert {root: length for root, length in longest.items() if length > MOST} == LONGER
-    assert found["CpuScreen"] == ["CpuScreen", "TableScreen", "TableKeys", "WatchScreen", "DirectScreen"]
+    assert result["CpuScreen"] == ["CpuScreen", "TableScreen", "TableKeys", "WatchScreen", "DirectScreen"]

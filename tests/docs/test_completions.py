@@ -42,9 +42,9 @@ def test_bash_completes(line: list[str], offered: set[str]) -> None:
     script = (f". '{BASH}'; COMP_WORDS=({words}); COMP_CWORD={len(line) - 1}; _turbotui; "
               "printf '%s\\n' \"${COMPREPLY[@]}\"")
     done = subprocess.run([shell, "--norc", "-c", script], capture_output=True, text=True, check=True)  # noqa: S603 - ours
-    found = set(done.stdout.split())
-    assert offered <= found
-    assert all(word.startswith(line[-1]) for word in found)
+    result = set(done.stdout.split())
+    assert offered <= result
+    assert all(word.startswith(line[-1]) for word in result)
 
 
 @pytest.mark.parametrize("line", [["turbotui", "replay", ""], ["turbotui", "diff", "a.ttj", "my"],
@@ -80,9 +80,9 @@ def test_fish_completes(line: str, offered: set[str], tmp_path: Path) -> None:
         pytest.skip("the package fish is not installed")
     words = [shell, "--no-config", "-c", f"source '{FISH}'; complete -C '{line}'"]
     done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path)  # noqa: S603 - ours
-    found = {one.partition("\t")[0] for one in done.stdout.splitlines()}
-    assert offered <= found
-    assert bool(offered) == bool(found)
+    result = {splitline.partition("\t")[0] for splitline in done.stdout.splitlines()}
+    assert offered <= result
+    assert bool(offered) == bool(result)
 
 
 @pytest.mark.parametrize(("shell", "file"), [

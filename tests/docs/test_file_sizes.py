@@ -15,7 +15,7 @@ LEAST_SHARE: Final = 0.9
 
 
 def _lines(node: ast.stmt) -> int:
-    first = min((one.lineno for one in getattr(node, "decorator_list", ())), default=node.lineno)
+    first = min((item.lineno for item in getattr(node, "decorator_list", ())), default=node.lineno)
     return (node.end_lineno or node.lineno) - first + 1
 
 

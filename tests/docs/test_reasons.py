@@ -71,7 +71,7 @@ def reasons(path: Path) -> Iterator[JsonValue]:
         if not isinstance(node, ast.Call) or name_of(node.func) != "Unavailable":
             continue
         given = dict(zip(("reason", "detail", "remedy"), node.args, strict=False))
-        given |= {one.arg: one.value for one in node.keywords if one.arg is not None}
+        given |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg is not None}
         yield JsonValue(node.lineno, name_of(given["reason"]), text_of(given["detail"]), text_of(given.get("remedy")))
 
 
@@ -93,30 +93,30 @@ def test_the_walk_finds_them() -> None:
 
 @of_every(MODULES)
 def test_a_reason_names_what_it_is_about(path: Path) -> None:
-    found = [one for one in reasons(path) if one.detail != HOLE]
-    assert [one for one in found if first_word(one.detail) in {"it", "they", "its"}] == []
-    assert [one for one in found if HOLE not in one.detail and len(one.detail.split()) < 3] == []
-    assert [one for one in found if one.detail.endswith((".", " ")) or "  " in one.detail] == []
+    result = [reason for reason in reasons(path) if reason.detail != HOLE]
+    assert [item for item in result if first_word(item.detail) in {"it", "they", "its"}] == []
+    assert [item for item in result if HOLE not in item.detail and len(item.detail.split()) < 3] == []
+    assert [item for item in result if item.detail.endswith((".", " ")) or "  " in item.detail] == []
 
 
 @of_every(MODULES)
 def test_a_remedy_says_what_to_do(path: Path) -> None:
-    given = [one for one in reasons(path) if one.remedy and first_word(one.remedy) != HOLE]
-    assert [one for one in given if first_word(one.remedy) not in VERBS | COMMANDS] == []
-    assert [one for one in given if one.remedy.endswith((".", " "))] == []
-    assert [one for one in reasons(path) if one.reason in BY_A_PERSON and not one.remedy] == []
+    given = [reason for reason in reasons(path) if reason.remedy and first_word(reason.remedy) != HOLE]
+    assert [item for item in given if first_word(item.remedy) not in VERBS | COMMANDS] == []
+    assert [item for item in given if item.remedy.endswith((".", " "))] == []
+    assert [reason for reason in reasons(path) if reason.reason in BY_A_PERSON and not reason.remedy] == []
 
 
 @of_every(MODULES)
 def test_an_error_says_what_failed(path: Path) -> None:
-    found = [(line, text) for line, text in errors(path) if text.replace(HOLE, "").strip(" :,;()")]
-    assert [(line, text) for line, text in found if first_word(text) in {"it", "they", "its", "error", "failed"}] == []
-    assert [(line, text) for line, text in found if HOLE not in text and len(text.split()) < 3] == []
+    result = [(line, text) for line, text in errors(path) if text.replace(HOLE, "").strip(" :,;()")]
+    assert [(line, text) for line, text in result if first_word(text) in {"it", "they", "its", "error", "failed"}] == []
+    assert [(line, text) for line, text in result if HOLE not in text and len(text.split()) < 3] == []
 
 
 def test_every_kind_of_reason_is_words_that_a_sentence_can_begin_with() -> None:
-    assert [one for one in Reason if as_sentence(one.value) == one.value] == []
-    assert all(re.fullmatch(r"[a-z ]+", one.value) for one in Reason)
+    assert [reason for reason in Reason if as_sentence(reason.value) == reason.value] == []
+    assert all(re.fullmatch(r"[a-z ]+", reason.value) for reason in Reason)
 
 
 @pytest.mark.parametrize(("text", "alone"), [

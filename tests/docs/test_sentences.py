@@ -58,9 +58,9 @@ def said(path: Path) -> Iterator[tuple[int, str]]:
 def strings(path: Path) -> Iterator[str]:
     """The strings of a module that are no docstrings."""
     tree = parsed(path)
-    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    text = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     yield from (node.value for node in ast.walk(tree)
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told)
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in text)
 
 
 def test_sentences_are_found() -> None:
@@ -83,11 +83,11 @@ def test_texts_of_tables_begin_with_a_capital_letter_and_end() -> None:
 def test_a_column_is_explained_without_the_column_before_it_and_without_modules_of_python() -> None:
     """`e` shows one column's text, and its document is for readers who do not look at the code."""
     leaning = re.compile(r"(the same|it|they|its|that \w+'s|share that|\w+ of them|what it)\b", re.IGNORECASE)
-    told = {f"{kind}: {column.id}": column.help for kind, definition in known_kinds().items()
-            for column in definition.columns}
-    told |= {column.id: column.help for column in STATIC_COLUMNS}
-    told |= {column.id: column.help for column in TASK_COLUMNS}
-    assert [name for name, text in told.items() if leaning.match(text)] == []
+    words = {f"{kind}: {column.id}": column.help for kind, definition in known_kinds().items()
+             for column in definition.columns}
+    words |= {column.id: column.help for column in STATIC_COLUMNS}
+    words |= {column.id: column.help for column in TASK_COLUMNS}
+    assert [name for name, text in words.items() if leaning.match(text)] == []
     assert [column.id for column in STATIC_COLUMNS if re.search(r"turbotui\.\w+\.", column.document)] == []
 
 
@@ -99,8 +99,8 @@ def test_words_of_the_house_are_nowhere() -> None:
 
 @of_every([path for path in MODULES if "app" in path.parts and "TCC" in path.read_text()])
 def test_the_target_of_the_thermal_readouts_is_reported_with_what_it_is(path: Path) -> None:
-    told = [text for text in strings(path) if re.search(r"\bTCC\b", text) and not text.startswith(("--", "TCC …"))]
-    assert [text for text in told if not re.search("slow|target", text.lower())
+    words = [text for text in strings(path) if re.search(r"\bTCC\b", text) and not text.startswith(("--", "TCC …"))]
+    assert [text for text in words if not re.search("slow|target", text.lower())
             and not text.startswith(" (TCC)")] == []
 
 

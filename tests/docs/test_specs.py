@@ -62,15 +62,15 @@ def section(file: str, number: str) -> str:
 
 def citations() -> list[tuple[str, str, str]]:
     """Where, which file, what of it: every citation of the code, the tests and the benchmarks."""
-    found = []
+    result = []
     for folder in ("turbotui", "tests", "bench"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in SUFFIXES and path != THIS:
                 text = path.read_text("utf-8")
                 for match in _CITED.finditer(text):
                     line = text.count("\n", 0, match.start()) + 1
-                    found.append((f"{path.relative_to(ROOT)}:{line}", match["file"], match["where"]))
-    return found
+                    result.append((f"{path.relative_to(ROOT)}:{line}", match["file"], match["where"]))
+    return result
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_citations_are_read_as_people_read_them(where: str, expected: Citation) 
 
 
 def test_every_citation_is_there() -> None:
-    found = citations()
-    assert len(found) > 100
+    result = citations()
+    assert len(result) > 100
     missing = []
-    for place, file, where in found:
+    for place, file, where in result:
         citation = cited(where)
         if not citation.sections:
             missing.append(f"{place}: no section of {file}")

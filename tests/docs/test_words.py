@@ -33,16 +33,16 @@ def words_of(name: str) -> Iterator[str]:
 
 
 def test_retired_words_are_no_names() -> None:
-    found: dict[tuple[str, str], str] = {}
+    result: dict[tuple[str, str], str] = {}
     for path in sorted((ROOT / "turbotui").rglob("*.py")):
         where, text = str(path.relative_to(ROOT)), path.read_text("utf-8")
         # tokens are asked for only where a retired word stands at all: it may be one of a text or a comment
         suspect = any(word in RETIRED for name in set(re.findall(r"\w+", text)) for word in words_of(name))
         for token in tokenize.generate_tokens(io.StringIO(text if suspect else "").readline):
             if token.type == tokenize.NAME:
-                found.update({(where, word): token.string for word in words_of(token.string) if word in RETIRED})
-        found.update({(where, word): path.name for word in words_of(path.stem) if word in RETIRED})
-    assert {key: name for key, name in found.items() if key not in EXCEPTIONS} == {}
+                result.update({(where, word): token.string for word in words_of(token.string) if word in RETIRED})
+        result.update({(where, word): path.name for word in words_of(path.stem) if word in RETIRED})
+    assert {key: name for key, name in result.items() if key not in EXCEPTIONS} == {}
 
 
 def test_the_glossary_is_alphabetical_and_says_each_word_once() -> None:

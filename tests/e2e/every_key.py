@@ -88,9 +88,9 @@ class EveryKey:
             seen = interval_of(self.terminal.picture)
             self.terminal.press("C-j", *_ESC, spec.number)
             picture = self.terminal.until(partial(has_another, seen), _STARTS)
-            found = re.search(MARKS[spec.number], picture)
-            if found:
-                lines.add(picture.count("\n", 0, found.start()))
+            match = re.search(MARKS[spec.number], picture)
+            if match:
+                lines.add(picture.count("\n", 0, match.start()))
         if len(lines) > 1:
             self._fault(spec, "", f"rows jump: {sorted(lines)}", self.terminal.picture)
 

@@ -241,8 +241,8 @@ def higher(before: str, after: str) -> bool:
 
 def another_row(before: str, after: str) -> bool:
     """Whether the panel at the right is about another row, which may have no place."""
-    found = [re.search(r" (package \d core \d+) *\n.* AI +[~\d—]", picture) for picture in (before, after)]
-    return all(found) and found[0][1] != found[1][1]  # type: ignore[index]  # none of them is None
+    matches = [re.search(r" (package \d core \d+) *\n.* AI +[~\d—]", picture) for picture in (before, after)]
+    return all(matches) and matches[0][1] != matches[1][1]  # type: ignore[index]  # none of them is None
 
 
 _ROW = r"(?m)^ (\S+ · )?package \d core \d+(:| ·)"

@@ -212,7 +212,7 @@ class Sleep:
 
     def _switches(self) -> frozenset[str]:
         """Each thread with its switches (proc_pid_status(5)); nothing if one of them runs, or waits for a disk."""
-        found, busy = set(), False
+        result, busy = set(), False
         try:
             with open(f"/proc/{self._shell}/stat", encoding="utf-8", errors="replace") as file:
                 leader = file.read().rpartition(") ")[2].split()[5]  # tpgid: who has the terminal
@@ -220,11 +220,11 @@ class Sleep:
                 with open(f"/proc/{leader}/task/{thread}/status", encoding="utf-8", errors="replace") as file:
                     text = file.read()
                 busy = busy or "\nState:\tS" not in text
-                found.add(f"{thread} {text[text.index('voluntary_ctxt_switches'):]}")
+                result.add(f"{thread} {text[text.index('voluntary_ctxt_switches'):]}")
         except OSError:  # it has just ended
             return frozenset()
-        self.ran, self._last = found != self._last, found
-        return frozenset() if busy else frozenset(found)
+        self.ran, self._last = result != self._last, result
+        return frozenset() if busy else frozenset(result)
 
 
 @contextmanager

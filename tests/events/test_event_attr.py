@@ -37,10 +37,10 @@ def test_every_member_reaches_the_structure() -> None:
         1, 2, 3, 4, 5, 1 << FLAGS["freq"], 7, config4=8, sample_period=9, bp_type=3, branch_sample_type=10,
         sample_max_stack=11, aux_sample_size=12,
     )  # fmt: skip
-    found = structure_of(attr)
-    assert (found.type, found.config, found.config1, found.config2, found.config3, found.config4) == (1, 2, 3, 4, 5, 8)
-    assert (found.flags, found.read_format, found.sample_period, found.bp_type) == (1 << 10, 7, 9, 3)
-    assert (found.branch_sample_type, found.sample_max_stack, found.aux_sample_size) == (10, 11, 12)
+    value = structure_of(attr)
+    assert (value.type, value.config, value.config1, value.config2, value.config3, value.config4) == (1, 2, 3, 4, 5, 8)
+    assert (value.flags, value.read_format, value.sample_period, value.bp_type) == (1 << 10, 7, 9, 3)
+    assert (value.branch_sample_type, value.sample_max_stack, value.aux_sample_size) == (10, 11, 12)
 
 
 def test_the_size_is_the_longest_only_where_it_must_be() -> None:

@@ -57,13 +57,13 @@ def test_any_text_of_the_grammars_pieces_too(encoder: EventEncoder, parts: list[
 
 @given(data=st.data())
 def test_a_value_comes_back_from_its_bits(encoder: EventEncoder, data: st.DataObject) -> None:
-    found = encoder.devices.exactly("wide")
-    assert found is not None
-    name = data.draw(st.sampled_from(sorted(found.formats)))
-    bits = found.formats[name].bits
+    result = encoder.devices.exactly("wide")
+    assert result is not None
+    name = data.draw(st.sampled_from(sorted(result.formats)))
+    bits = result.formats[name].bits
     value = data.draw(st.integers(0, (1 << len(bits)) - 1))
     attr = encoder.encode(f"wide/{name}={value:#x}/")[0].attr
-    word = (attr.config, attr.config1, attr.config2, attr.config3, attr.config4)[found.formats[name].word]
+    word = (attr.config, attr.config1, attr.config2, attr.config3, attr.config4)[result.formats[name].word]
     assert sum((word >> bit & 1) << index for index, bit in enumerate(bits)) == value
     assert word & ~sum(1 << bit for bit in bits) == 0
 

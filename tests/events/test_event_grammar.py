@@ -30,8 +30,8 @@ def one(encoder: EventEncoder, text: str) -> EncodedEvent:
 
 def words(event: EncodedEvent) -> tuple[int, ...]:
     attr = event.attr
-    found = (attr.type, attr.config, attr.config1, attr.config2, attr.config3, attr.config4)
-    return found[: max(index for index, word in enumerate(found) if word or index < 2) + 1]
+    result = (attr.type, attr.config, attr.config1, attr.config2, attr.config3, attr.config4)
+    return result[: max(index for index, word in enumerate(result) if word or index < 2) + 1]
 
 
 @pytest.mark.parametrize(
@@ -382,15 +382,15 @@ def test_the_canonical_string_means_the_same(encoder: EventEncoder) -> None:
     ("mem:0x1000/4:rw/name=x/u", "mem:0x1000/4:rw:u"),
 ])
 def test_other_spellings_are_the_same_counter(encoder: EventEncoder, text: str, plain: str) -> None:
-    (found,), (same,) = encoder.encode(text), encoder.encode(plain)
-    assert replace(found.attr, sample_period=0) == same.attr
-    assert found.string == text
+    (event,), (same,) = encoder.encode(text), encoder.encode(plain)
+    assert replace(event.attr, sample_period=0) == same.attr
+    assert event.string == text
 
 
 def test_terms_name_breakpoints_and_software_events(encoder: EventEncoder) -> None:
     for text in ("mem:0x1000/4:rw/name=mine,period=7/", "software/faults,name=mine,period=7/"):
-        (found,) = encoder.encode(text)
-        assert (found.name, found.attr.sample_period) == ("mine", 7)
+        (event,) = encoder.encode(text)
+        assert (event.name, event.attr.sample_period) == ("mine", 7)
 
 
 def test_names_are_compared_only_for_whoever_reads_the_refusal(tmp_path: Path) -> None:

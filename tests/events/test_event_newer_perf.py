@@ -41,14 +41,14 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> EventEncoder:
     ],
 )
 def test_words(encoder: EventEncoder, text: str, expected: list[tuple[int, ...]]) -> None:
-    found = [event.attr for event in encoder.encode(text)]
-    assert [(attr.type, attr.config, attr.config1, attr.config2) for attr in found] == expected
+    attrs = [event.attr for event in encoder.encode(text)]
+    assert [(attr.type, attr.config, attr.config1, attr.config2) for attr in attrs] == expected
 
 
 def test_a_wildcard_leaves_out_the_pmus_that_lack_the_term(encoder: EventEncoder) -> None:
-    found = encoder.encode("*/event=1/")
-    assert {event.pmu for event in found} >= {"cpu", "power", "uncore_imc_0", "uncore_imc_1"}
-    assert not {event.pmu for event in found} & {"wide", "software", "breakpoint"}
+    events = encoder.encode("*/event=1/")
+    assert {event.pmu for event in events} >= {"cpu", "power", "uncore_imc_0", "uncore_imc_1"}
+    assert not {event.pmu for event in events} & {"wide", "software", "breakpoint"}
 
 
 def test_cpus_by_number_and_by_pmu(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def server(root: Path) -> EventEncoder:
 
 def strings(encoder: EventEncoder, text: str) -> dict[str, int]:
     """Each string with the number of its counters."""
-    found = [event.string for event in encoder.encode(text)]
-    return {name: found.count(name) for name in dict.fromkeys(found)}
+    result = [event.string for event in encoder.encode(text)]
+    return {name: result.count(name) for name in dict.fromkeys(result)}
 
 
 @pytest.mark.parametrize(("text", "expected"), [

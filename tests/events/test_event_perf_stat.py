@@ -44,8 +44,8 @@ def spoken(text: str) -> dict[str, int]:
         capture_output=True, text=True, check=False, timeout=PATIENCE,
         env={"LC_ALL": "C", "PATH": "/usr/bin:/bin:/usr/sbin"},
     )  # fmt: skip
-    _, found, rest = done.stderr.partition("perf_event_attr:\n")
-    if not found:
+    _, result, rest = done.stderr.partition("perf_event_attr:\n")
+    if not result:
         pytest.skip(f"this perf prints no attribute for {text}: {done.stderr.strip()[-80:]}")
     members: dict[str, int] = {}
     for line in rest.splitlines():
@@ -74,9 +74,9 @@ def ours(encoder: EventEncoder, text: str) -> dict[str, int]:
 
 @pytest.mark.parametrize("text", NAMES)
 def test_words(encoder: EventEncoder, text: str, comparisons: Comparisons) -> None:
-    said, mine = spoken(text), ours(encoder, text)
+    said, selected = spoken(text), ours(encoder, text)
     members = ("type", "config", "config1", "config2", "bp_type")
-    assert {name: mine[name] for name in members} == {name: said.get(name, 0) for name in members}
+    assert {name: selected[name] for name in members} == {name: said.get(name, 0) for name in members}
     comparisons.agreed("perf", "events names of the kernel and perf's grammar")
 
 
@@ -89,8 +89,8 @@ def _release() -> tuple[int, int]:
 
 @pytest.mark.parametrize("letters", MODIFIERS)
 def test_modifiers(encoder: EventEncoder, letters: str, comparisons: Comparisons) -> None:
-    said, mine = spoken(f"cpu-clock:{letters}"), ours(encoder, f"cpu-clock:{letters}")
-    assert {name: mine.get(name, 0) for name in _OURS} == {name: said.get(name, 0) for name in _OURS}
+    said, selected = spoken(f"cpu-clock:{letters}"), ours(encoder, f"cpu-clock:{letters}")
+    assert {name: selected.get(name, 0) for name in _OURS} == {name: said.get(name, 0) for name in _OURS}
     if set(letters) & set("GH") or _release() >= (6, 13):  # an older perf leaves guests out unasked
-        assert mine.get("exclude_guest", 0) == said.get("exclude_guest", 0)
+        assert selected.get("exclude_guest", 0) == said.get("exclude_guest", 0)
     comparisons.agreed("perf", "events names of the kernel and perf's grammar")

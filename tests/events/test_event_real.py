@@ -29,12 +29,12 @@ PID_CGROUP = 4  # PERF_FLAG_PID_CGROUP, uapi linux/perf_event.h
 
 @pytest.fixture(scope="module")
 def host() -> LinuxHost:
-    found = LinuxHost()
+    linux_host = LinuxHost()
     try:
-        found.close(found.perf_event_open(EventEncoder(found).encode("dummy")[0].attr, -1, 0, -1))
+        linux_host.close(linux_host.perf_event_open(EventEncoder(linux_host).encode("dummy")[0].attr, -1, 0, -1))
     except HostError as error:
         pytest.skip(f"counting a whole CPU is refused here: {error}")
-    return found
+    return linux_host
 
 
 @pytest.fixture(scope="module")
@@ -91,9 +91,9 @@ def test_a_breakpoint_counts_every_write(host: LinuxHost, encoder: EventEncoder)
         pytest.skip(f"no hardware breakpoint here: {error}")
     for number in range(100):
         place.value = number
-    found = struct.unpack("<4Q", host.read_counter(opened, 64))[3]
+    result = struct.unpack("<4Q", host.read_counter(opened, 64))[3]
     host.close(opened)
-    assert found == 100
+    assert result == 100
     del place
     page.close()
 

@@ -58,17 +58,17 @@ def test_the_whole_grammar_can_be_added(vera: Machine, text: str) -> None:
     ],
 )
 def test_what_cannot_be_added_has_a_reason(vera: Machine, text: str, says: str) -> None:
-    found = probe(vera, text)
-    assert isinstance(found, Unavailable)
-    assert says in found.sentence()
+    result = probe(vera, text)
+    assert isinstance(result, Unavailable)
+    assert says in result.sentence()
 
 
 def test_scale_follows_the_event_whatever_stands_beside_it() -> None:
     machine = known_machine(simulated_host("sapphire-2s", ManualClock()))
     for text in ("perf/power/energy-pkg,package,E", "perf/power/energy-pkg,config1=0,package,E"):
-        found = probe(machine, text)
-        assert isinstance(found, Signal)
-        assert found.scale == pytest.approx(2.0**-32)
+        result = probe(machine, text)
+        assert isinstance(result, Signal)
+        assert result.scale == pytest.approx(2.0**-32)
 
 
 @pytest.mark.parametrize(("level", "opens"), [(-1, True), (0, True), (1, False), (2, False)])

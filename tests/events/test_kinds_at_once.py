@@ -77,7 +77,7 @@ def _none(row: object) -> VendorMetric:
     raise AssertionError(row)
 
 
-BY_NAME = {row.name: [one for one in ROWS if one.name == row.name] for row in ROWS}
+BY_NAME = {row.name: [event for event in ROWS if event.name == row.name] for row in ROWS}
 TABLES = VendorTables("made", VendorRows(BY_NAME, _same), VendorRows({}, _none))
 
 
@@ -96,28 +96,28 @@ class OneByOne(VendorDevices):
 def test_all_units_at_once_are_each_by_itself(host: LinuxHost, text: str) -> None:
     at_once = encoder(host)
     alone = EventEncoder(host, None, OneByOne(host, TABLES))
-    found = at_once.encode(text)
-    assert found == alone.encode(text)
-    assert all(type(one) is EncodedEvent and hash(one) == hash(replace(one)) for one in found)
+    events = at_once.encode(text)
+    assert events == alone.encode(text)
+    assert all(type(event) is EncodedEvent and hash(event) == hash(replace(event)) for event in events)
     with pytest.raises(AttributeError):
-        found[-1].pmu = "another"  # type: ignore[misc]
+        events[-1].pmu = "another"  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("word", ["imc", "uncore_imc", "imc_2", "im", "uncore_", "", "i?c*", "cpu", "hbm_"])
 def test_a_word_finds_the_units_that_it_names(host: LinuxHost, word: str) -> None:
     devices = encoder(host).devices
-    found = [one.name for one in devices.matching(word)]
+    found = [item.name for item in devices.matching(word)]
     assert found == ([word] if word in devices.names else [one for one in devices.names if names_instance(word, one)])
 
 
 def test_what_tells_units_apart(host: LinuxHost) -> None:
-    codes = {one.pmu: one.attr.config for one in encoder(host).encode("unc_m_own")}
+    codes = {event.pmu: event.attr.config for event in encoder(host).encode("unc_m_own")}
     assert codes == {"uncore_imc_1": 7} | {f"uncore_imc_{number}": 8 for number in (0, 2, 3, 4, 5)}
-    assert {one.pmu: one.attr.config for one in encoder(host).encode("unc_m_act")}["uncore_imc_2"] == 2 << 32 | 1
-    assert {one.pmu: one.attr.config for one in encoder(host).encode("reads")}["uncore_imc_3"] == 0x304
-    assert [one.pmu for one in encoder(host).encode("unc_m_rev")] == ["uncore_imc_4"]
-    assert [one.pmu for one in encoder(host).encode("unc_m_new")] == ["uncore_imc_5"]
-    precise = {one.pmu: one.attr.flags for one in encoder(host).encode("unc_m_act:P")}
+    assert {event.pmu: event.attr.config for event in encoder(host).encode("unc_m_act")}["uncore_imc_2"] == 2 << 32 | 1
+    assert {event.pmu: event.attr.config for event in encoder(host).encode("reads")}["uncore_imc_3"] == 0x304
+    assert [event.pmu for event in encoder(host).encode("unc_m_rev")] == ["uncore_imc_4"]
+    assert [event.pmu for event in encoder(host).encode("unc_m_new")] == ["uncore_imc_5"]
+    precise = {event.pmu: event.attr.flags for event in encoder(host).encode("unc_m_act:P")}
     assert len({precise["uncore_imc_0"], precise["uncore_imc_1"], precise["uncore_imc_3"]}) == 3
 
 

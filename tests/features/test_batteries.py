@@ -33,7 +33,7 @@ class Bench:
     """A reader over files that a test changes, and its ticks."""
 
     def __init__(self, *supplies: dict[str, Content]) -> None:
-        self.host, machine = machine_of({path: text for one in supplies for path, text in one.items()})
+        self.host, machine = machine_of({path: text for item in supplies for path, text in item.items()})
         self.host.kind = HostKind.REAL
         self.reader = BatteryReader(machine)
         self.columns = Columns(BATTERIES.source.kind, BATTERIES.source.quantities)

@@ -147,9 +147,9 @@ def test_a_recording_gives_the_rows_of_every_interval(tmp_path: Path, capsys: py
     assert main(["record", recording, *LAPTOP, "-i", "0.1", "-n", "2", "--tables", "cooling"]) == 0
     capsys.readouterr()
     assert main(["cooling", "--replay", recording, "--json"]) == 0
-    found = list(tables(capsys.readouterr().out))
-    assert found
-    for table in found:
+    result = list(tables(capsys.readouterr().out))
+    assert result
+    for table in result:
         assert [row["type"] for row in table["rows"]] == ["acpitz", "x86_pkg_temp", "Processor", "Fan",
                                                           "intel_powerclamp"]
         zone, package, processor = table["rows"][:3]

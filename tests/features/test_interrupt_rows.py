@@ -72,11 +72,11 @@ class Bench:
         return KindRow(self.found, slots[key, 0], self.found.newer.roster.rows[slots[key, 0]])
 
     def value(self, key: str, column: str) -> object:
-        return next(one for one in COLUMNS if one.id == column).compute(self.row(key))
+        return next(item for item in COLUMNS if item.id == column).compute(self.row(key))
 
     def why(self, key: str, column: str) -> Reason:
         table = row_table(INTERRUPTS, self.found, parts=True)
-        cell = table.cell(next(one for one in COLUMNS if one.id == column), self.row(key))
+        cell = table.cell(next(item for item in COLUMNS if item.id == column), self.row(key))
         assert cell.value is None
         assert cell.why is not None
         return cell.why.reason
@@ -234,7 +234,7 @@ def test_affinity_is_read_for_numbered_rows_and_read_again_every_fifth_tick() ->
     assert seen[-1] == "2"
     assert bench.host.reads - before == 5 * 1 + 5 * len(("affinity", "effective")), "each of five rows once"
     table = row_table(INTERRUPTS, bench.found)
-    evidence = table.evidence(next(one for one in COLUMNS if one.id == "Affinity"), bench.row("24"))
+    evidence = table.evidence(next(column for column in COLUMNS if column.id == "Affinity"), bench.row("24"))
     assert evidence.readings[0][:2] == ("affinity 2", "  /proc/irq/24/smp_affinity_list")
 
 
@@ -301,29 +301,29 @@ def test_an_interrupted_read_is_made_again_and_given_up_after_three(slow: int) -
 
     bench.host.now_ns = lambda: now[0]  # type: ignore[method-assign]
     bench.host.read_text = slowly  # type: ignore[method-assign]
-    found = []
+    result = []
     for durations in ([100_000], [300_000_000] * slow, [100_000]):
         now[0] += 10**9
         takes[:] = durations
         bench.columns.begin(now[0], now[0])
-        found.append(bench.reader.read(bench.columns))
-    assert [why is None for why in found] == [True, slow < 3, True]
-    assert slow < 3 or (found[1] is not None and found[1].reason is Reason.INTERRUPTED)
+        result.append(bench.reader.read(bench.columns))
+    assert [why is None for why in result] == [True, slow < 3, True]
+    assert slow < 3 or (result[1] is not None and result[1].reason is Reason.INTERRUPTED)
 
 
 def test_a_recorded_machine_says_that_nothing_moves_there() -> None:
     host = TreeHost({PATH: X86})
     assert host.kind is HostKind.RECORDED
-    found = InterruptSource().open(replace(known_machine(simulated_host("laptop")), host=host))
-    assert isinstance(found, Unavailable)
-    assert found.reason is Reason.RECORDED
+    result = InterruptSource().open(replace(known_machine(simulated_host("laptop")), host=host))
+    assert isinstance(result, Unavailable)
+    assert result.reason is Reason.RECORDED
 
 
 def test_a_cell_tells_its_arithmetic_and_what_was_read() -> None:
     bench = Bench(X86)
     bench.tick(X86.replace("1000", "1060"))
     evidence = row_table(INTERRUPTS, bench.found).evidence(
-        next(one for one in COLUMNS if one.id == "Int/s"), bench.row("24"))
+        next(column for column in COLUMNS if column.id == "Int/s"), bench.row("24"))
     assert evidence.arithmetic == ("= Δcount / interval", "= 60 / 1")
     assert evidence.readings == (("count 1,020 → 1,080 in 1.000 s", "  /proc/interrupts, row 24",
                                   "  proc(5); kernel Documentation/filesystems/proc.rst"),)

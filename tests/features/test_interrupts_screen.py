@@ -45,9 +45,9 @@ def keys(screen: KindScreen) -> list[str]:
 def value(screen: KindScreen, key: str, name: str) -> float:
     content = screen.table.content
     assert content is not None
-    found = content.value_of(name, (key, 0))
-    assert isinstance(found, int | float), (key, name, found)
-    return found
+    result = content.value_of(name, (key, 0))
+    assert isinstance(result, int | float), (key, name, result)
+    return result
 
 
 def reads(screen: KindScreen) -> bool:
@@ -91,7 +91,7 @@ async def test_a_cell_is_explained_by_its_readings_and_charted_from_the_interval
         column = screen.find_column("Int/s")
         assert column is not None
         recent = screen.recent(column, (keys(screen)[0], 0), 60)
-        assert sum(not math.isnan(one) for one in recent) >= 4
+        assert sum(not math.isnan(item) for item in recent) >= 4
         assert recent[-1] == value(screen, keys(screen)[0], "Int/s")
 
 

@@ -85,11 +85,11 @@ class Bench:
         return KindRow(self.found, slot, self.found.newer.roster.rows[slot])
 
     def value(self, key: str, column: str) -> object:
-        return next(one for one in COLUMNS if one.id == column).compute(self.row(key))
+        return next(item for item in COLUMNS if item.id == column).compute(self.row(key))
 
     def why(self, key: str, column: str) -> Unavailable:
         cell = row_table(MEMORY, self.found, parts=True).cell(
-            next(one for one in COLUMNS if one.id == column), self.row(key))
+            next(item for item in COLUMNS if item.id == column), self.row(key))
         assert cell.value is None
         assert cell.why is not None
         return cell.why
@@ -321,7 +321,7 @@ def test_not_mounted_is_a_reason_with_a_remedy_and_pages_are_there(tmp_path: Pat
     assert [bench.value("machine", name) for name in ("Miss/s", "Foreign/s", "Other/s", "Migr/s")] == [6, 6, 11, 7]
     assert [bench.value("node 1", name) for name in ("Miss/s", "Foreign/s", "Other/s")] == [2, 4, 1]
     assert bench.why("node 0", "Migr/s").reason is Reason.NO_HARDWARE
-    (line,) = (one for one in unknown_columns(row_table(MEMORY, bench.found, parts=True)) if "resctrl" in one)
+    (line,) = (item for item in unknown_columns(row_table(MEMORY, bench.found, parts=True)) if "resctrl" in item)
     assert line.startswith("MemBW, LocalBW, RemoteBW, Remote%, OwnBW, Peak%, L3, L3%: not set: resctrl is not mounted")
 
 
@@ -400,8 +400,8 @@ def test_simulated_servers_have_what_their_model_moves(name: str) -> None:
         ticks.append(columns.tick())
         clock.advance(2.0)
     reader.close()
-    found = RowDifferences(ticks[0], ticks[1])
-    rows = {row.key: KindRow(found, slot, row) for slot, row in found.newer.roster.rows.items()}
+    differences = RowDifferences(ticks[0], ticks[1])
+    rows = {row.key: KindRow(differences, slot, row) for slot, row in differences.newer.roster.rows.items()}
     value = {column.id: column.compute for column in COLUMNS}
     machine = rows["machine"]
     parts = sum(float(str(value["MemBW"](row))) for key, row in rows.items() if key.startswith("L3 "))

@@ -20,11 +20,11 @@ def test_a_recording_has_the_kinds_that_its_tables_name(tmp_path: Path, capsys: 
     assert main(["record", path, "--machine", "guest", "-i", "0.1", "-n", "3", "--tables", "interrupts"]) == 0
     capsys.readouterr()
     assert main(["interrupts", "--replay", path, "--cpus", "--format", "json"]) == 0
-    found = tables(capsys.readouterr().out)
-    assert found
-    assert {table["kind"] for table in found} == {"RECORDED"}
+    result = tables(capsys.readouterr().out)
+    assert result
+    assert {table["kind"] for table in result} == {"RECORDED"}
     # the interval behind a late one may be too short for a single interrupt
-    assert any(row["values"]["Int/s"] > 0 for table in found for row in table["rows"] if row["irq"] == "LOC")
+    assert any(row["values"]["Int/s"] > 0 for table in result for row in table["rows"] if row["irq"] == "LOC")
     assert main(["stat", "--replay", path, "-n", "1", "--show", "CPU,Busy%"]) == 0
 
 
@@ -44,17 +44,17 @@ def test_rows_that_no_feature_knows_are_named_and_the_rest_is_shown(
         recorder.take(frame)
     recorder.close()
     assert main(["stat", "--replay", path, "--show", "CPU"]) == 0
-    told = capsys.readouterr()
-    assert told.out
-    assert "has rows of jobs, which no feature that is installed here can show" in told.err
+    output = capsys.readouterr()
+    assert output.out
+    assert "has rows of jobs, which no feature that is installed here can show" in output.err
 
 
 def test_an_unknown_table_is_refused_with_the_kinds_that_there_are(
         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["record", str(tmp_path / "a.ttj"), "--tables", "planets"]) == 2
-    told = capsys.readouterr().err
-    assert '"planets"' in told
-    assert "interrupts" in told
+    text = capsys.readouterr().err
+    assert '"planets"' in text
+    assert "interrupts" in text
 
 
 def test_a_recording_gives_every_interval_and_their_sum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,10 +81,10 @@ def test_a_recording_gives_every_interval_and_their_sum(tmp_path: Path, capsys: 
 def test_a_scrape_has_totals_of_the_busiest_sources_and_counts_the_others(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--once", "--rows", "interrupts", "--most", "5", "--machine", "laptop"]) == 0
     text = capsys.readouterr().out
-    found = re.findall(r'turbotui_interrupt_count_total\{irq="(\w+)",simulated="true"\} ([\d.]+)', text)
-    assert len(found) == 5
-    assert found[0][0] == "LOC"
-    assert all(float(value) >= 0 for _irq, value in found)
+    result = re.findall(r'turbotui_interrupt_count_total\{irq="(\w+)",simulated="true"\} ([\d.]+)', text)
+    assert len(result) == 5
+    assert result[0][0] == "LOC"
+    assert all(float(value) >= 0 for _irq, value in result)
     assert re.search(r'turbotui_export_left_out\{part="interrupts",simulated="true"\} \d\d', text)
 
 

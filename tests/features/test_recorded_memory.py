@@ -31,21 +31,21 @@ def test_a_recording_gives_every_interval_and_their_sum(tmp_path: Path, capsys: 
 @pytest.mark.parametrize("form", ["csv", "openmetrics", "text"])
 def test_other_formats_have_every_level(form: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["memory", "--machine", "icelake-2s", "-i", "0.1", "-n", "1", "--format", form]) == 0
-    told = capsys.readouterr().out
-    assert all(level in told for level in ("machine", "node 1", "L3 01"))
+    text = capsys.readouterr().out
+    assert all(level in text for level in ("machine", "node 1", "L3 01"))
 
 
 def test_without_resctrl_the_columns_are_told_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["memory", "--machine", "laptop", "-i", "0.1", "-n", "1"]) == 0
-    told = capsys.readouterr().out
-    assert "# MemBW, LocalBW" in told
-    assert "no resctrl" in told
+    text = capsys.readouterr().out
+    assert "# MemBW, LocalBW" in text
+    assert "no resctrl" in text
 
 
 def test_a_scrape_has_the_bytes_of_every_level(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--once", "--rows", "memory", "--machine", "icelake-2s", "-i", "0.2"]) == 0
-    told = capsys.readouterr().out
+    text = capsys.readouterr().out
     for level in ("machine", "node 1", "L3 01"):
-        assert f'turbotui_memory_total_bytes_total{{level="{level}"' in told
-    assert 'turbotui_memory_peak_bytes_per_second{level="node 1"' in told
-    assert "gaps" not in told
+        assert f'turbotui_memory_total_bytes_total{{level="{level}"' in text
+    assert 'turbotui_memory_peak_bytes_per_second{level="node 1"' in text
+    assert "gaps" not in text

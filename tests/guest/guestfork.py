@@ -23,12 +23,12 @@ def main() -> None:
             importlib.import_module(command.module)
     with open(os.open(sys.argv[1], os.O_RDWR)) as requests:  # a FIFO with a writer of its own has no end
         for line in requests:
-            told, tell = os.pipe()
+            text, tell = os.pipe()
             if os.fork() == 0:
-                os.close(told)
+                os.close(text)
                 _command(int(line), tell)
             os.close(tell)
-            with open(told) as loaded:  # its end is the child's
+            with open(text) as loaded:  # its end is the child's
                 for name in loaded.read().split():
                     _load(name)
             os.wait()

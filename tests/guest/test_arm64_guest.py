@@ -43,13 +43,13 @@ def answers() -> dict[str, str]:
     if why:
         pytest.skip(why)
     tree = Path(turbotui.__file__).parent
-    found = arm64guest.GUEST.run(tree, _COMMANDS.values(), [_HERE / "guestcounts.py"])
-    return dict(zip(_COMMANDS, found, strict=True))
+    result = arm64guest.GUEST.run(tree, _COMMANDS.values(), [_HERE / "guestcounts.py"])
+    return dict(zip(_COMMANDS, result, strict=True))
 
 
 def test_a_group_of_a_thread_counts_every_instruction(answers: dict[str, str], comparisons: Comparisons) -> None:
     counted = {int(rounds): tries for rounds, tries in json.loads(answers["counts"]).items()}
-    (few, short), (many, long) = ((rounds, min(one[2] for one in tries)) for rounds, tries in counted.items())
+    (few, short), (many, long) = ((rounds, min(item[2] for item in tries)) for rounds, tries in counted.items())
     # what the interpreter does between two readings may differ by some instructions, and by less than one round
     assert abs(long - short - (many - few) * _LOOP) < _LOOP
     for tries in counted.values():

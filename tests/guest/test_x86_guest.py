@@ -103,8 +103,8 @@ def answers() -> dict[str, str]:
     if why:
         pytest.skip(why)
     files = (newest_turbostat.PROGRAM, *newest_turbostat.LIBRARIES.iterdir()) if _has_turbostat() else ()
-    found = GUEST.run(Path(turbotui.__file__).parent, _COMMANDS.values(), files)
-    return dict(zip(_COMMANDS, found, strict=True))
+    result = GUEST.run(Path(turbotui.__file__).parent, _COMMANDS.values(), files)
+    return dict(zip(_COMMANDS, result, strict=True))
 
 
 def reports(text: str) -> list[dict[str, list[dict[str, object]]]]:
@@ -113,15 +113,15 @@ def reports(text: str) -> list[dict[str, list[dict[str, object]]]]:
 
 def cpus(report: Mapping[str, list[dict[str, object]]]) -> dict[int, Values]:
     """The values of each CPU whose reader had the CPU that the emulator gave it, and in time."""
-    found: dict[int, Values] = {}
+    result: dict[int, Values] = {}
     for row in report["rows"]:
         whys = row.get("why") or {}
         assert isinstance(whys, dict)
         if row["row"] == "cpu" and not any(why.startswith(("interrupted", "late")) for why in whys.values()):
             assert isinstance(row["cpu"], int)
             assert isinstance(row["values"], dict)
-            found[row["cpu"]] = row["values"]
-    return found
+            result[row["cpu"]] = row["values"]
+    return result
 
 
 def whole(report: Mapping[str, list[dict[str, object]]]) -> Values:

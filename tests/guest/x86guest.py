@@ -45,8 +45,8 @@ def loading(registers: tuple[GuestRegister, ...], features: tuple[int, ...]) -> 
         features: bits of CPU features that QEMU does not report (linux arch/x86/include/asm/cpufeatures.h).
     """
     lists: dict[str, list[str] | list[int]] = {
-        "msr": [f"{one.address:#x}" for one in registers], "base": [one.base for one in registers],
-        "rate": [one.rate for one in registers], "per_cpu": [one.per_cpu for one in registers],
+        "msr": [f"{register.address:#x}" for register in registers], "base": [register.base for register in registers],
+        "rate": [register.rate for register in registers], "per_cpu": [register.per_cpu for register in registers],
         "feature": [*features],
     }  # fmt: skip
     words = " ".join(f"{name}={','.join(str(value) for value in values)}" for name, values in lists.items())

@@ -155,11 +155,11 @@ def tall(tmp_path: Path) -> LinuxHost:
 
 def test_a_walk_finds_all_groups_and_reads_each(tall: LinuxHost) -> None:
     tree = hierarchies(tall)[0]
-    found = find_groups(tall, tree)
-    assert found.complete
-    assert len(found.directories) == 1 + 1 + 24 + 24 * 20 + 2
-    assert found.directories[0] == "/sys/fs/cgroup"
-    uses = {use.name: use.cpu for use in read_groups(tall, found)}
+    groups = find_groups(tall, tree)
+    assert groups.complete
+    assert len(groups.directories) == 1 + 1 + 24 + 24 * 20 + 2
+    assert groups.directories[0] == "/sys/fs/cgroup"
+    uses = {use.name: use.cpu for use in read_groups(tall, groups)}
     assert uses["/pods.slice/pod7.slice/cri-3.scope"].used_ns == 143_000
     assert uses["/"] == CpuUse()
 
@@ -173,9 +173,9 @@ def test_names_of_groups_are_visible_and_lead_back_to_their_files(tall: LinuxHos
 
 
 def test_a_walk_ends_where_it_was_told_to(tall: LinuxHost) -> None:
-    found = find_groups(tall, hierarchies(tall)[0], 50)
-    assert not found.complete
-    assert len(found.directories) == 50
+    groups = find_groups(tall, hierarchies(tall)[0], 50)
+    assert not groups.complete
+    assert len(groups.directories) == 50
 
 
 def test_files_of_groups_are_not_taken_for_groups() -> None:
@@ -213,10 +213,10 @@ def test_a_group_that_says_that_nothing_is_below_it_is_not_listed() -> None:
 
 
 def test_a_group_that_is_gone_has_no_numbers(tall: LinuxHost, tmp_path: Path) -> None:
-    found = find_groups(tall, hierarchies(tall)[0])
+    groups = find_groups(tall, hierarchies(tall)[0])
     group = tmp_path / "sys/fs/cgroup/pods.slice/pod0.slice/cri-0.scope"
     os.unlink(group / "cpu.stat")
-    uses = {use.name: use.cpu for use in read_groups(tall, found)}
+    uses = {use.name: use.cpu for use in read_groups(tall, groups)}
     assert uses["/pods.slice/pod0.slice/cri-0.scope"] == CpuUse()
 
 

@@ -45,8 +45,8 @@ def test_two_complexes_in_a_die_have_neighbouring_numbers() -> None:
 
 def test_dies_of_the_kernel_are_believed() -> None:
     bergamo = model(25, 0xA0)
-    found = chiplet_names([place(0, 0, 0), place(0, 0, 3), place(0, 4, 8), place(0, 4, 9)], bergamo)
-    assert list(found.values()) == ["CCD 0 CCX 0", "CCD 0 CCX 1", "CCD 1 CCX 0", "CCD 1 CCX 1"]
+    result = chiplet_names([place(0, 0, 0), place(0, 0, 3), place(0, 4, 8), place(0, 4, 9)], bergamo)
+    assert list(result.values()) == ["CCD 0 CCX 0", "CCD 0 CCX 1", "CCD 1 CCX 0", "CCD 1 CCX 1"]
 
 
 @pytest.mark.parametrize("other", [

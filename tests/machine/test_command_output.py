@@ -93,9 +93,9 @@ def test_a_command_that_is_not_there_is_identified_by_its_number() -> None:
     output = CommandOutput()
     with observe(["/nowhere/at/all"], output=output.write_end, apart=True) as seen:
         output.start()
-        with pytest.raises(NotRunError) as told:
+        with pytest.raises(NotRunError) as info:
             seen.begin()
-    assert told.value.number == 2
+    assert info.value.number == 2
     output.close()
 
 

@@ -115,10 +115,10 @@ def test_a_file_that_the_container_has_of_its_own_is_read() -> None:
 
 
 def test_sources_say_whose_numbers_they_would_need() -> None:
-    found = probe_sources(read_machine(container()), SOURCES)
-    assert isinstance(found.probes["proc-stat"].signals["stat.user"], Signal)
+    capabilities = probe_sources(read_machine(container()), SOURCES)
+    assert isinstance(capabilities.probes["proc-stat"].signals["stat.user"], Signal)
     for name in ("cpufreq", "proc-interrupts", "perf-software", "msr", "thermal-throttle", "cpuidle"):
-        for answer in found.probes[name].signals.values():
+        for answer in capabilities.probes[name].signals.values():
             assert isinstance(answer, Unavailable), name
             assert answer.reason is Reason.HIDDEN, answer
             assert "modprobe" not in answer.remedy

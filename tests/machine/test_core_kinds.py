@@ -48,17 +48,17 @@ class LeafHost(TreeHost):
 def files(count: int, model: Model | None = None, each: Mapping[str, Sequence[int | str]] | None = None,
           flags: str = "lm") -> dict[str, str]:
     """A tree of CPUs, one core each, with a model and the files of `each` CPU."""
-    found = {f"{CPU}/online": format_cpulist(range(count)) + "\n"}
+    result = {f"{CPU}/online": format_cpulist(range(count)) + "\n"}
     for cpu in range(count):
-        found[f"{CPU}/cpu{cpu}/topology/core_id"] = f"{cpu}\n"
+        result[f"{CPU}/cpu{cpu}/topology/core_id"] = f"{cpu}\n"
     if model is not None:
-        found["/proc/cpuinfo"] = "".join(
+        result["/proc/cpuinfo"] = "".join(
             f"processor\t: {cpu}\nvendor_id\t: {model[0]}\ncpu family\t: {model[1]}\nmodel\t\t: {model[2]}\n"
             f"flags\t\t: {flags}\n\n" for cpu in range(count)
         )
     for name, values in (each or {}).items():
-        found |= {f"{CPU}/cpu{cpu}/{name}": f"{value}\n" for cpu, value in enumerate(values)}
-    return found
+        result |= {f"{CPU}/cpu{cpu}/{name}": f"{value}\n" for cpu, value in enumerate(values)}
+    return result
 
 
 def kinds_of(topology: Topology) -> list[str | None]:

@@ -47,8 +47,8 @@ MACHINES = [
 
 def whole(path: str) -> list[tuple[str, Mapping[str, object]]]:
     """A file through tomllib, in the form of `FactFile.tables`."""
-    found = tomllib.loads((PACKAGE / path).read_text("utf-8"))
-    return [(name, row) for name, value in found.items() for row in (value if isinstance(value, list) else [value])]
+    result = tomllib.loads((PACKAGE / path).read_text("utf-8"))
+    return [(name, row) for name, value in result.items() for row in (value if isinstance(value, list) else [value])]
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if path != NESTED])
@@ -222,8 +222,8 @@ def test_a_row_that_is_wrong_is_refused_with_its_file_and_table(row: str, why: s
 
 
 def test_the_bits_of_limit_reasons_are_those_of_registers_that_are_read() -> None:
-    addresses = {one.signal: f"0x{one.address:X} {one.name}" for _, one in ALL_REGISTERS
-                 if one.signal.startswith("reasons.")}
+    addresses = {register.signal: f"0x{register.address:X} {register.name}" for _, register in ALL_REGISTERS
+                 if register.signal.startswith("reasons.")}
     rows = {name: limit_bits(name) for name in LIMIT_REASONS.names()}
     assert {name: row.register for name, row in rows.items()} == addresses
     for name, row in rows.items():

@@ -29,8 +29,8 @@ def strange(tmp_path: Path) -> Path:
     (tmp_path / "null").symlink_to("/dev/null")
     (tmp_path / "link").symlink_to("fifo")
     (tmp_path / "loop").symlink_to("loop")
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind(str(tmp_path / "socket"))
+    with socket.socket(socket.AF_UNIX) as item:
+        item.bind(str(tmp_path / "socket"))
     return tmp_path
 
 
@@ -54,9 +54,9 @@ def test_what_has_no_end_or_would_wait_is_refused_with_its_kind(strange: Path, n
 def test_a_regular_file_is_read_to_its_bound(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"x" * 100_000)
-    found = read_given(str(path), largest=100_000)
-    assert found.data == b"x" * 100_000
-    assert found.status.st_ino == path.stat().st_ino
+    file = read_given(str(path), largest=100_000)
+    assert file.data == b"x" * 100_000
+    assert file.status.st_ino == path.stat().st_ino
     with pytest.raises(GivenFileError, match="larger than 99999 bytes"):
         read_given(str(path), largest=99_999)
     path.write_bytes(b"ab\xff")
@@ -104,6 +104,6 @@ def test_paths_that_lead_out_of_the_kernels_files_are_looked_at_first(
 @pytest.mark.parametrize("name", ["fifo", "zero", "endless", "folder", "socket"])
 def test_a_strange_file_that_is_added_has_a_reason(strange: Path, name: str) -> None:
     counter = parse_added(f"{strange}/{name},X")
-    found = added_source(counter).probe(read_machine(LinuxHost())).signals[counter.signal]
-    assert isinstance(found, Unavailable)
-    assert str(strange / name) in found.sentence()
+    result = added_source(counter).probe(read_machine(LinuxHost())).signals[counter.signal]
+    assert isinstance(result, Unavailable)
+    assert str(strange / name) in result.sentence()

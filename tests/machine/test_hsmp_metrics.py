@@ -51,10 +51,10 @@ def test_the_offsets_are_those_of_the_kernels_structure() -> None:
     numbers = list(range(STRUCT.unpack(bytes(SIZE)).__len__()))
     table = STRUCT.pack(*numbers)
     fields = metric_fields()
-    found = {name: fields[name].raw(table) for name in (
+    result = {name: fields[name].raw(table) for name in (
         "max_socket_temperature", "max_vr_temperature", "max_hbm_temperature", "socket_power_limit",
         "max_socket_power_limit", "socket_power")}
-    assert list(found.values()) == [SOCKET_TEMP, VR_TEMP, HBM_TEMP, LIMIT, MOST, POWER]
+    assert list(result.values()) == [SOCKET_TEMP, VR_TEMP, HBM_TEMP, LIMIT, MOST, POWER]
     clocks = [fields[name].raw(table) for name in (
         "cclk_frequency_limit", "gfxclk_frequency_limit", "fclk_frequency", "uclk_frequency")]
     assert clocks == [16, 17, 18, 19]
@@ -71,7 +71,7 @@ def test_what_a_table_of_known_values_says(tmp_path: Path) -> None:
                    cclk_frequency_limit=3.7, dram_bandwidth_utilization=12.0)
     host = machine(tmp_path, {"AMDI0097:00": table, "AMDI0097:01": filled(socket_power=100)})
     facts = MachineFacts(read_machine(host))
-    (section,) = [one for one in configuration(facts.machine) if one.title == "telemetry"]
+    (section,) = [item for item in configuration(facts.machine) if item.title == "telemetry"]
     first, second = section.lines
     assert first.text.startswith(
         "HSMP metrics table of socket 0: 512.5 W, limited to 550 W, at most 760 W, socket 61.2 °C, "
@@ -95,16 +95,16 @@ def test_tables_of_both_kinds_of_driver(tmp_path: Path) -> None:
 ], ids=["empty", "too long", "zeros"])
 def test_what_is_no_table_says_why(tmp_path: Path, table: bytes, reason: Reason, words: str) -> None:
     host = machine(tmp_path, {"AMDI0097:00": table})
-    found = read_table(host, find_tables(host)[0][1])
-    assert isinstance(found, Unavailable)
-    assert found.reason is reason
-    assert words in found.detail
+    result = read_table(host, find_tables(host)[0][1])
+    assert isinstance(result, Unavailable)
+    assert result.reason is reason
+    assert words in result.detail
 
 
 def test_a_table_that_is_not_there_says_so(tmp_path: Path) -> None:
     assert find_tables(machine(tmp_path, {})) == ()
-    found = read_table(LinuxHost(str(tmp_path)), "/sys/devices/platform/AMDI0097:00/metrics_bin")
-    assert isinstance(found, Unavailable)
+    result = read_table(LinuxHost(str(tmp_path)), "/sys/devices/platform/AMDI0097:00/metrics_bin")
+    assert isinstance(result, Unavailable)
 
 
 @given(st.binary(min_size=SIZE, max_size=SIZE))

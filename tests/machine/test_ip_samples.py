@@ -52,10 +52,10 @@ def test_records_are_read_by_their_layout() -> None:
 def test_any_bytes_are_records_or_an_error(body: bytes, kind: int) -> None:
     for data in (body, _record(kind, 2, body)):
         try:
-            found = list(parse_ip_records(data))
+            result = list(parse_ip_records(data))
         except RecordError:
             continue
-        assert len(found) <= len(data)
+        assert len(result) <= len(data)
 
 
 def test_a_sample_lies_in_what_was_mapped_then() -> None:
@@ -247,14 +247,14 @@ def test_another_reader_finds_the_same_functions() -> None:
         table = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
         there = {symbol["st_value"]: symbol.name for symbol in table.iter_symbols()
                  if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF"}
-    found = read_functions(path)
-    assert list(found.starts) == sorted(there)
-    assert len(found.starts) > 1
+    function_table = read_functions(path)
+    assert list(function_table.starts) == sorted(there)
+    assert len(function_table.starts) > 1
 
 
 @given(data=st.binary(max_size=400))
 def test_a_damaged_file_ends_nothing(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged"
     path.write_bytes(b"\x7fELF\x02\x01\x01" + data)
-    found = read_functions(str(path))
-    assert not found.starts or found.segments is not None
+    table = read_functions(str(path))
+    assert not table.starts or table.segments is not None

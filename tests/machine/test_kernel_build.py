@@ -21,8 +21,8 @@ FOLDER = "/lib/modules/6.12.0-amd64"
 
 
 def why(files: dict[str, str]) -> tuple[Reason, str, str]:
-    found = no_driver(TreeHost(RELEASE | files), "k10temp", "SENSORS_K10TEMP", "no sensor")
-    return found.reason, found.detail, found.remedy
+    unavailable = no_driver(TreeHost(RELEASE | files), "k10temp", "SENSORS_K10TEMP", "no sensor")
+    return unavailable.reason, unavailable.detail, unavailable.remedy
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,12 @@ def why(files: dict[str, str]) -> tuple[Reason, str, str]:
     ],
 )  # fmt: skip
 def test_a_missing_driver(files: dict[str, str], reason: Reason, detail: str, remedy: str) -> None:
-    found = why(files)
-    assert found[0] is reason
-    assert detail in found[1]
-    assert remedy in found[2]
-    could_be_loaded = found[1] == "no sensor"
-    assert ("modprobe" in found[2]) == could_be_loaded
+    result = why(files)
+    assert result[0] is reason
+    assert detail in result[1]
+    assert remedy in result[2]
+    could_be_loaded = result[1] == "no sensor"
+    assert ("modprobe" in result[2]) == could_be_loaded
 
 
 @given(st.text(alphabet="abc=.,- \n", max_size=40))

@@ -160,9 +160,9 @@ def test_an_unreadable_list_is_no_restriction() -> None:
 
 
 def test_the_files_of_the_cgroup_are_read_again_when_cpus_change_and_after_a_while() -> None:
-    mine = sorted(os.sched_getaffinity(os.getpid()))
+    selected = sorted(os.sched_getaffinity(os.getpid()))
     files = {"/sys/devices/system/cpu/online": "0-4095\n", "/proc/self/cgroup": "0::/a\n",
-             "/sys/fs/cgroup/a/cpuset.cpus.effective": f"{mine[0]}\n"}
+             "/sys/fs/cgroup/a/cpuset.cpus.effective": f"{selected[0]}\n"}
     asked: list[str] = []
     now = 0.0
 
@@ -171,16 +171,16 @@ def test_the_files_of_the_cgroup_are_read_again_when_cpus_change_and_after_a_whi
         return files.get(path, "")
 
     usable = UsableCpus(read, lambda: now)
-    assert usable.now() == frozenset({mine[0]})
+    assert usable.now() == frozenset({selected[0]})
     asked.clear()
-    assert usable.now() == frozenset({mine[0]})
+    assert usable.now() == frozenset({selected[0]})
     assert asked == ["/sys/devices/system/cpu/online"], "nothing changed: one file a look"
     asked.clear()
-    assert usable.now("0-4095\n") == frozenset({mine[0]})
+    assert usable.now("0-4095\n") == frozenset({selected[0]})
     assert asked == [], "who has just read the list spares the look"
     files["/sys/fs/cgroup/a/cpuset.cpus.effective"] = "0-4095\n"
     files["/sys/devices/system/cpu/online"] = "0-4094\n"
-    assert usable.now() == frozenset(mine)
-    files["/sys/fs/cgroup/a/cpuset.cpus.effective"] = f"{mine[0]}\n"
+    assert usable.now() == frozenset(selected)
+    files["/sys/fs/cgroup/a/cpuset.cpus.effective"] = f"{selected[0]}\n"
     now += 60.0
-    assert usable.now() == frozenset({mine[0]})
+    assert usable.now() == frozenset({selected[0]})

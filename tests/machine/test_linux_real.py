@@ -66,22 +66,22 @@ def test_the_affinity_of_the_process_is_followed_and_that_of_our_own_threads_is_
     everything = os.sched_getaffinity(os.getpid())
     if len(everything) < 2:
         pytest.skip("this process has one CPU")
-    one = min(everything)
+    item = min(everything)
     host = LinuxHost()
     at_first = host.usable_cpus()
     seen: list[frozenset[int] | None] = []
 
     def look() -> None:
-        host.pin_this_thread([one])
+        host.pin_this_thread([item])
         seen.extend((host.usable_cpus(), LinuxHost().usable_cpus()))
 
     worker = threading.Thread(target=look)
     worker.start()
     worker.join()
     assert seen == [at_first, at_first]
-    os.sched_setaffinity(os.getpid(), {one})
+    os.sched_setaffinity(os.getpid(), {item})
     try:
-        assert host.usable_cpus() == frozenset({one})
+        assert host.usable_cpus() == frozenset({item})
     finally:
         os.sched_setaffinity(os.getpid(), everything)
     assert host.usable_cpus() == at_first

@@ -63,7 +63,7 @@ def test_whoever_ends_the_watching_hands_the_signal_on() -> None:
         os.kill(os.getpid(), signal.SIGHUP)
         assert came == [signal.SIGHUP]
         seen.end(signal.SIGHUP, lambda seconds: seen.wait(time.monotonic() + min(seconds, 0.01)))
-        assert [one.status for one in seen.commands] == [128 + signal.SIGHUP] * 2
+        assert [command.status for command in seen.commands] == [128 + signal.SIGHUP] * 2
 
 
 def test_where_one_cannot_be_run_the_others_end() -> None:

@@ -38,11 +38,11 @@ LAYOUT = {
 
 
 def test_layout_is_the_kernels() -> None:
-    found = {}
+    result = {}
     for name, _ in PerfEventAttr._fields_:
         member = getattr(PerfEventAttr, name)
-        found[name] = (member.offset, member.size)
-    assert found == LAYOUT
+        result[name] = (member.offset, member.size)
+    assert result == LAYOUT
     assert ctypes.sizeof(PerfEventAttr) == 144
 
 

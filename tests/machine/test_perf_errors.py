@@ -223,8 +223,8 @@ def test_a_copy_of_files_is_distinguished_from_a_machine_that_refuses(tmp_path: 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])
 def test_root_of_a_user_namespace_is_not_told_to_become_root(number: int) -> None:
     contained = facts(Privileges(0, (1 << 41) - 1, 2, (1024, 4096), namespaces={"user": 4026532700}))
-    for found in (explain_perf(HostError(number, "x"), "perf x", contained, SOFTWARE),
-                  explain_msr_open(HostError(errno.EPERM, "x"), 0, contained)):
-        assert found.reason is Reason.NOT_PERMITTED
-        assert "namespace" in found.detail
-        assert "sudo" not in found.remedy
+    for unavailable in (explain_perf(HostError(number, "x"), "perf x", contained, SOFTWARE),
+                        explain_msr_open(HostError(errno.EPERM, "x"), 0, contained)):
+        assert unavailable.reason is Reason.NOT_PERMITTED
+        assert "namespace" in unavailable.detail
+        assert "sudo" not in unavailable.remedy

@@ -114,9 +114,9 @@ def test_the_newest_processors_of_intel(family: int, model: int, symbol: str, fe
 @pytest.mark.parametrize(("model", "generation"), [(0x24, "zen5"), (0x50, "zen6"), (0x8F, "zen6"), (0xC0, "zen6"),
                                                    (0xB0, "")])
 def test_zen_6_is_what_the_kernel_calls_so(model: int, generation: str) -> None:
-    found = amd_processor("AuthenticAMD", 26, model)
-    assert found is not None
-    assert found.metrics == generation
+    processor = amd_processor("AuthenticAMD", 26, model)
+    assert processor is not None
+    assert processor.metrics == generation
 
 
 @pytest.mark.parametrize("model", [amd(0x15, {"rapl"}), amd(0x19, set())])
@@ -208,7 +208,7 @@ def test_feature_sets_are_the_reference_row_by_row() -> None:
     assert rows.keys() == FEATURE_SETS.keys()
     for name, row in rows.items():
         features = FEATURE_SETS[name]
-        ours = {theirs: getattr(features, mine) for theirs, mine in FLAGS.items()}
+        ours = {theirs: getattr(features, selected) for theirs, selected in FLAGS.items()}
         assert ours == {key: row[key] for key in FLAGS}, name
         assert [f"C{state.value.upper()}" for state in features.core_cstates] == row["core_cstates"], name
         assert [f"P{state.value.upper()}" for state in features.pkg_cstates] == row["pkg_cstates"], name
@@ -265,7 +265,7 @@ def test_l2_events_are_the_reference() -> None:
         theirs = [
             (int(one["refs_config"], 16), int(one["hits_config"], 16)) for one in row["pmus_in_order_pcore_ecore_lcore"]
         ]
-        assert [(one.references, one.hits) for one in ours[row["symbol"]]] == theirs, row["symbol"]
+        assert [(events.references, events.hits) for events in ours[row["symbol"]]] == theirs, row["symbol"]
 
 
 def test_register_addresses_are_the_reference() -> None:

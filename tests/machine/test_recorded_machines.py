@@ -55,13 +55,13 @@ class Console:
         for line in text.splitlines():
             if line.startswith(("depth", "Special")):
                 break
-            found = self.LINE.match(line)
-            if found is None:
+            match = self.LINE.match(line)
+            if match is None:
                 continue
-            indent, kind = len(found[1]), found[2]
+            indent, kind = len(match[1]), match[2]
             while stack and stack[-1][0] >= indent:
                 stack.pop()
-            number = int(found[3]) if found[3] else -1
+            number = int(match[3]) if match[3] else -1
             if kind == "PU":
                 self.cpus.add(number)
                 for _, below in stack:

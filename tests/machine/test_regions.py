@@ -60,8 +60,8 @@ def test_time_is_shared_out_by_marks() -> None:
     times = RegionTimes(0)
     times.take(_mark("B", 250_000_000))
     times.take(_mark("E", 750_000_000))
-    (one,) = times.until(1_000_000_000)
-    assert (one.name, one.seconds, one.share) == ("solve", 0.5, 0.5)
+    (share,) = times.until(1_000_000_000)
+    assert (share.name, share.seconds, share.share) == ("solve", 0.5, 0.5)
     assert times.until(2_000_000_000) == ()
     assert (times.entries["solve"], times.still_open) == (1, 0)
 
@@ -72,10 +72,10 @@ def test_regions_in_each_other_and_of_several_threads_overlap() -> None:
                  _mark("E", 600, "solve"), _mark("E", 800, "solve", (7, 8)), _mark("B", 900, "solve"),
                  _mark("B", 950, "solve")):
         times.take(mark)
-    found = {one.name: one.share for one in times.until(1000)}
-    assert found == {"run": 1.0, "solve": pytest.approx(0.7)}
+    result = {share.name: share.share for share in times.until(1000)}
+    assert result == {"run": 1.0, "solve": pytest.approx(0.7)}
     times.take(_mark("E", 1100, "solve"))
-    assert [one.name for one in times.until(1200)] == ["run", "solve"]  # entered twice, left once
+    assert [share.name for share in times.until(1200)] == ["run", "solve"]  # entered twice, left once
     assert times.entries == {"run": 1, "solve": 4}
 
 
@@ -84,8 +84,8 @@ def test_marks_that_come_late_count_from_the_last_reading() -> None:
     assert times.until(1000) == ()
     times.take(_mark("B", 500))
     times.take(_mark("E", 3000))
-    assert [(one.share, one.name) for one in times.until(2000)] == [(1.0, "solve")]
-    assert [one.share for one in times.until(4000)] == [0.5]
+    assert [(share.share, share.name) for share in times.until(2000)] == [(1.0, "solve")]
+    assert [share.share for share in times.until(4000)] == [0.5]
 
 
 def test_ends_without_a_beginning_lost_marks_and_a_thousand_names_are_reported() -> None:
@@ -94,9 +94,9 @@ def test_ends_without_a_beginning_lost_marks_and_a_thousand_names_are_reported()
     times.take(_mark("B", 2, lost=3))
     for number in range(1000):
         times.take(_mark("B", 3 + number, f"r{number}"))
-    found = times.until(10_000)
+    shares = times.until(10_000)
     assert (times.unmatched, times.lost) == (1, 3)
-    assert len(found) == 1001
+    assert len(shares) == 1001
     extents = times.extents()
     assert len(extents) == 201
     assert extents[-1].name == OTHERS
@@ -108,9 +108,9 @@ def test_no_region_is_open_for_longer_than_the_time(marks: list[tuple[bool, int,
     for begins, ns, name, tid in marks:
         times.take(RegionMark(begins, ns, (1, tid), 0, name))
     for now in (500, 1000, 1500):
-        for one in times.until(now):
-            assert 0 < one.share <= 1
-            total += one.seconds if one.name == "a" else 0.0
+        for share in times.until(now):
+            assert 0 < share.share <= 1
+            total += share.seconds if share.name == "a" else 0.0
     assert total <= 1500e-9 * (1 + 1e-9)
 
 
@@ -238,9 +238,9 @@ def test_the_regions_with_the_most_time_have_rows_and_the_others_are_added_up() 
     assert first.seconds == pytest.approx(5e-3)
     assert others.name == OTHERS
     assert len(rest) == 199
-    assert "step 0" not in {one.name for one in rest}
+    assert "step 0" not in {extent.name for extent in rest}
     assert others.entries + len(rest) == 9_001
-    assert others.seconds + sum(one.seconds for one in rest) == pytest.approx(9_001e-6)
+    assert others.seconds + sum(extent.seconds for extent in rest) == pytest.approx(9_001e-6)
     assert len(times.seconds) <= 4_000
 
 

@@ -122,14 +122,14 @@ def real(name: str, more: Mapping[int, int] | None = None) -> Machine:
     if not FOLDER.exists():
         pytest.skip(f"{FOLDER} is not beside this checkout")
     first = _dump(name)["0"]
-    words, told, where = first["msr"], first["cpuid"], first["where"]
+    words, text, where = first["msr"], first["cpuid"], first["where"]
     assert isinstance(words, dict)
-    assert isinstance(told, dict)
+    assert isinstance(text, dict)
     assert isinstance(where, str)
-    registers: dict[tuple[int, int], Sequence[int | None]] = {(0, int(key, 16)): found for key, found in words.items()}
+    registers: dict[tuple[int, int], Sequence[int | None]] = {(0, int(key, 16)): value for key, value in words.items()}
     registers |= {(0, address): (value,) for address, value in (more or {}).items()}
     leaves = {}
-    for key, values in told.items():
+    for key, values in text.items():
         leaf, subleaf = (int(part, 16) for part in key.split("."))
         eax, ebx, ecx, edx = (value or 0 for value in values)
         leaves[0, leaf, subleaf] = (eax, ebx, ecx, edx)
@@ -167,7 +167,7 @@ def read(machine: Machine, source: Msr) -> tuple[dict[SignalId, Signal], list[di
     """The source's usable signals and their raw values at the first two samples."""
     host = machine.host
     assert isinstance(host, RegisterHost)
-    signals = {name: found for name, found in source.probe(machine).signals.items() if isinstance(found, Signal)}
+    signals = {name: result for name, result in source.probe(machine).signals.items() if isinstance(result, Signal)}
     reader = source.open(machine, 0, frozenset(signals))
     samples = []
     for number in (0, 1):
@@ -252,12 +252,12 @@ def test_base_clock_by_register_is_the_one_that_cpuid_says(name: str, mhz: int) 
      (GRANITE, 25e6 * 240 / 2)],
 )  # fmt: skip
 def test_tsc_clock(name: str, hertz: float | None) -> None:
-    found = PlatformConstants().probe(real(name)).signals["tsc_hz"]
+    result = PlatformConstants().probe(real(name)).signals["tsc_hz"]
     if hertz is None:
-        assert isinstance(found, Unavailable)
+        assert isinstance(result, Unavailable)
     else:
-        assert isinstance(found, Signal)
-        assert found.value(found.constant) == hertz
+        assert isinstance(result, Signal)
+        assert result.value(result.constant) == hertz
 
 
 @pytest.mark.parametrize(
@@ -266,9 +266,9 @@ def test_tsc_clock(name: str, hertz: float | None) -> None:
 )
 def test_tj_max_and_core_temperature(name: str, hottest: int, core: int) -> None:
     machine = real(name)
-    found = PlatformConstants().probe(machine).signals["tj_max"]
-    assert isinstance(found, Signal)
-    assert found.value(found.constant) == hottest
+    result = PlatformConstants().probe(machine).signals["tj_max"]
+    assert isinstance(result, Signal)
+    assert result.value(result.constant) == hottest
     signals, (first, _) = read(machine, Msr())
     assert signals["temp.core"].value(first["temp.core"]) == core
 
@@ -286,8 +286,8 @@ def test_tj_max_and_core_temperature(name: str, hottest: int, core: int) -> None
 def test_turbo_limits(name: str, limits: list[tuple[int, int]]) -> None:
     machine = real(name)
     text = "\n".join(line.text for section in configuration(machine) for line in section.lines)
-    found = re.findall(r"= (\d+)\.0 MHz max turbo (\d+) active cores", text)
-    assert [(int(cores), int(mhz)) for mhz, cores in reversed(found)] == limits
+    result = re.findall(r"= (\d+)\.0 MHz max turbo (\d+) active cores", text)
+    assert [(int(cores), int(mhz)) for mhz, cores in reversed(result)] == limits
     host = machine.host
     assert isinstance(host, RegisterHost)
     highest, base = host.leaves[0, 0x16, 0][1], host.leaves[0, 0x16, 0][0]
@@ -309,14 +309,14 @@ def test_package_limit_of_each_model(name: str, code: int, word: str) -> None:
     limit, origin = package_limit(machine, circumstances(machine))
     assert limit is PackageLimit(word)
     assert origin == f"MSR 0xe2[3:0] is {code}"
-    found = Msr().probe(machine).signals["cstate.pkg.c2"]
-    assert isinstance(found, Signal) == (word not in {"pc0", "reserved"})
+    result = Msr().probe(machine).signals["cstate.pkg.c2"]
+    assert isinstance(result, Signal) == (word not in {"pc0", "reserved"})
 
 
 def test_without_the_limit_register_no_package_register_is_believed() -> None:
-    found = Msr().probe(real(ICE_LAKE)).signals["cstate.pkg.c2"]
-    assert isinstance(found, Unavailable)
-    assert "MSR 0xe2" in found.detail
+    result = Msr().probe(real(ICE_LAKE)).signals["cstate.pkg.c2"]
+    assert isinstance(result, Unavailable)
+    assert "MSR 0xe2" in result.detail
 
 
 @pytest.mark.parametrize(
@@ -325,8 +325,8 @@ def test_without_the_limit_register_no_package_register_is_believed() -> None:
      (SAPPHIRE, 4095.0, 4095.0, 1023.875, 225.0), (GRANITE, 4095.0, 4095.0, 160.0, 250.0)],
 )  # fmt: skip
 def test_power_limits(name: str, first: float, second: float, peak: float | None, design: float) -> None:
-    signals, (found, _) = read(real(name), MsrSettings())
-    limits = {limit: signals[limit].value(found[limit]) for limit in signals if limit.startswith("limit.")}
+    signals, (result, _) = read(real(name), MsrSettings())
+    limits = {limit: signals[limit].value(result[limit]) for limit in signals if limit.startswith("limit.")}
     expected = {"limit.pkg.pl1": first, "limit.pkg.pl2": second, "limit.pkg.pl4": peak, "limit.pkg.tdp": design}
     assert limits == {limit: watts for limit, watts in expected.items() if watts is not None}
 
@@ -342,9 +342,9 @@ def test_fixed_memory_unit_of_a_server() -> None:
 def test_a_machine_without_its_registers_loses_signals_and_nothing_else() -> None:
     machine = real(TURIN)
     assert "rapl" in machine.model.flags
-    found = Msr().probe(machine).signals
-    assert not [name for name, answer in found.items() if isinstance(answer, Signal)]
-    why = found["energy.pkg"]
+    result = Msr().probe(machine).signals
+    assert not [name for name, answer in result.items() if isinstance(answer, Signal)]
+    why = result["energy.pkg"]
     assert isinstance(why, Unavailable)
     assert why.detail
 
@@ -388,8 +388,8 @@ def test_worked_example_of_clocks() -> None:
 def test_worked_example_of_turbo_and_limits() -> None:
     machine = sample_machine()
     text = "\n".join(line.text for section in configuration(machine) for line in section.lines)
-    found = re.findall(r"(\d+) \* 100\.0 = \d+\.0 MHz max turbo (\d+) active cores", text)
-    assert found == [("39", "4"), ("40", "3"), ("41", "2"), ("42", "1")]
+    result = re.findall(r"(\d+) \* 100\.0 = \d+\.0 MHz max turbo (\d+) active cores", text)
+    assert result == [("39", "4"), ("40", "3"), ("41", "2"), ("42", "1")]
     assert package_limit(machine, circumstances(machine))[0] is PackageLimit.UNLIMITED
     signals, (first, _) = read(machine, MsrSettings())
     assert signals["limit.pkg.pl1"].value(first["limit.pkg.pl1"]) == 65.0

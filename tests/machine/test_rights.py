@@ -33,11 +33,11 @@ def test_capabilities_of_a_user_namespace_are_none_of_the_machine() -> None:
     unshare = shutil.which("unshare")
     if unshare is None:
         pytest.skip("unshare is missing (package util-linux)")
-    found = subprocess.run([unshare, "--user", "--map-root-user", "--pid", "--fork", sys.executable, "-c", _SHOW],  # noqa: S603 - ours
-                           capture_output=True, text=True, check=False)
-    if found.returncode:
-        pytest.skip(f"no user namespace may be made: {found.stderr.strip()}")
-    assert json.loads(found.stdout) == [False, True, True, os.getuid()]
+    process = subprocess.run([unshare, "--user", "--map-root-user", "--pid", "--fork", sys.executable, "-c", _SHOW],  # noqa: S603 - ours
+                             capture_output=True, text=True, check=False)
+    if process.returncode:
+        pytest.skip(f"no user namespace may be made: {process.stderr.strip()}")
+    assert json.loads(process.stdout) == [False, True, True, os.getuid()]
 
 
 def test_unknown_namespaces_are_taken_for_the_first_and_limits_for_the_usual() -> None:

@@ -144,5 +144,5 @@ def test_work_that_does_not_end_is_ended_by_another_signal() -> None:
 def test_nobody_else_catches_signals() -> None:
     """A driver of the terminal keeps its own while it lives; a launched command gets back what Python took."""
     home = Path(turbotui.__file__).parent
-    found = {path.relative_to(home).as_posix() for path in home.rglob("*.py") if "signal.signal(" in path.read_text()}
-    assert found == {"machine/signal_guard.py", "machine/launching.py", "opening/terminal.py", "terminal/driver.py"}
+    result = {path.relative_to(home).as_posix() for path in home.rglob("*.py") if "signal.signal(" in path.read_text()}
+    assert result == {"machine/signal_guard.py", "machine/launching.py", "opening/terminal.py", "terminal/driver.py"}

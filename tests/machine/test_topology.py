@@ -281,7 +281,7 @@ def test_sockets_of_books_without_package_ids() -> None:
         "physical_package_id": dict.fromkeys(sockets, -1),
         "book_id": {1: 3, 2: 3, 3: 3, 8: 4, 9: 4},
         "core_id": {1: 1, 2: 1, 3: 2, 8: 1, 9: 1},
-        "core_siblings": {cpu: f"{sum(1 << one for one in mask):x}" for cpu, mask in sockets.items()},
+        "core_siblings": {cpu: f"{sum(1 << item for item in mask):x}" for cpu, mask in sockets.items()},
         "thread_siblings": {cpu: f"{1 << cpu:x}" for cpu in sockets},
     }
     topology = read_topology(TreeHost(tree(list(sockets), facts, **{f"{CPUS}/present": "0-9\n"})), None)
@@ -398,7 +398,7 @@ def test_any_ids_and_masks_make_a_lawful_topology(
     """Whatever sysfs says, every CPU has exactly one row at every scope and rows are unique."""
     names = ("physical_package_id", "die_id", "core_id", "cluster_id")
     facts: dict[str, dict[int, int | str]] = {
-        name: {cpu: one[position] for cpu, one in enumerate(ids)} for position, name in enumerate(names)
+        name: {cpu: item[position] for cpu, item in enumerate(ids)} for position, name in enumerate(names)
     }
     facts["core_cpus_list"] = {cpu: format_cpulist(mask) for cpu, mask in enumerate(masks[: len(ids)])}
     facts["package_cpus_list"] = {cpu: format_cpulist(mask) for cpu, mask in enumerate(reversed(masks[: len(ids)]))}
@@ -409,7 +409,7 @@ def test_any_ids_and_masks_make_a_lawful_topology(
         assert sorted(cpu for instance in instances for cpu in instance.cpus) == sorted(topology.cpus)
         assert len({instance.row for instance in instances}) == len(instances)
         for outer in Scope:
-            inside = [part for one in topology.instances(outer) for part in topology.parts(one.row, scope)]
+            inside = [part for instance in topology.instances(outer) for part in topology.parts(instance.row, scope)]
             assert sorted(inside) == list(range(len(instances)))
     order = {cpu: position for position, cpu in enumerate(topology.cpus)}
     for core in topology.instances(Scope.CORE):
@@ -459,8 +459,8 @@ def test_lists_beyond_any_kernel_are_no_lists(mask: str) -> None:
 def test_how_many_nodes_a_package_has_whatever_is_measured(nodes: list[int], together: int) -> None:
     files = tree([0, 1, 2, 3], {"physical_package_id": {0: 0, 1: 0, 2: 1, 3: 1}})
     for node in set(nodes):
-        mine = [cpu for cpu, own in enumerate(nodes) if own == node]
-        files[f"/sys/devices/system/node/node{node}/cpulist"] = format_cpulist(mine) + "\n"
+        selected = [cpu for cpu, own in enumerate(nodes) if own == node]
+        files[f"/sys/devices/system/node/node{node}/cpulist"] = format_cpulist(selected) + "\n"
     for measured in (None, frozenset({0})):
         topology = read_topology(TreeHost(files), measured)
         assert topology.nodes_together == together

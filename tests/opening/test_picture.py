@@ -80,9 +80,9 @@ def test_the_ground_is_the_one_that_textual_paints() -> None:
             assert theme.ansi
         else:
             variables = theme.variables
-            found = {"ground": theme.background, PLAIN: theme.foreground, DIM: variables["tui-dim"],
-                     STRONG: variables["tui-strong"], BAR: variables["tui-spark"]}
-            assert {name: f"#{colour}" for name, colour in colours.items()} == found
+            result = {"ground": theme.background, PLAIN: theme.foreground, DIM: variables["tui-dim"],
+                      STRONG: variables["tui-strong"], BAR: variables["tui-spark"]}
+            assert {name: f"#{colour}" for name, colour in colours.items()} == result
 
 
 def test_colours_are_for_terminals_that_show_them() -> None:

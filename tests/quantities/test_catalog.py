@@ -147,9 +147,9 @@ def test_of_two_ways_to_a_column_the_first_that_works_is_taken() -> None:
 
 
 def test_the_columns_are_those_of_the_golden_list() -> None:
-    mine = [column.id for column in catalog_for(FULL).columns]
+    selected = [column.id for column in catalog_for(FULL).columns]
     golden = GOLDEN.read_text(encoding="utf-8").split()
-    difference = "\n".join(difflib.unified_diff(golden, mine, GOLDEN.name, "catalog", lineterm="", n=1))
+    difference = "\n".join(difflib.unified_diff(golden, selected, GOLDEN.name, "catalog", lineterm="", n=1))
     assert not difference, f"the catalog changed; if that is meant, change {GOLDEN.name} too:\n{difference}"
 
 
@@ -159,9 +159,9 @@ def test_columns_that_turbostat_has_stand_in_its_order() -> None:
     theirs = [entry["name"] for entry in json.loads(REFERENCE.read_text(encoding="utf-8"))["columns"]]
     for energy in ("energy.core", "energy.cores"):  # per core on AMD, per package on Intel: two places in the order
         signals = {name: signal for name, signal in FULL.items() if name not in {"energy.core", "energy.cores"}}
-        mine = [column.id for column in catalog_for({**signals, energy: FULL[energy]}).columns]
+        selected = [column.id for column in catalog_for({**signals, energy: FULL[energy]}).columns]
         names = [name.removesuffix(" (per core)") for name in theirs]
-        shared = [name for name in mine if name in names]
+        shared = [name for name in selected if name in names]
         places = [names.index(name) if energy == "energy.core" else len(names) - 1 - names[::-1].index(name)
                   for name in shared]
         assert len(shared) > 40

@@ -74,7 +74,7 @@ def test_values_and_levels_are_counted_outside_of_texts(value: object) -> None:
 def _shape(value: object) -> tuple[int, int]:
     """Commas and colons of a value, and its levels."""
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
-    shapes = [_shape(one) for one in inner]
+    shapes = [_shape(item) for item in inner]
     own = max(0, len(inner) - 1) + (len(inner) if isinstance(value, dict) else 0)
     return own + sum(many for many, _depth in shapes), (isinstance(value, dict | list)
                                                         + max((depth for _many, depth in shapes), default=0))

@@ -41,9 +41,9 @@ def test_precedence_and_what_is_unknown(text: str, expected: float | None) -> No
 
 
 def test_names_are_listed_once_and_quotes_hold_anything() -> None:
-    found = parse_expression("'cpu/event=0x3c/' / ('cache-misses' + 'cache-misses')")
-    assert found.names == ("cpu/event=0x3c/", "cache-misses")
-    assert found.evaluate({"cpu/event=0x3c/": 12.0, "cache-misses": 3.0}) == 2.0
+    expression = parse_expression("'cpu/event=0x3c/' / ('cache-misses' + 'cache-misses')")
+    assert expression.names == ("cpu/event=0x3c/", "cache-misses")
+    assert expression.evaluate({"cpu/event=0x3c/": 12.0, "cache-misses": 3.0}) == 2.0
 
 
 @pytest.mark.parametrize(

@@ -28,12 +28,12 @@ WHOLE_NUMBERS = {
 
 
 def test_columns_and_intervals_add_floats_by_fsum_or_in_order() -> None:
-    found = set()
+    result = set()
     for path in sorted([*(PACKAGE / "quantities").rglob("*.py"), *(PACKAGE / "sampling").rglob("*.py")]):
         calls = [node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
         if any(isinstance(call, ast.Name) and call.id == "sum" for call in calls):
-            found.add(str(path.relative_to(PACKAGE)))
-    assert found == WHOLE_NUMBERS.keys()
+            result.add(str(path.relative_to(PACKAGE)))
+    assert result == WHOLE_NUMBERS.keys()
 
 
 def test_a_sum_is_rounded_once_whatever_the_order() -> None:
@@ -44,6 +44,6 @@ def test_a_sum_is_rounded_once_whatever_the_order() -> None:
 
 
 def test_a_sum_of_traced_numbers_keeps_its_arithmetic() -> None:
-    found = added([Traced(1.0, Number(1.0)), Traced(2.0, Number(2.0))])
-    assert isinstance(found, Traced)
-    assert found == pytest.approx(3.0)
+    result = added([Traced(1.0, Number(1.0)), Traced(2.0, Number(2.0))])
+    assert isinstance(result, Traced)
+    assert result == pytest.approx(3.0)

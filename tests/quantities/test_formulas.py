@@ -19,7 +19,7 @@ from turbotui.widgets.painter import fast_numbers
 
 def column(name: str, *, needing: str = "") -> CounterColumn:
     """The column of that id; of two, the one that needs `needing`."""
-    return next(one for one in STATIC_COLUMNS if one.id == name and (not needing or needing in one.needs))
+    return next(item for item in STATIC_COLUMNS if item.id == name and (not needing or needing in item.needs))
 
 
 def value(name: str, row: Row, *, needing: str = "") -> float:
@@ -30,12 +30,12 @@ def value(name: str, row: Row, *, needing: str = "") -> float:
 
 @given(part=st.floats(-1e12, 1e12), whole=st.floats(-1e12, 1e12))
 def test_percent_is_known_only_where_it_makes_sense(part: float, whole: float) -> None:
-    found = formulas.percent(part, whole)
-    if found is None:
+    result = formulas.percent(part, whole)
+    if result is None:
         assert whole <= 0 or part < 0 or 100 * part / whole > 110
     else:
-        assert 0 <= found <= 110
-        assert found == pytest.approx(100 * part / whole)
+        assert 0 <= result <= 110
+        assert result == pytest.approx(100 * part / whole)
 
 
 def test_percent_of_the_unknown_is_unknown() -> None:
@@ -183,8 +183,8 @@ def test_counts_print_as_whole_numbers(name: str) -> None:
 def test_gauges() -> None:
     row = Row(values={"temp.core": 67.6, "temp.pkg": 70.2, "temp.ccd": 55.5, "cpufreq.cur": 3.2e9, "cpufreq.min": 8e8,
                       "cpufreq.max": 5.2e9}, texts={"cpufreq.governor": "schedutil"})
-    found = [value(name, row) for name in ("CoreTmp", "PkgTmp", "CCDTmp", "CurMHz", "MinMHz", "MaxMHz")]
-    assert found == [68, 70, 56, 3200.0, 800.0, 5200.0]
+    result = [value(name, row) for name in ("CoreTmp", "PkgTmp", "CCDTmp", "CurMHz", "MinMHz", "MaxMHz")]
+    assert result == [68, 70, 56, 3200.0, 800.0, 5200.0]
     assert column("Governor").compute(row) == "schedutil"
     assert column("Driver").compute(row) is None
 
@@ -193,7 +193,7 @@ def test_requested_idle_states_are_shares_and_counts_of_each_state() -> None:
     names = {"cpuidle.0.name": "POLL", "cpuidle.1.name": "C1", "cpuidle.2.name": "C6"}
     signals = {name: Signal(name, Scope.SYSTEM, Unit.TEXT, Behavior.CONSTANT, Reduce.SAME, "", constant=text)
                for name, text in names.items()}
-    columns = {one.id: one for one in idle.cpuidle_columns(signals)}
+    columns = {cpuidle_column.id: cpuidle_column for cpuidle_column in idle.cpuidle_columns(signals)}
     assert [name for name in columns if not name.endswith("!")] == [
         "POLL", "POLL+", "C1-", "C1", "C1+", "C6-", "C6", "POLL%", "C1%", "C6%", "IdleExit%"]
     row = Row({"cpuidle.1.time": 0.5, "cpuidle.1.usage": 40.0, "cpuidle.1.below": 3.0, "cpuidle.1.above": 2.0}, 2.0)
@@ -203,7 +203,7 @@ def test_requested_idle_states_are_shares_and_counts_of_each_state() -> None:
 def test_leaving_idle_states_takes_no_longer_than_they_last() -> None:
     names = {f"cpuidle.{state}.name": Signal(f"cpuidle.{state}.name", Scope.SYSTEM, Unit.TEXT, Behavior.CONSTANT,
                                              Reduce.SAME, "", constant=text) for state, text in enumerate(("C1", "C6"))}
-    leaving = next(one for one in idle.cpuidle_columns(names) if one.id == "IdleExit%")
+    leaving = next(cpuidle_column for cpuidle_column in idle.cpuidle_columns(names) if cpuidle_column.id == "IdleExit%")
     latencies: dict[str, float | None] = {"cpuidle.0.latency": 1e-6, "cpuidle.1.latency": 100e-6}
     entered = {"cpuidle.0.usage": 1000.0, "cpuidle.1.usage": 20_000.0, "cpuidle.0.time": 0.5}
     assert leaving.compute(Row({**entered, "cpuidle.1.time": 0.3}, values=latencies)) == pytest.approx(0.1 + 30.0)
@@ -214,7 +214,7 @@ def test_leaving_idle_states_takes_no_longer_than_they_last() -> None:
 def test_idle_states_of_one_name_are_distinguished() -> None:
     signals = {f"cpuidle.{state}.name": Signal(f"cpuidle.{state}.name", Scope.SYSTEM, Unit.TEXT, Behavior.CONSTANT,
                                                Reduce.SAME, "", constant="C3") for state in (0, 1)}
-    shares = [one.id for one in idle.cpuidle_columns(signals) if one.id.endswith("%")]
+    shares = [cpuidle_column.id for cpuidle_column in idle.cpuidle_columns(signals) if cpuidle_column.id.endswith("%")]
     assert shares == ["C3.0%", "C3.1%", "IdleExit%"]
 
 

@@ -40,13 +40,13 @@ def test_there_are_few_buckets_and_what_is_longer_is_in_the_last() -> None:
 
 @given(VALUES, st.sampled_from([0.5, 0.9, 0.99, 0.999]))
 def test_a_quantile_is_the_value_of_its_rank_or_less_than_a_sixteenth_more(values: list[int], share: float) -> None:
-    found = quantile(Counter(map(bucket_of, values)), share)
+    result = quantile(Counter(map(bucket_of, values)), share)
     if not values:
-        assert found is None
+        assert result is None
         return
     exact = sorted(values)[max(1, math.ceil(share * len(values))) - 1]
-    assert found is not None
-    assert exact <= found <= exact * (1 + ERROR)
+    assert result is not None
+    assert exact <= result <= exact * (1 + ERROR)
 
 
 @given(VALUES, VALUES)
@@ -58,8 +58,8 @@ def test_merging_is_the_histogram_of_all_values(first: list[int], second: list[i
 @given(VALUES)
 def test_cumulative_counts_at_powers_of_two_are_exact(values: list[int]) -> None:
     bounds = [(1 << power) - 1 for power in range(0, 49, 4)]
-    found = list(cumulative(Counter(map(bucket_of, values)), bounds))
-    assert found == [(bound, sum(value <= bound for value in values)) for bound in bounds]
+    result = list(cumulative(Counter(map(bucket_of, values)), bounds))
+    assert result == [(bound, sum(value <= bound for value in values)) for bound in bounds]
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.5, 2), (0.75, 3), (1.0, 4)])

@@ -61,8 +61,8 @@ def test_what_is_no_moment_is_refused_in_a_sentence(text: str) -> None:
 @given(st.integers(0, 4_000_000_000))
 def test_a_time_of_day_is_found_again_within_the_day_before(seconds: int) -> None:
     last = max(seconds, 90_000) * NS
-    found = parse_moment(time_of_day(last), last, last - 1800 * NS, last)
-    assert found == last
+    result = parse_moment(time_of_day(last), last, last - 1800 * NS, last)
+    assert result == last
 
 
 @pytest.mark.parametrize(("seconds", "text"), [

@@ -28,13 +28,13 @@ class Row:
 
 
 def row(values: dict[str, object]) -> Row:
-    return make_row(Row, values, level=valued(Level), inner=tables("[[inner]]", lambda one: row(dict(one))))
+    return make_row(Row, values, level=valued(Level), inner=tables("[[inner]]", lambda item: row(dict(item))))
 
 
 def test_a_row_is_the_dataclass_with_its_defaults() -> None:
     assert row({"name": "a", "level": "core"}) == Row("a", Level.CORE)
-    found = row({"name": "a", "level": "cpu", "bits": [3, 1], "rate": 2, "inner": [{"name": "b", "level": "cpu"}]})
-    assert (found.bits, found.rate, found.inner) == ((3, 1), 2.0, (Row("b", Level.CPU),))
+    result = row({"name": "a", "level": "cpu", "bits": [3, 1], "rate": 2, "inner": [{"name": "b", "level": "cpu"}]})
+    assert (result.bits, result.rate, result.inner) == ((3, 1), 2.0, (Row("b", Level.CPU),))
 
 
 @pytest.mark.parametrize(("values", "key", "said"), [
@@ -69,9 +69,9 @@ _VALUES = st.recursive(
 @given(st.dictionaries(st.sampled_from(["name", "level", "bits", "rate", "on", "inner", "other"]), _VALUES))
 def test_any_values_are_a_row_or_a_row_error(values: dict[str, object]) -> None:
     with contextlib.suppress(RowError):
-        found = row(values)
-        assert isinstance(found.name, str)
-        assert isinstance(found.level, Level)
+        result = row(values)
+        assert isinstance(result.name, str)
+        assert isinstance(result.level, Level)
 
 
 def test_members_are_read_by_name_too_and_lists_by_item() -> None:

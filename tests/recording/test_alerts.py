@@ -54,10 +54,10 @@ def test_counters_that_are_lost_are_reported_once() -> None:
 
 def test_a_changed_topology_is_reported_as_such_and_alerts_are_events() -> None:
     def changes(topology: Topology, values: Sequence[int]) -> list[tuple[str, str]]:
-        found = Changes(lambda: 0)
-        found.take(Snapshot(0, 0, 0, FOUR, counts(5, 5), {}))
+        result = Changes(lambda: 0)
+        result.take(Snapshot(0, 0, 0, FOUR, counts(5, 5), {}))
         snapshot = Snapshot(1, 10**9, 10**9, topology, {"throttle.core.count": values}, {})
-        return [(getattr(one, "kind", "gap"), getattr(one, "text", "")) for one in found.take(snapshot)]
+        return [(getattr(item, "kind", "gap"), getattr(item, "text", "")) for item in result.take(snapshot)]
 
     assert changes(FOUR, (6, 6)) == [("alert", "throttled for heat: all cores")]
     assert changes(topology_of_cpus(range(2)), (6,)) == [("topology", "CPUs 2-3 went")]

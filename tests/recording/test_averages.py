@@ -18,12 +18,12 @@ TOPOLOGY = topology_of_cpus(range(4))
 
 
 def test_increases_are_parts_of_the_whole_and_levels_are_means() -> None:
-    _first, *found = frames(8, TOPOLOGY)
-    mean = averaged(found)
+    _first, *result = frames(8, TOPOLOGY)
+    mean = averaged(result)
     assert mean.seconds == pytest.approx(1.0)
     assert mean.deltas("work") == pytest.approx([1000 + cpu for cpu in TOPOLOGY.cpus])
     assert mean.rates("work") == pytest.approx([1000 + cpu for cpu in TOPOLOGY.cpus])
-    heats = [frame.levels("heat") for frame in found]
+    heats = [frame.levels("heat") for frame in result]
     assert len({tuple(levels) for levels in heats}) > 1
     assert mean.levels("heat") == pytest.approx([
         statistics.fmean(level for level in levels if level is not None) for levels in zip(*heats, strict=True)])
@@ -37,18 +37,18 @@ def test_a_counter_that_began_anew_in_between_has_no_increase() -> None:
 
 def test_frames_before_a_change_of_cpus_are_left_out() -> None:
     fewer = topology_of_cpus(range(2))
-    found = frames_of([*(snapshot(number, fewer) for number in range(3)),
-                       *(snapshot(number, TOPOLOGY) for number in range(3, 7))])
-    mean = averaged(found[1:])
+    result = frames_of([*(snapshot(number, fewer) for number in range(3)),
+                        *(snapshot(number, TOPOLOGY) for number in range(3, 7))])
+    mean = averaged(result[1:])
     assert mean.older is not None
     assert mean.older.seq == 3
-    assert averaged(found[4:5]) is found[4]
+    assert averaged(result[4:5]) is result[4]
 
 
 @pytest.mark.parametrize("shape", ["laptop-old", "guest"])
 def test_signals_that_are_made_of_others_have_the_times_of_those(shape: str) -> None:
-    _machine, (_first, *found) = frames_of_machine(shape, 5, small=True)
-    mean, signals = averaged(found), found[-1].capabilities.signals
+    _machine, (_first, *result) = frames_of_machine(shape, 5, small=True)
+    mean, signals = averaged(result), result[-1].capabilities.signals
     made = [name for name, signal in signals.items() if signal.read_as != name]
     assert made
     for name in (*made, *(signals[name].read_as for name in made)):
@@ -59,13 +59,13 @@ def test_signals_that_are_made_of_others_have_the_times_of_those(shape: str) -> 
 
 @of_every(("laptop-old", "guest", "genoa-1s", "grace-2s"))
 def test_every_column_of_a_machine_lies_between_its_intervals(shape: str) -> None:
-    _machine, (_first, *found) = frames_of_machine(shape, 5, small=True)
-    mean = averaged(found)
-    for column in catalog_for(found[-1].capabilities.signals).columns:
+    _machine, (_first, *result) = frames_of_machine(shape, 5, small=True)
+    mean = averaged(result)
+    for column in catalog_for(result[-1].capabilities.signals).columns:
         if column.decimals < 0 or column.hexadecimal or column.identity or column.bits or not mean.can(column):
             continue
-        for row in (SYSTEM_ROW, *found[-1].rows(Scope.CPU)[:2]):
-            cells = [frame.cell(column, row) for frame in found]
+        for row in (SYSTEM_ROW, *result[-1].rows(Scope.CPU)[:2]):
+            cells = [frame.cell(column, row) for frame in result]
             numbers = [cell for cell in cells if isinstance(cell, int | float)]
             value = mean.cell(column, row)
             if len(numbers) < len(cells) or column.id in {"usec", "Time_Of_Day_Seconds"}:

@@ -71,7 +71,7 @@ def missing(path: Path, records: Records) -> list[str]:
     write(path, records)
     try:
         with bounded(), recording.read(str(path)) as journal:
-            return [one.text for one in journal.check()]
+            return [item.text for item in journal.check()]
     except recording.RecordingError as error:
         return [str(error)]
 
@@ -122,19 +122,19 @@ def test_documents_out_of_proportion() -> None:
 def test_texts_of_many_ticks(records: Records, tmp_path: Path) -> None:
     documents = [json.dumps({"texts": [f"{tick:x}{text * 7919 % 16_000:x}" for text in range(16_000)]}).encode()
                  for tick in range(70)]
-    found = missing(tmp_path / "b.ttj", ticks(records, *documents))
-    assert any("texts" in sentence and "since the last key tick" in sentence for sentence in found)
+    result = missing(tmp_path / "b.ttj", ticks(records, *documents))
+    assert any("texts" in sentence and "since the last key tick" in sentence for sentence in result)
 
 
 def test_ticks_out_of_proportion(records: Records, tmp_path: Path) -> None:
-    found = missing(tmp_path / "b.ttj", ticks(records, b"", *[b'{"texts":[' + b'"",' * 5_000_000 + b'""]}'] * 3))
-    assert any("is not possible in its layout" in sentence for sentence in found)
+    result = missing(tmp_path / "b.ttj", ticks(records, b"", *[b'{"texts":[' + b'"",' * 5_000_000 + b'""]}'] * 3))
+    assert any("is not possible in its layout" in sentence for sentence in result)
 
 
 def test_positions_that_overlap(records: Records, tmp_path: Path) -> None:
     document = json.dumps({"fresh": {"work": [[0, 1]] * 5_000}}).encode()
-    found = missing(tmp_path / "b.ttj", ticks(records, b"", document))
-    assert any("are no positions of 2 rows" in sentence for sentence in found)
+    result = missing(tmp_path / "b.ttj", ticks(records, b"", document))
+    assert any("are no positions of 2 rows" in sentence for sentence in result)
 
 
 def with_tick(records: Records, layout: Record) -> Records:
@@ -158,8 +158,8 @@ def test_layouts_of_many_cells(records: Records, tmp_path: Path) -> None:
         made.append(Record(RecordKind.LAYOUT, 0, 0, pack(json.dumps(
             document | {"columns": columns, "number": document["number"] + 1 + number}).encode())))
     assert not missing(tmp_path / "b.ttj", [*records, *made])
-    found = missing(tmp_path / "b.ttj", [*records, *(part for layout in made for part in with_tick(records, layout))])
-    assert sum("a clock of the recording is of no signal" in sentence for sentence in found) == 20
+    result = missing(tmp_path / "b.ttj", [*records, *(part for layout in made for part in with_tick(records, layout))])
+    assert sum("a clock of the recording is of no signal" in sentence for sentence in result) == 20
 
 
 def test_layouts_of_many_values_together(records: Records, tmp_path: Path) -> None:
@@ -172,8 +172,8 @@ def test_layouts_of_many_values_together(records: Records, tmp_path: Path) -> No
         unknown = [numbers.randrange(10) for _at in range(30_000)] * 10
         made.append(Record(RecordKind.LAYOUT, 0, 0, pack(json.dumps(
             document | {"number": document["number"] + 1 + at, "of a later version": unknown}).encode())))
-    found = missing(path, [*records, *(part for layout in made for part in with_tick(records, layout))])
-    damaged = [sentence for sentence in found if "a layout of the recording is damaged: it" in sentence]
+    result = missing(path, [*records, *(part for layout in made for part in with_tick(records, layout))])
+    damaged = [sentence for sentence in result if "a layout of the recording is damaged: it" in sentence]
     assert 0 < len(damaged) < 6  # a million values are for all of them, and two for each byte of those that were read
     with recording.read(str(path)) as journal:
         for _time in range(2):  # what was read once can be read again, and nothing else
@@ -198,13 +198,13 @@ def test_the_last_tick_is_looked_for_in_each_part_of_the_file_once(records: Reco
     part.file.close()
     assert last is not None
     assert last.snapshot.seq == 2
-    assert sum(one.ticks for one in part.missing.values()) == 20
+    assert sum(item.ticks for item in part.missing.values()) == 20
 
 
 def test_a_tick_has_no_more_values_than_its_cells_need(records: Records, tmp_path: Path) -> None:
     document = json.dumps({"late": list(range(30_000))}).encode()
-    found = missing(tmp_path / "b.ttj", ticks(records, b"", document))
-    assert any("it holds more than 16," in sentence for sentence in found)
+    result = missing(tmp_path / "b.ttj", ticks(records, b"", document))
+    assert any("it holds more than 16," in sentence for sentence in result)
 
 
 def test_events_and_headers_have_few_values(records: Records, tmp_path: Path) -> None:
@@ -212,8 +212,8 @@ def test_events_and_headers_have_few_values(records: Records, tmp_path: Path) ->
     for kind, count, most in ((RecordKind.EVENT, 1_000, "64"), (RecordKind.GAP, 1_000, "64"),
                               (RecordKind.HEADER, 20_000, "16,384")):
         odd = pack(json.dumps([numbers.randrange(1 << 30) for _at in range(count)]).encode())
-        found = missing(tmp_path / "b.ttj", [*records, Record(kind, 0, 0, odd)])
-        assert any(f"it holds more than {most} values" in sentence for sentence in found)
+        result = missing(tmp_path / "b.ttj", [*records, Record(kind, 0, 0, odd)])
+        assert any(f"it holds more than {most} values" in sentence for sentence in result)
 
 
 def rows(moments: Iterable[float], document: object) -> Records:
@@ -312,16 +312,16 @@ def test_layouts_of_equal_reasons_are_read_once(records: Records, tmp_path: Path
     with recording.read(str(path)) as journal:
         first, again = ([frame.capabilities for frame in journal.frames()] for _time in range(2))
     assert len(first) == 3 + 20
-    assert all(one is other for one, other in zip(first, again, strict=True))
-    assert len({id(one) for one in first}) == 1 + 20
-    assert len({id(one.missing) for one in first}) == 2
+    assert all(capabilities is other for capabilities, other in zip(first, again, strict=True))
+    assert len({id(capabilities) for capabilities in first}) == 1 + 20
+    assert len({id(capabilities.missing) for capabilities in first}) == 2
 
 
 def test_layouts_of_many_reasons_together(records: Records, tmp_path: Path) -> None:
     path = tmp_path / "b.ttj"
-    found = missing(path, layouts_of_reasons(records, ([f"{layout}.{number}" for number in range(30_000)]
-                                                       for layout in range(3))))
-    assert sum("more than 65,536 reasons" in sentence for sentence in found) == 1
+    result = missing(path, layouts_of_reasons(records, ([f"{layout}.{number}" for number in range(30_000)]
+                                                        for layout in range(3))))
+    assert sum("more than 65,536 reasons" in sentence for sentence in result) == 1
     with recording.read(str(path)) as journal:
         for _time in range(2):
             assert len(list(journal.frames())) == 3 + 2
@@ -337,7 +337,7 @@ def test_long_texts_of_events_are_cut(records: Records, tmp_path: Path) -> None:
     path = tmp_path / "b.ttj"
     assert missing(path, [*records, Record(RecordKind.EVENT, 0, 0, event)]) == []
     with recording.read(str(path)) as journal:
-        assert [len(one.text) for one in journal.events()] == [1_000]
+        assert [len(item.text) for item in journal.events()] == [1_000]
     assert len(missing(path, [*records, Record(RecordKind.EVENT, 0, 0, endless)])) == 1
 
 
@@ -354,7 +354,7 @@ def test_an_index_that_names_a_record_again_and_again(records: Records, tmp_path
         made += framed(Record(kind, 0, len(places), payload))
 
     add(RecordKind.HEADER, records[0].payload, "header")
-    add(RecordKind.LAYOUT, next(one for one in records if one.kind == RecordKind.LAYOUT).payload, "layout")
+    add(RecordKind.LAYOUT, next(record for record in records if record.kind == RecordKind.LAYOUT).payload, "layout")
     add(RecordKind.KEY, key.payload, "first")
     add(RecordKind.INDEX, INDEX.pack(NOON, 0, places["first"], places["layout"], 0, 0), "index")
     add(RecordKind.EVENT, pack(json.dumps(mark).encode()) + inner, "event")
@@ -374,14 +374,14 @@ def test_an_index_that_names_a_record_again_and_again(records: Records, tmp_path
 
     with recording.read(str(path)) as journal, pytest.MonkeyPatch.context() as patched:
         patched.setattr(JournalFile, "record_at", noting)
-        assert [one.text for one in journal.events()] == ["whole"]
+        assert [event.text for event in journal.events()] == ["whole"]
     assert reads.count(places["event"]) == 1
 
 
 def test_files_of_a_session_are_read_once(records: Records, tmp_path: Path) -> None:
     """Each takes a second, and is of no use to anybody."""
     kept = {"texts": {"/a": "first"}, "folders": {}, "words": [], "refused": {}}
-    files = [Record(RecordKind.FILES, 0, 0, pack(json.dumps(one).encode())) for one in [kept, *[[1]] * 20]]
+    files = [Record(RecordKind.FILES, 0, 0, pack(json.dumps(item).encode())) for item in [kept, *[[1]] * 20]]
     path = tmp_path / "b.ttj"
     assert missing(path, [*records[:1], *files, *records[1:]]) == []
     decoded: list[object] = []
@@ -415,9 +415,9 @@ def test_long_texts_count_as_the_values_that_they_could_be() -> None:
 
 def test_damage_is_listed_up_to_a_number(records: Records, tmp_path: Path) -> None:
     wrongs = [Record(RecordKind.EVENT, 0, 0, pack(json.dumps([number]).encode())) for number in range(1_500)]
-    found = missing(tmp_path / "b.ttj", [*records, *wrongs])
-    assert len(found) == 1_001
-    assert found[-1] == "more than 1,000 parts, of which only the first are listed"
+    result = missing(tmp_path / "b.ttj", [*records, *wrongs])
+    assert len(result) == 1_001
+    assert result[-1] == "more than 1,000 parts, of which only the first are listed"
 
 
 @pytest.mark.parametrize("error", [AttributeError, KeyError, IndexError, OverflowError, RecursionError, MemoryError,

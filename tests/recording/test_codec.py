@@ -28,15 +28,15 @@ def exactly(cell: Cell) -> object:
 def coded(layout: list[ColumnLayout], ticks: list[list[list[Cell]]], keys: int = 60) -> list[list[list[Cell]]]:
     lane_layout = LaneLayout(layout)
     encoder, decoder = TickEncoder(7, lane_layout), TickDecoder(LaneLayout(layout))
-    found = []
+    result = []
     for number, columns in enumerate(ticks):
         key = number % keys == 0
         payload = encoder.encode(TableTick(number, -number, (number, 1, 2, 3, 4, 5), columns), key=key)
         tick = decoder.decode(payload, key=key)
         assert (tick.head.wall_ns, tick.head.started_ns, tick.head.layout) == (number, -number, 7)
         assert tick.counts == (number, 1, 2, 3, 4, 5)
-        found.append([list(tick.column(at)) for at in range(len(layout))])
-    return found
+        result.append([list(tick.column(at)) for at in range(len(layout))])
+    return result
 
 
 @given(st.integers(0, 4).flatmap(lambda rows: st.lists(
@@ -44,8 +44,8 @@ def coded(layout: list[ColumnLayout], ticks: list[list[list[Cell]]], keys: int =
 def test_every_cell_comes_back_bit_for_bit(ticks: list[list[list[Cell]]]) -> None:
     for first in (-1, -2):
         layout = [ColumnLayout(len(ticks[0][0]), against) for against in (first, 0, 1)]
-        found = coded(layout, ticks, keys=4)
-        assert [[list(map(exactly, column)) for column in tick] for tick in found] == [
+        result = coded(layout, ticks, keys=4)
+        assert [[list(map(exactly, column)) for column in tick] for tick in result] == [
             [list(map(exactly, column)) for column in tick] for tick in ticks
         ]
 
@@ -65,9 +65,9 @@ def test_lanes_are_added_and_subtracted_each_by_itself(pairs: list[tuple[int, in
     lanes = Lanes(len(pairs))
     left, right = (sum(pair[side] << 64 * at for at, pair in enumerate(pairs)) for side in (0, 1))
     minus, plus = lanes.subtract(left, right), lanes.add(left, right)
-    for at, (one, other) in enumerate(pairs):
-        assert minus >> 64 * at & MASK == (one - other) & MASK
-        assert plus >> 64 * at & MASK == (one + other) & MASK
+    for at, (item, other) in enumerate(pairs):
+        assert minus >> 64 * at & MASK == (item - other) & MASK
+        assert plus >> 64 * at & MASK == (item + other) & MASK
     assert lanes.joined(b"".join(lanes.planes(left))) == left
     assert lanes.unfolded(lanes.folded(left)) == left
 
@@ -80,8 +80,8 @@ def test_small_differences_of_either_sign_become_small_numbers() -> None:
 
 def test_equal_cells_of_other_types_are_not_taken_for_each_other() -> None:
     ticks: list[list[list[Cell]]] = [[[None, 1.0, 0.0]], [[None, 1, -0.0]], [[None, True + 0, 0]], [[None, 1.0, 0.0]]]
-    found = coded([ColumnLayout(3)], ticks)
-    assert [[exactly(cell) for cell in tick[0]] for tick in found] == [
+    result = coded([ColumnLayout(3)], ticks)
+    assert [[exactly(cell) for cell in tick[0]] for tick in result] == [
         [exactly(cell) for cell in tick[0]] for tick in ticks
     ]
 

@@ -99,9 +99,9 @@ SMALL = 5
 def found_in(data: bytes) -> tuple[tuple[Record, ...], int]:
     """Return the records of a file without their offsets, and the number of damaged parts."""
     parser = RecordParser()
-    found = [*parser.feed(data), parser.finish()]
-    records = tuple(replace(one, offset=0) for one in found if isinstance(one, Record))
-    return records, sum(isinstance(one, Damage) for one in found)
+    result = [*parser.feed(data), parser.finish()]
+    records = tuple(replace(item, offset=0) for item in result if isinstance(item, Record))
+    return records, sum(isinstance(item, Damage) for item in result)
 
 
 def test_every_bit_of_a_small_file_flipped_in_turn_loses_its_record_and_no_other(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_every_bit_of_a_small_file_flipped_in_turn_loses_its_record_and_no_other
         left, damaged = found_in(bytes(data))
         assert damaged
         assert len(left) == len(whole) - 1
-        assert all(one in whole for one in left)
+        assert all(record in whole for record in left)
         cases.setdefault(left, bytes(data))
         data[bit >> 3] ^= 1 << (bit & 7)
     assert len(cases) == len(whole)
@@ -135,11 +135,11 @@ def test_a_small_file_cut_off_at_every_byte_gives_every_whole_tick(tmp_path: Pat
     for size in range(len(data) + 1):
         left, damaged = found_in(data[:size])
         assert left == whole[:len(left)]
-        assert damaged == (size != 0 and sum(28 + len(one.payload) for one in left) != size)
+        assert damaged == (size != 0 and sum(28 + len(record.payload) for record in left) != size)
         if len(left) not in counts or not size % 97:  # a torn record is the same wherever it was torn
             path.write_bytes(data[:size])
             counts[len(left)] = right(path)[0]
-            assert counts[len(left)] == sum(one.kind in {RecordKind.KEY, RecordKind.DELTA} for one in left)
+            assert counts[len(left)] == sum(record.kind in {RecordKind.KEY, RecordKind.DELTA} for record in left)
     assert list(counts) == list(range(len(whole) + 1))
     assert counts[len(whole)] == SMALL
 
@@ -149,10 +149,10 @@ def test_what_is_missing_is_named_with_its_place(whole: bytes, tmp_path: Path) -
     (tmp_path / "hole.ttj").write_bytes(whole[: at] + bytes(60) + whole[at + 60 :])
     with recording.read(str(tmp_path / "hole.ttj")) as journal:
         assert len(list(journal.frames())) < TICKS
-        found = journal.check()
-    assert found
-    assert all(one.text for one in found)
-    assert any(one.offset <= at <= one.offset + one.length for one in found)
+        missings = journal.check()
+    assert missings
+    assert all(missing.text for missing in missings)
+    assert any(missing.offset <= at <= missing.offset + missing.length for missing in missings)
 
 
 def test_damage_is_reported_with_the_records_it_held_where_their_number_is_known(whole: bytes, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_damage_is_reported_with_the_records_it_held_where_their_number_is_known
         path = tmp_path / name
         path.write_bytes(data)
         with recording.read(str(path)) as journal:
-            assert next(one.text.partition(" damaged: ")[2] for one in journal.check()) == sentence
+            assert next(missing.text.partition(" damaged: ")[2] for missing in journal.check()) == sentence
 
 
 def test_a_reader_sees_what_is_appended(tmp_path: Path) -> None:
@@ -210,14 +210,14 @@ def test_a_recording_of_many_files_is_opened_without_decoding_them(tmp_path: Pat
         recorder.take(frame)
     recorder.close()
     assert len(list(tmp_path.iterdir())) > 12
-    found = []
+    result = []
 
     def jump() -> None:
         with recording.read(path) as journal:
-            found.append((journal.first_ns, journal.last_ns, journal.frame_at(NOON + 1000 * SECOND)))
+            result.append((journal.first_ns, journal.last_ns, journal.frame_at(NOON + 1000 * SECOND)))
 
     assert decoded(jump) <= 1 + 2 * KEY_EVERY
-    ((first_ns, last_ns, shown),) = found
+    ((first_ns, last_ns, shown),) = result
     assert (first_ns, last_ns) == (NOON, NOON + 1199 * SECOND)
     assert shown is not None
     assert (shown.seq, shown.seconds) == (1000, 1.0)
@@ -233,8 +233,8 @@ def test_two_writers_are_refused_and_a_second_session_is_appended(tmp_path: Path
     first.close()
     written(tmp_path / "one.ttj", 3, first=10)
     with recording.read(path) as journal:
-        found = list(journal.frames())
-        assert [(frame.seq, frame.older is None) for frame in found] == [
+        result = list(journal.frames())
+        assert [(frame.seq, frame.older is None) for frame in result] == [
             (0, True), (1, False), (2, False), (10, True), (11, False), (12, False)]
         assert journal.check() == ()
 
@@ -270,7 +270,7 @@ def test_a_recording_is_not_continued_by_another_machine(
         with pytest.raises(RecordingError, match=r"holds a recording of the RECORDED machine made .*name another file"):
             attempt()
     assert path.read_bytes() == before
-    assert [one.name for one in tmp_path.iterdir()] == ["one.ttj"]
+    assert [item.name for item in tmp_path.iterdir()] == ["one.ttj"]
 
 
 def test_what_is_no_recording_is_left_alone(tmp_path: Path) -> None:
@@ -378,10 +378,10 @@ def test_killed_writers_have_lost_nothing_that_they_wrote(tmp_path: Path) -> Non
     for number, last in enumerate(written_last):
         path = tmp_path / f"{number}.ttj"
         with recording.read(str(path)) as journal:
-            found = [frame.seq for frame in journal.frames()]
-            assert found == list(range(len(found)))
-            assert found[-1] in {last, last + 1}, "at most the tick that it had no time to tell of is more"
-            assert not journal.check() or found[-1] == last
+            result = [frame.seq for frame in journal.frames()]
+            assert result == list(range(len(result)))
+            assert result[-1] in {last, last + 1}, "at most the tick that it had no time to tell of is more"
+            assert not journal.check() or result[-1] == last
     written(tmp_path / "0.ttj", 3)  # the lock went with the process
     with recording.read(str(tmp_path / "0.ttj")) as journal:
         assert len(list(journal.frames())) - written_last[0] in {1 + 3, 2 + 3}
@@ -399,7 +399,7 @@ def test_a_layout_is_parsed_once_however_often_somebody_jumps(tmp_path: Path) ->
     """That of 256 CPUs takes as long as all ticks of a minute."""
     path = written(tmp_path / "jumps.ttj", 3 * KEY_EVERY)
     with recording.read(str(path)) as journal:
-        found = [journal.frame_at(NOON + seq * SECOND) for seq in (5, 70, 130, 8)]
-        assert [None if frame is None else frame.seq for frame in found] == [5, 70, 130, 8]
-        assert len({id(frame.topology) for frame in found if frame is not None}) == 1
-        assert len({id(frame.capabilities) for frame in found if frame is not None}) == 1
+        result = [journal.frame_at(NOON + seq * SECOND) for seq in (5, 70, 130, 8)]
+        assert [None if frame is None else frame.seq for frame in result] == [5, 70, 130, 8]
+        assert len({id(frame.topology) for frame in result if frame is not None}) == 1
+        assert len({id(frame.capabilities) for frame in result if frame is not None}) == 1

@@ -47,7 +47,7 @@ DEFINITIONS: tuple[Definition, ...] = (
 )
 
 
-@pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda item: type(item).__name__)
 def test_every_definition_is_the_same_again(definition: Definition) -> None:
     payload = packed({"definition": definition_facts(definition)})
     assert definition_from(unpacked(payload, "a source")["definition"]) == definition
@@ -72,44 +72,44 @@ def test_a_definition_of_a_later_version_is_none_and_a_wrong_one_is_damage() -> 
 def _paths(value: object) -> list[tuple[str | int, ...]]:
     inner: list[tuple[str | int, object]] = []
     if isinstance(value, Mapping):
-        inner = [(str(key), one) for key, one in value.items()]
+        inner = [(str(key), item) for key, item in value.items()]
     elif isinstance(value, list | tuple):
         inner = list(enumerate(value))
-    return [(), *((key, *rest) for key, one in inner for rest in _paths(one))]
+    return [(), *((key, *rest) for key, item in inner for rest in _paths(item))]
 
 
 def _with(value: object, path: tuple[str | int, ...], wrong: object) -> object:
     if not path:
         return wrong
     if isinstance(value, Mapping):
-        return {key: _with(one, path[1:], wrong) if key == path[0] else _plain(one) for key, one in value.items()}
+        return {key: _with(item, path[1:], wrong) if key == path[0] else _plain(item) for key, item in value.items()}
     assert isinstance(value, list | tuple)
-    return [_with(one, path[1:], wrong) if at == path[0] else _plain(one) for at, one in enumerate(value)]
+    return [_with(item, path[1:], wrong) if at == path[0] else _plain(item) for at, item in enumerate(value)]
 
 
 def _plain(value: object) -> object:
     """A value as it is after a round trip through JSON, which makes lists of tuples."""
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _defined(*definitions: Definition) -> Capabilities:
     sources: tuple[Source, ...] = tuple(
         RecordedSource(f"added-{at}", "added", "numbers", shared=False, counts_from_open=True,
-                       probed=CAPABILITIES.probes["made"], definition=one) for at, one in enumerate(definitions))
+                       probed=CAPABILITIES.probes["made"], definition=item) for at, item in enumerate(definitions))
     return replace(CAPABILITIES, sources=(*CAPABILITIES.sources, *sources),
-                   probes={**CAPABILITIES.probes, **{one.id: CAPABILITIES.probes["made"] for one in sources}})
+                   probes={**CAPABILITIES.probes, **{source.id: CAPABILITIES.probes["made"] for source in sources}})
 
 
 def test_the_columns_of_definitions_are_those_of_the_catalog_and_theirs() -> None:
-    found = recorded_catalog(_defined(*DEFINITIONS))
+    catalog = recorded_catalog(_defined(*DEFINITIONS))
     plain = recorded_catalog(CAPABILITIES)
-    assert set(found.by_id) - set(plain.by_id) == {
+    assert set(catalog.by_id) - set(plain.by_id) == {
         "reg", "file", "event", "pmt", "Cycles", "faults", "PerC", "cycles", "r01c2", "branches", "LLC-loads",
         "Samples", "Sets"}
-    assert found.by_id["Cycles"].unit == "MiB/s"
-    assert found.by_id["PerC"].unit == "x"
+    assert catalog.by_id["Cycles"].unit == "MiB/s"
+    assert catalog.by_id["PerC"].unit == "x"
     busy = AddedCounter("Busy%", FileAt("/x"))  # came with a later version
     assert recorded_catalog(_defined(busy)) is not None
     assert recorded_catalog(_defined(busy)).by_id["Busy%"].document == plain.by_id["Busy%"].document
@@ -123,13 +123,13 @@ def test_names_that_a_later_version_adds_to_documents_are_left_out(
     def later(source: Source, sources: tuple[Source, ...]) -> dict[str, object]:
         return {**real(source, sources), "later": [1], "definition": {"later": 1}}
 
-    def reason(one: Capabilities) -> dict[str, object]:
-        facts = real_facts(one)
+    def reason(capabilities: Capabilities) -> dict[str, object]:
+        facts = real_facts(capabilities)
         signals = [{**signal, "unit": "parsec"} for signal in facts["signals"]]  # type: ignore[attr-defined]
         return {**facts, "signals": signals, "reasons": [["later", "of a later version", ""]], "missing": {"warp": 0}}
 
-    def header(one: Header) -> dict[str, object]:
-        return {**header_facts(one), "later": {"a": 1}}
+    def header(item: Header) -> dict[str, object]:
+        return {**header_facts(item), "later": {"a": 1}}
 
     monkeypatch.setattr(capability_facts, "_source_facts", later)
     monkeypatch.setattr("turbotui.recording.stream_writer.header_facts", header)
@@ -167,13 +167,13 @@ def test_a_replay_has_the_columns_that_were_added(tmp_path: Path, capsys: pytest
     assert main(["record", path, *words]) == 0
     capsys.readouterr()
     assert main(["stat", "--replay", path, "-q", "-S", "--format", "json", "-s", "Busy%"]) == 0
-    found = jsontables.tables(capsys.readouterr().out)
-    assert len(found) == 3
-    for one in found:
-        units = {column["id"]: column["unit"] for column in one["columns"]}
+    result = jsontables.tables(capsys.readouterr().out)
+    assert len(result) == 3
+    for item in result:
+        units = {column["id"]: column["unit"] for column in item["columns"]}
         assert units["GIPS"] == "GIPS"
-        assert one["rows"][0]["values"]["GIPS"] > 0
-        assert one["rows"][0]["values"]["branches"] > 0
+        assert item["rows"][0]["values"]["GIPS"] > 0
+        assert item["rows"][0]["values"]["branches"] > 0
     with recording.read(path) as journal:
         assert journal.catalog.by_id["GIPS"].formula == "instructions/dt/1e9"
         frame = list(journal.frames())[-1]

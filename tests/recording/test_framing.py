@@ -17,13 +17,13 @@ PAYLOADS = st.lists(st.one_of(st.binary(max_size=40), st.sampled_from((MARKER, M
 
 def parsed(data: bytes, sizes: list[int]) -> list[Record | Damage]:
     """Parse data in pieces of these sizes, again and again."""
-    parser, found, at, turn = RecordParser(), list[Record | Damage](), 0, 0
+    parser, result, at, turn = RecordParser(), list[Record | Damage](), 0, 0
     while at < len(data):
         size = sizes[turn % len(sizes)]
-        found += parser.feed(data[at : at + size])
+        result += parser.feed(data[at : at + size])
         at, turn = at + size, turn + 1
     torn = parser.finish()
-    return found if torn is None else [*found, torn]
+    return result if torn is None else [*result, torn]
 
 
 def made(payloads: list[bytes]) -> list[Record]:
@@ -49,13 +49,13 @@ def test_damage_costs_the_records_that_it_touches_and_is_all_reported(payloads: 
     end = data.draw(st.integers(begin + 1, min(len(whole), begin + 60)))
     for at in range(begin, end):
         whole[at] ^= data.draw(st.integers(1, 255))
-    found = parsed(bytes(whole), [size])
-    kept = [record for record in found if isinstance(record, Record)]
+    result = parsed(bytes(whole), [size])
+    kept = [record for record in result if isinstance(record, Record)]
     untouched = [record for record in records if record.end <= begin or record.offset >= end]
     assert kept == untouched
-    covered = sum(one.length if isinstance(one, Damage) else one.end - one.offset for one in found)
+    covered = sum(item.length if isinstance(item, Damage) else item.end - item.offset for item in result)
     assert covered == len(whole)
-    damages = [one for one in found if isinstance(one, Damage)]
+    damages = [item for item in result if isinstance(item, Damage)]
     assert damages
     assert all(before.offset + before.length <= after.offset
                for before, after in itertools.pairwise(damages))
@@ -69,19 +69,19 @@ def test_what_was_inserted_before_or_cut_off_within_a_head_costs_only_that(garba
     records = made(payloads)
     whole = b"".join(map(framed, records))
     torn = framed(Record(4, 0, 99, b"torn"))[:kept]
-    found = parsed(garbage + whole + torn, [1])
-    assert [(record.sequence, record.payload) for record in found if isinstance(record, Record)] == [
+    result = parsed(garbage + whole + torn, [1])
+    assert [(record.sequence, record.payload) for record in result if isinstance(record, Record)] == [
         (record.sequence, record.payload) for record in records]
-    assert sum(one.length for one in found if isinstance(one, Damage)) == len(garbage) + kept
+    assert sum(item.length for item in result if isinstance(item, Damage)) == len(garbage) + kept
 
 
 def test_a_marker_that_is_split_between_two_pieces_is_found() -> None:
     (record,) = made([b"abc"])
     for length in range(1, 3 * HEAD_SIZE):
-        damage, found = parsed(b"x" * length + framed(record), [1])
+        damage, result = parsed(b"x" * length + framed(record), [1])
         assert damage == Damage(0, length)
-        assert isinstance(found, Record)
-        assert found.payload == b"abc"
+        assert isinstance(result, Record)
+        assert result.payload == b"abc"
 
 
 def test_damaged_payloads_name_the_streams_of_their_heads_each_once() -> None:
@@ -108,10 +108,10 @@ def test_a_record_within_a_damaged_payload_is_none() -> None:
     outer, after = Record(4, 2, 0, framed(Record(4, 0, 7, b"inner")) + b"x"), Record(4, 0, 1, b"after")
     whole = bytearray(framed(outer) + framed(after))
     whole[HEAD_SIZE + len(outer.payload) - 1] ^= 1
-    damage, found = parsed(bytes(whole), [5])
+    damage, result = parsed(bytes(whole), [5])
     assert damage == Damage(0, HEAD_SIZE + len(outer.payload), (2,))
-    assert isinstance(found, Record)
-    assert found.payload == b"after"
+    assert isinstance(result, Record)
+    assert result.payload == b"after"
 
 
 def head_of(size: int) -> bytes:
@@ -125,7 +125,7 @@ def test_the_largest_payload_is_waited_for() -> None:
 
 
 def test_a_length_beyond_the_bound_is_damage_and_not_waited_for() -> None:
-    damage, found = parsed(head_of(MOST_PAYLOAD + 1) + framed(Record(4, 0, 1, b"after")), [9])
+    damage, result = parsed(head_of(MOST_PAYLOAD + 1) + framed(Record(4, 0, 1, b"after")), [9])
     assert damage == Damage(0, HEAD_SIZE)
-    assert isinstance(found, Record)
-    assert found.payload == b"after"
+    assert isinstance(result, Record)
+    assert result.payload == b"after"

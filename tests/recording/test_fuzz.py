@@ -27,9 +27,9 @@ def test_no_input_makes_the_reader_fall() -> None:
 def test_what_a_reader_did_not_foresee_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """Users see damage, of the whole or of a part; the fuzzer sees whose fault it is."""
     monkeypatch.setattr("turbotui.recording.stream_reader.header_from", len)
-    found = run(20, Inputs(seed=5).__getitem__)
-    assert {key.partition(" at ")[0] for key in found} == {"TypeError"}
-    assert all("/stream_reader.py:" in key for key in found)
+    result = run(20, Inputs(seed=5).__getitem__)
+    assert {key.partition(" at ")[0] for key in result} == {"TypeError"}
+    assert all("/stream_reader.py:" in key for key in result)
 
 
 def test_inputs_are_of_both_sorts_and_made_again_from_their_number() -> None:
@@ -51,8 +51,8 @@ def test_a_recording_without_an_index_is_read(tmp_path: Path) -> None:
         recorder.take(frame)
     recorder.close()
     whole = (tmp_path / "a.ttj").read_bytes()
-    records = [one for one in RecordParser().feed(whole) if isinstance(one, Record)]
-    index = next(one for one in records if one.kind == RecordKind.INDEX)
+    records = [item for item in RecordParser().feed(whole) if isinstance(item, Record)]
+    index = next(record for record in records if record.kind == RecordKind.INDEX)
     (tmp_path / "b.ttj").write_bytes(whole[:index.offset])
     with recording.read(str(tmp_path / "b.ttj")) as journal:
         assert [frame.seq for frame in journal.frames()] == [0]

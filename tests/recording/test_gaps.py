@@ -34,11 +34,11 @@ def test_a_machine_that_slept_has_a_gap_and_no_clock_that_was_set(tmp_path: Path
         recorder.take(frame)
     recorder.close()
     with recording.read(path) as journal:
-        found = list(journal.frames())
-        assert [(one.reason, one.seconds, one.wall_ns) for one in journal.gaps()] == [
+        frames = list(journal.frames())
+        assert [(gap.reason, gap.seconds, gap.wall_ns) for gap in journal.gaps()] == [
             ("suspend", 3600.0, NOON + 5 * SECOND + HOUR)]
-        assert [frame.seconds for frame in found[1:]] == [1.0] * 4 + [3601.0] + [1.0] * 4
-        assert found[5].deltas("work") == live[5].deltas("work")
+        assert [frame.seconds for frame in frames[1:]] == [1.0] * 4 + [3601.0] + [1.0] * 4
+        assert frames[5].deltas("work") == live[5].deltas("work")
         asleep = journal.frame_at(NOON + HOUR // 2)
         assert asleep is not None
         assert asleep.seq == 4, "a moment in the gap shows the last one before it"
@@ -55,7 +55,7 @@ def test_a_clock_that_was_set_back_and_on_loses_nothing(tmp_path: Path) -> None:
         recorder.take(frame)
     recorder.close()
     with recording.read(path) as journal:
-        assert [(one.reason, one.seconds) for one in journal.gaps()] == [("clock", -100.0), ("clock", 150.0)]
+        assert [(gap.reason, gap.seconds) for gap in journal.gaps()] == [("clock", -100.0), ("clock", 150.0)]
         assert [frame.seq for frame in journal.frames()] == list(range(20))
         assert all(frame.seconds == 1.0 for frame in journal.frames() if frame.older is not None)
         assert journal.check() == ()
@@ -83,9 +83,9 @@ def test_a_clock_that_was_set_hides_no_reading_from_those_who_ask_for_a_time(tmp
             wanted = [number for number, wall in enumerate(walls) if begin <= wall <= end]
             assert [frame.seq for frame in journal.frames(begin, end)] == wanted
         for wall in (walls[4], walls[90], walls[-1]):
-            found = journal.frame_at(wall)
-            assert found is not None
-            assert (found.newer.wall_ns, found.seconds) == (wall, 1.0)
+            result = journal.frame_at(wall)
+            assert result is not None
+            assert (result.newer.wall_ns, result.seconds) == (wall, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ def test_rows_of_other_tables_are_recorded_after_the_clock_was_set_back(tmp_path
         recorder.rows(Rows(frame.newer.wall_ns, frame.newer.started_ns))
     recorder.close()
     with recording.read(path) as journal:
-        found = journal.rows(Rows.stream, journal.first_ns - 1, journal.last_ns)
-        assert {one.wall_ns for one in found} == {*walls[1:]}, "the first tick has no interval"
+        result = journal.rows(Rows.stream, journal.first_ns - 1, journal.last_ns)
+        assert {rows.wall_ns for rows in result} == {*walls[1:]}, "the first tick has no interval"
 
 
 def test_a_clock_that_was_set_back_does_not_end_the_limits_of_a_recording(tmp_path: Path) -> None:
@@ -119,10 +119,10 @@ def test_a_clock_that_was_set_back_does_not_end_the_limits_of_a_recording(tmp_pa
         recorder.take(frame)
     recorder.close()
     with recording.read(path) as journal:
-        found = list(journal.frames())
-    kept = [frame.seq for frame in found]
+        frames = list(journal.frames())
+    kept = [frame.seq for frame in frames]
     assert max(kept) == 1499
-    assert {frame.seconds for frame in found} == {None, 1.0}, "no interval goes back in time"
+    assert {frame.seconds for frame in frames} == {None, 1.0}, "no interval goes back in time"
     assert 600 <= sum(seq >= 5 for seq in kept) <= 800
 
 

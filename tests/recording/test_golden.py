@@ -27,9 +27,9 @@ def test_a_file_of_version_1_is_read_for_ever() -> None:
         assert journal.machine.host.kind is HostKind.RECORDED
         assert journal.machine.host.name == "made (SIMULATED) (RECORDED)"
         assert journal.machine.model.model == 85
-        assert [(one.kind, one.text) for one in journal.events()] == [
+        assert [(event.kind, event.text) for event in journal.events()] == [
             ("mark", "a mark, é"), ("topology", "CPUs 3 went")]
-        assert [(one.reason, one.seconds, one.frames) for one in journal.gaps()] == [
+        assert [(gap.reason, gap.seconds, gap.frames) for gap in journal.gaps()] == [
             ("clock", 5.0, 0), ("lost", 0.0, 3)]
         assert (journal.first_ns, journal.last_ns) == (NOON, NOON + 102 * SECOND)
     signal = frames[0].capabilities.signals["energy"]
@@ -62,7 +62,7 @@ def test_rows_of_version_2_are_read_for_ever() -> None:
     with recording.read(str(GOLDEN / "version2.ttj")) as journal:
         frames = list(journal.frames())
         assert journal.check() == ()
-        assert [one.text for one in journal.events()] == ["a mark, é"]
+        assert [event.text for event in journal.events()] == ["a mark, é"]
     assert [frame.newer.rows["jobs"].started_ns // SECOND for frame in frames] == [*range(1, 9)]
     first, last = frames[0].newer.rows["jobs"], frames[7].newer.rows["jobs"]
     assert (last.kind.title, last.kind.parent, last.kind.most) == ("jobs", "machines", 512)

@@ -49,7 +49,7 @@ def test_no_more_runs_are_kept_than_their_number_and_the_oldest_goes_with_all_of
         environment: dict[str, str]) -> None:
     runs = [put(environment, number, part=9) for number in range(MOST_RUNS + 3)]
     run = new_run(environment)
-    assert names(environment) == [one.name for one in reversed(runs[4:])]
+    assert names(environment) == [recorded_run.name for recorded_run in reversed(runs[4:])]
     assert len(os.listdir(runs_folder(environment))) == 2 * (MOST_RUNS - 1)
     assert not os.path.exists(run.path)
 
@@ -58,7 +58,7 @@ def test_their_bytes_leave_room_for_one_more_run(environment: dict[str, str]) ->
     runs = [put(environment, number, RUN_BYTES // 2, RUN_BYTES // 2) for number in range(8)]
     new_run(environment)
     assert sum(run.size for run in kept_runs(environment)) <= MOST_BYTES - RUN_BYTES
-    assert names(environment) == [one.name for one in reversed(runs[-len(names(environment)):])]
+    assert names(environment) == [run.name for run in reversed(runs[-len(names(environment)):])]
 
 
 def test_a_run_that_goes_on_is_not_removed_and_with_nothing_else_there_is_no_room(environment: dict[str, str]) -> None:

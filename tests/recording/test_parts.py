@@ -53,8 +53,8 @@ def test_a_file_that_is_torn_or_empty_is_left_out_and_named(kept: int, tmp_path:
     for file in files:
         before = file.read_bytes()
         os.truncate(file, kept)
-        found = ticks_of(tmp_path / "a.ttj")
-        assert len(found) >= TICKS - 2
+        result = ticks_of(tmp_path / "a.ttj")
+        assert len(result) >= TICKS - 2
         assert str(file) in left_out(tmp_path / "a.ttj")
         file.write_bytes(before)
     assert left_out(tmp_path / "a.ttj") == ""
@@ -201,9 +201,9 @@ def test_a_kill_at_any_system_call_costs_no_finished_tick(call: str, tmp_path: P
         path = folder / "a.ttj"
         taken = int(next(folder.glob("taken-*")).name.partition("-")[2])
         try:
-            found = ticks_of(path)
+            result = ticks_of(path)
         except RecordingError:
-            found = []
-        assert set(range(taken)) <= set(found) <= set(range(TICKS)), folder
+            result = []
+        assert set(range(taken)) <= set(result) <= set(range(TICKS)), folder
         recorded(path, 1, first=20)
-        assert ticks_of(path) == [*found, 20], folder
+        assert ticks_of(path) == [*result, 20], folder

@@ -40,9 +40,9 @@ def test_a_moment_between_two_ticks_shows_the_earlier_one() -> None:
     ring = PastRing()
     for frame in frames(70):
         ring.take(frame)
-    found = ring.frame(NOON + 61 * SECOND + SECOND // 2)
-    assert found is not None
-    assert found.seq == 61
+    result = ring.frame(NOON + 61 * SECOND + SECOND // 2)
+    assert result is not None
+    assert result.seq == 61
     assert ring.frame(NOON - 1) is None
 
 
@@ -50,9 +50,9 @@ def test_frames_are_there_while_more_come() -> None:
     ring = PastRing()
     for frame in frames(100):
         ring.take(frame)
-        found = ring.frame(frame.newer.wall_ns)
-        assert found is not None
-        assert said(found) == said(frame)
+        result = ring.frame(frame.newer.wall_ns)
+        assert result is not None
+        assert said(result) == said(frame)
 
 
 @pytest.mark.parametrize("most", [80_000, 16 << 20])
@@ -92,14 +92,14 @@ def test_what_has_no_room_is_left_at_one_in_ten_seconds() -> None:
     assert {b - a for a, b in itertools.pairwise(coarse)} == {10 * SECOND}
     assert fine[0] - coarse[-1] <= 10 * SECOND
     for time in (coarse[1], coarse[-1], fine[0], fine[-1]):  # the clock is 0 at the beginning of the first
-        found = ring.frame(time)
-        assert found is not None
-        assert found.seconds == (10.0 if time in coarse else 1.0)
-        rate = found.whole_rate("work")
+        result = ring.frame(time)
+        assert result is not None
+        assert result.seconds == (10.0 if time in coarse else 1.0)
+        rate = result.whole_rate("work")
         assert rate is not None
         assert abs(rate - 4006.0) < 4006 * 0.0005
-        assert found.newer.values["heat"] == live[found.seq].newer.values["heat"]
-        assert found.newer.values["energy"] == live[found.seq].newer.values["energy"]
+        assert result.newer.values["heat"] == live[result.seq].newer.values["heat"]
+        assert result.newer.values["energy"] == live[result.seq].newer.values["energy"]
 
 
 def test_every_tick_takes_no_more_room_at_first_than_after_an_hour() -> None:
@@ -132,10 +132,10 @@ def test_a_counter_that_began_again_between_two_ticks_of_ten_seconds_has_no_diff
     ring = PastRing(60_000)
     for frame in live:
         ring.take(frame)
-    found = ring.frame(NOON + 1010 * SECOND)
-    assert found is not None
-    assert found.seconds == 10.0
-    assert [item is None for item in found.deltas("work")] == [False, False, True, False]
+    result = ring.frame(NOON + 1010 * SECOND)
+    assert result is not None
+    assert result.seconds == 10.0
+    assert [item is None for item in result.deltas("work")] == [False, False, True, False]
 
 
 def test_cpus_that_come_and_go_and_clocks_that_are_set_are_reported_and_lose_nothing() -> None:
@@ -145,15 +145,15 @@ def test_cpus_that_come_and_go_and_clocks_that_are_set_are_reported_and_lose_not
     ring, live = PastRing(), frames_of(snapshots)
     for frame in live:
         ring.take(frame)
-    told = [(one.kind, one.text) if isinstance(one, Event) else (one.reason, round(one.seconds, 3))
-            for one in ring.events]
-    assert told == [("topology", "CPUs 3 went"), ("clock", -25.0)]
+    text = [(event.kind, event.text) if isinstance(event, Event) else (event.reason, round(event.seconds, 3))
+            for event in ring.events]
+    assert text == [("topology", "CPUs 3 went"), ("clock", -25.0)]
     assert isinstance(ring.events[1], Gap)
     assert len(ring.times) == 60
-    found = ring.frame(NOON + 4 * SECOND)
-    assert found is not None
-    assert found.deltas("work") == [1000, 1001, 1002, 1003]
-    assert found.capabilities is CAPABILITIES
+    result = ring.frame(NOON + 4 * SECOND)
+    assert result is not None
+    assert result.deltas("work") == [1000, 1001, 1002, 1003]
+    assert result.capabilities is CAPABILITIES
 
 
 def test_a_jump_decodes_few_ticks_and_steps_decode_each_once() -> None:
@@ -307,10 +307,10 @@ def test_large_groups_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch)
     for frame in live:
         ring.take(frame)
     for frame in reversed(live):
-        found = ring.frame(frame.newer.wall_ns)
-        assert found is not None
-        assert said(found) == said(frame)
-        del found
+        result = ring.frame(frame.newer.wall_ns)
+        assert result is not None
+        assert said(result) == said(frame)
+        del result
         assert _decoded() <= elsewhere + 32, "a group of 15, and the one before while its last tick is decoded"
 
 
@@ -332,7 +332,7 @@ def test_what_late_cpus_answered_last_counts_as_decoded(monkeypatch: pytest.Monk
 def _decoded() -> int:
     """Those that are reachable; other tests of this process may still hold some."""
     gc.collect()
-    return sum(type(one) is DecodedTick for one in gc.get_objects())
+    return sum(type(item) is DecodedTick for item in gc.get_objects())
 
 
 def _with_late_cpus(snapshots: Sequence[Snapshot]) -> list[Frame]:
@@ -357,16 +357,16 @@ def test_frames_that_were_left_keep_no_columns(*, late: bool) -> None:
     for frame in live:
         ring.take(frame)
     shown = [ring.frame(frame.newer.wall_ns) for frame in live[-12:]]
-    assert all(one is not None and one.newer.values["work"] for one in shown)  # which decodes it
+    assert all(item is not None and item.newer.values["work"] for item in shown)  # which decodes it
     sizes = []
     for frame in reversed(live):
-        found = ring.frame(frame.newer.wall_ns)
-        assert found is not None
-        behind_key = found.seq % 15 < 2  # where what a late CPU answered last is in the group before
-        assert said(found) == said(frame) or (late and behind_key)
+        result = ring.frame(frame.newer.wall_ns)
+        assert result is not None
+        behind_key = result.seq % 15 < 2  # where what a late CPU answered last is in the group before
+        assert said(result) == said(frame) or (late and behind_key)
         sizes.append(_columns())
     assert max(sizes) < elsewhere + 60, "464 if each frame kept those that were asked for"
-    assert [said(one) for one in shown if one is not None] == [said(frame) for frame in live[-12:]]
+    assert [said(item) for item in shown if item is not None] == [said(frame) for frame in live[-12:]]
     held = [frame.held.newer for frame in shown if frame is not None and frame.held is not None]
     assert len(held) == (len(shown) if late else 0)
     assert all(isinstance(end.values["work"], array) and isinstance(end.stamps["work"], array) for end in held)
@@ -387,4 +387,4 @@ def test_ticks_before_late_ones_keep_no_columns() -> None:
 
 def _columns() -> int:
     """Decoded columns that are reachable."""
-    return sum(len(one._made) for one in gc.get_objects() if isinstance(one, LazyColumns))
+    return sum(len(columns._made) for columns in gc.get_objects() if isinstance(columns, LazyColumns))

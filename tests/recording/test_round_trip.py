@@ -28,28 +28,28 @@ _SOME = {"turin-2s": frozenset({0, 1, 8, 191, 192, 200, 383}), "grace-2s": froze
 
 def facts_of(snapshot: Snapshot) -> dict[str, object]:
     """Everything that a snapshot says, with types; the columns of mappings as lists."""
-    found: dict[str, object] = {one.name: getattr(snapshot, one.name) for one in fields(snapshot)}
+    result: dict[str, object] = {field.name: getattr(snapshot, field.name) for field in fields(snapshot)}
     for name in ("values", "stamps", "wraps"):
-        found[name] = {
+        result[name] = {
             key: [(type(cell), cell) for cell in column] for key, column in getattr(snapshot, name).items()
         }
-    return found
+    return result
 
 
 def answers_of(frame: Frame) -> dict[tuple[str, Scope], object]:
     """Return everything that a frame says of every column, in the first and last row of every scope."""
-    found: dict[tuple[str, Scope], object] = {}
+    result: dict[tuple[str, Scope], object] = {}
     for column in catalog_for(frame.capabilities.signals).columns:
         for scope in (Scope.CPU, Scope.CORE, Scope.PACKAGE, Scope.SYSTEM):
             rows = frame.topology.rows(scope)
-            found[column.id, scope] = [
+            result[column.id, scope] = [
                 (frame.cell(column, row), frame.why(column, row), frame.estimated(column, row),
                  frame.partial(column, row), frame.disputed(column, row)) for row in (rows[0], rows[-1])
             ]
         row = frame.topology.rows(column.scope)[0]
-        found[f"evidence of {column.id}", column.scope] = (cell_arithmetic(frame, column, row), evidence(frame, column,
-                                                                                                         row))
-    return found
+        result[f"evidence of {column.id}", column.scope] = (cell_arithmetic(frame, column, row), evidence(frame, column,
+                                                                                                          row))
+    return result
 
 
 @functools.cache

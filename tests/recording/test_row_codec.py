@@ -77,7 +77,7 @@ def test_a_roster_and_what_is_absent_stay_one_object_while_nothing_changes() -> 
     ticks = at_rest(columns, 3)
     records = encoded(ticks)
     decoder = RowDecoder(layout_in(records[0]))
-    first, second, third = (decoder.decode(one.payload, key=one.key) for one in records)
+    first, second, third = (decoder.decode(rows.payload, key=rows.key) for rows in records)
     assert first.roster is second.roster is third.roster
     assert first.absent["work"] is third.absent["cycles"]
     assert len(records[2].payload) < 120 < len(records[0].payload)  # bytes
@@ -89,7 +89,7 @@ def test_a_kind_and_its_quantities_are_restored() -> None:
         layout = layout_of_rows(replace(tick, kind=kind))
         number, again = row_layout_from(unpacked(packed(row_layout_facts(layout, 77)), "a layout"))
         assert (number, again.kind, again.clocks) == (77, kind, ("", "slow"))
-        assert again.quantities == {name: replace(one, kind=kind.id) for name, one in QUANTITIES.items()}
+        assert again.quantities == {name: replace(quantity, kind=kind.id) for name, quantity in QUANTITIES.items()}
 
 
 def test_another_set_of_quantities_is_another_layout() -> None:

@@ -56,28 +56,28 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def read(data: bytes, piece: int) -> list[RecordedTick | Missing]:
     """What a reader makes of a stream that comes in pieces of so many bytes."""
     parser, reader = RecordParser(), StreamReader()
-    found = [item for at in range(0, len(data), piece) for record in parser.feed(data[at:at + piece])
-             for item in reader.take(record)]
+    result = [item for at in range(0, len(data), piece) for record in parser.feed(data[at:at + piece])
+              for item in reader.take(record)]
     torn = parser.finish()
     if torn is not None:
-        found += reader.take(torn)
-    return [item for item in (*found, *reader.rest()) if isinstance(item, RecordedTick | Missing)]
+        result += reader.take(torn)
+    return [item for item in (*result, *reader.rest()) if isinstance(item, RecordedTick | Missing)]
 
 
-def right(found: Iterable[RecordedTick | Missing]) -> list[int]:
+def right(result: Iterable[RecordedTick | Missing]) -> list[int]:
     """The numbers of the ticks with rows; all rows must be those of their tick."""
-    ticks = [item.snapshot for item in found if isinstance(item, RecordedTick)]
-    for one in ticks:
-        if one.rows:
-            assert contents(one.rows[KIND.id]) == CONTENTS[one.seq]
-    return [one.seq for one in ticks if one.rows]
+    ticks = [item.snapshot for item in result if isinstance(item, RecordedTick)]
+    for snapshot in ticks:
+        if snapshot.rows:
+            assert contents(snapshot.rows[KIND.id]) == CONTENTS[snapshot.seq]
+    return [tick.seq for tick in ticks if tick.rows]
 
 
 @pytest.mark.parametrize("piece", [1, 1000, 1 << 20])
 def test_rows_come_with_their_tick_byte_by_byte(whole: bytes, piece: int) -> None:
-    found = read(whole, piece)
-    assert right(found) == [*range(1, TICKS + 1)]
-    assert not any(isinstance(item, Missing) for item in found)
+    result = read(whole, piece)
+    assert right(result) == [*range(1, TICKS + 1)]
+    assert not any(isinstance(item, Missing) for item in result)
 
 
 def test_a_frame_has_its_rows_wherever_reading_begins(tmp_path: Path) -> None:
@@ -106,12 +106,12 @@ def test_damage_costs_at_most_the_rows_up_to_the_next_key_tick_and_never_gives_w
     chosen, lost, named = random.Random(3), [], 0
     for _ in range(60):
         data = damaged(whole, chosen)
-        found = read(data, 1 << 20)
-        numbers = right(found)
-        named += any(isinstance(item, Missing) for item in found)
+        result = read(data, 1 << 20)
+        numbers = right(result)
+        named += any(isinstance(item, Missing) for item in result)
         if len(data) == len(whole):
             lost.append(TICKS - len(numbers))
-            assert numbers == [*range(1, TICKS + 1)] or any(isinstance(item, Missing) for item in found)
+            assert numbers == [*range(1, TICKS + 1)] or any(isinstance(item, Missing) for item in result)
     assert max(lost) <= KEY_EVERY
     assert sum(lost)
     assert named > 40
@@ -119,7 +119,7 @@ def test_damage_costs_at_most_the_rows_up_to_the_next_key_tick_and_never_gives_w
 
 def changed(data: bytes, change: Mapping[int, bytes | None]) -> bytes:
     """The records of a stream, with other payloads for some kinds; None leaves them out, as damage with a head does."""
-    found = b""
+    result = b""
     for record in RecordParser().feed(data):
         assert isinstance(record, Record)
         frame = framed(record)
@@ -127,22 +127,22 @@ def changed(data: bytes, change: Mapping[int, bytes | None]) -> bytes:
             new = change[record.kind]
             frame = framed(replace(record, payload=new)) if new is not None else frame[:HEAD_SIZE] + bytes(
                 len(record.payload))
-        found += frame
-    return found
+        result += frame
+    return result
 
 
 def test_rows_without_their_layout_are_named_and_everything_else_is_read(whole: bytes) -> None:
-    found = read(changed(whole, {RecordKind.ROW_LAYOUT: None}), 1 << 20)
-    assert right(found) == []
-    assert sum(isinstance(item, RecordedTick) for item in found) == TICKS
-    assert any(isinstance(item, Missing) for item in found)
+    result = read(changed(whole, {RecordKind.ROW_LAYOUT: None}), 1 << 20)
+    assert right(result) == []
+    assert sum(isinstance(item, RecordedTick) for item in result) == TICKS
+    assert any(isinstance(item, Missing) for item in result)
 
 
 def test_a_key_tick_that_is_lost_costs_the_rows_up_to_the_next(whole: bytes) -> None:
-    found = read(changed(whole, {RecordKind.ROW_KEY: None}), 1 << 20)
-    assert right(found) == []
-    assert sum(isinstance(item, RecordedTick) for item in found) == TICKS
-    texts = [item.text for item in found if isinstance(item, Missing)]
+    result = read(changed(whole, {RecordKind.ROW_KEY: None}), 1 << 20)
+    assert right(result) == []
+    assert sum(isinstance(item, RecordedTick) for item in result) == TICKS
+    texts = [item.text for item in result if isinstance(item, Missing)]
     assert any("jobs: " in text and "cannot be decoded without what is missing before" in text for text in texts)
 
 
@@ -151,41 +151,41 @@ def test_a_kind_of_a_later_version_is_named_and_the_rest_is_read(whole: bytes) -
                           if isinstance(record, Record) and record.kind == RecordKind.ROW_LAYOUT), "a layout").value
     assert isinstance(facts, dict)
     facts["quantities"][0]["form"] = "matrix"
-    found = read(changed(whole, {RecordKind.ROW_LAYOUT: packed(facts)}), 1 << 20)
-    assert right(found) == []
-    assert sum(isinstance(item, RecordedTick) for item in found) == TICKS
-    assert {item.text.split(": ", 1)[1] for item in found if isinstance(item, Missing)} == {
+    result = read(changed(whole, {RecordKind.ROW_LAYOUT: packed(facts)}), 1 << 20)
+    assert right(result) == []
+    assert sum(isinstance(item, RecordedTick) for item in result) == TICKS
+    assert {item.text.split(": ", 1)[1] for item in result if isinstance(item, Missing)} == {
         "a layout of rows.quantities[0].form of the recording is no Form: 'matrix'"}
 
 
 def test_a_lost_tick_of_cpus_loses_its_rows_too(whole: bytes) -> None:
-    found = read(changed(whole, {RecordKind.DELTA: None}), 1 << 20)
-    assert right(found) == [1, KEY_EVERY + 1]
+    result = read(changed(whole, {RecordKind.DELTA: None}), 1 << 20)
+    assert right(result) == [1, KEY_EVERY + 1]
 
 
 def test_rows_of_a_lost_tick_go_to_no_other_tick(tmp_path: Path) -> None:
     frames = [Frame(frame.older, replace(frame.newer, rows=frame.newer.rows if frame.seq <= KEY_EVERY else {}),
                     frame.capabilities) for frame in FRAMES]
     data = written(tmp_path / "a.ttj", frames).read_bytes()
-    found = read(torn(data, RecordKind.DELTA, KEY_EVERY - 2), 1 << 20)  # the last before the next key tick
-    assert right(found) == [*range(1, KEY_EVERY)]
-    assert [item.snapshot.seq for item in found if isinstance(item, RecordedTick)] == [
+    result = read(torn(data, RecordKind.DELTA, KEY_EVERY - 2), 1 << 20)  # the last before the next key tick
+    assert right(result) == [*range(1, KEY_EVERY)]
+    assert [item.snapshot.seq for item in result if isinstance(item, RecordedTick)] == [
         *range(1, KEY_EVERY), *range(KEY_EVERY + 1, TICKS + 1)]
 
 
 def torn(data: bytes, kind: RecordKind, number: int) -> bytes:
     """The data with a changed byte at the end of one of the records of a kind, counted from 0."""
-    record = [one for one in RecordParser().feed(data) if isinstance(one, Record) and one.kind == kind][number]
+    record = [item for item in RecordParser().feed(data) if isinstance(item, Record) and item.kind == kind][number]
     return data[:record.end - 1] + bytes((data[record.end - 1] ^ 1,)) + data[record.end:]
 
 
 def test_a_damaged_tick_of_rows_loses_the_rows_up_to_the_next_key_tick_and_no_cpus(whole: bytes) -> None:
-    found = read(torn(whole, RecordKind.ROW_DELTA, TICKS - KEY_EVERY + 10), 1 << 20)
-    numbers = right(found)
+    result = read(torn(whole, RecordKind.ROW_DELTA, TICKS - KEY_EVERY + 10), 1 << 20)
+    numbers = right(result)
     lost = [number for number in range(1, TICKS + 1) if number not in numbers]
     assert lost == [*range(lost[0], KEY_EVERY + 1)]
-    assert sum(isinstance(item, RecordedTick) for item in found) == TICKS
-    damaged, skipped = (item.text for item in found if isinstance(item, Missing))
+    assert sum(isinstance(item, RecordedTick) for item in result) == TICKS
+    damaged, skipped = (item.text for item in result if isinstance(item, Missing))
     assert "are damaged: they held 1 record" in damaged
     assert skipped.startswith(f"jobs: {len(lost) - 1} readings from byte ")
 
@@ -208,12 +208,12 @@ LATE = Unavailable(Reason.LATE, "the reader of these rows did not answer in time
 
 def with_late_kind(*numbers: int) -> list[Frame]:
     """Frames in which the kind was late at some ticks, and has its last rows."""
-    found, rows = list[Snapshot](), FRAMES[0].newer.rows
+    snapshots, rows = list[Snapshot](), FRAMES[0].newer.rows
     for frame in FRAMES:
         late = frame.seq in numbers
         rows = rows if late else frame.newer.rows
-        found.append(replace(frame.newer, rows=rows, no_rows={KIND.id: LATE} if late else {}))
-    return frames_of(found)
+        snapshots.append(replace(frame.newer, rows=rows, no_rows={KIND.id: LATE} if late else {}))
+    return frames_of(snapshots)
 
 
 def test_a_kind_that_has_no_room_is_named_and_the_rest_is_recorded(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_kind_that_was_late_has_its_last_rows_and_the_reason(tmp_path: Path) -
     frames = with_late_kind(5, KEY_EVERY + 1)
     with recording.read(str(written(tmp_path / "a.ttj", frames))) as journal:
         read_again = [*journal.frames()]
-        found, key, behind = (journal.frame_at(NOON + at * SECOND) for at in (5, KEY_EVERY + 1, KEY_EVERY + 2))
+        result, key, behind = (journal.frame_at(NOON + at * SECOND) for at in (5, KEY_EVERY + 1, KEY_EVERY + 2))
     ring = PastRing()
     for frame in frames:
         ring.take(frame)
@@ -254,8 +254,8 @@ def test_a_kind_that_was_late_has_its_last_rows_and_the_reason(tmp_path: Path) -
             assert frame.newer.no_rows == live.newer.no_rows
             assert contents(frame.newer.rows[KIND.id]) == contents(live.newer.rows[KIND.id])
         assert again[4].newer.rows[KIND.id] is again[3].newer.rows[KIND.id]
-    assert found is not None
-    assert contents(found.newer.rows[KIND.id]) == CONTENTS[4]
+    assert result is not None
+    assert contents(result.newer.rows[KIND.id]) == CONTENTS[4]
     assert key is not None
     assert contents(key.newer.rows[KIND.id]) == CONTENTS[KEY_EVERY]  # although reading began here
     assert behind is not None
@@ -264,9 +264,9 @@ def test_a_kind_that_was_late_has_its_last_rows_and_the_reason(tmp_path: Path) -
 
 def cells_of(frame: Frame) -> dict[object, tuple[Cell, CellEvidence]]:
     """Every cell of every row of a frame, with its reason, marks and evidence."""
-    found = frame.kind(KIND.id)
-    assert isinstance(found, RowDifferences)
-    table = row_table(DEFINITION, found, parts=True)
+    result = frame.kind(KIND.id)
+    assert isinstance(result, RowDifferences)
+    table = row_table(DEFINITION, result, parts=True)
     return {(row.identity, column.id): (table.cell(column, row), table.evidence(column, row))
             for row in table.rows for column in DEFINITION.columns}
 
@@ -286,23 +286,23 @@ def test_cells_of_replayed_rows_are_those_of_the_live_ones(tmp_path: Path) -> No
 
 def sums_of(ticks: Iterable[RowTick]) -> Counter[tuple[str, int]]:
     """The increases of every row over consecutive ticks."""
-    found: Counter[tuple[str, int]] = Counter()
+    result: Counter[tuple[str, int]] = Counter()
     before: RowTick | None = None
     for tick in ticks:
         if before is not None:
             deltas = RowDifferences(before, tick).deltas("work")
             for slot, row in tick.roster.rows.items():
-                found[row.identity] += round(deltas[slot] or 0)
+                result[row.identity] += round(deltas[slot] or 0)
         before = tick
-    return +found
+    return +result
 
 
 @pytest.mark.parametrize(("replaced", "every"), [(0.0, 2), (0.1, 10), (0.2, 3), (0.5, 10), (1.0, 4)])
 def test_a_thinned_past_has_equal_sums_however_many_rows_are_replaced(replaced: float, every: int) -> None:
     ticks = [*row_ticks(41, random.Random(every), replaced=replaced, known=True)]
     thinning = Thinning(float(every))
-    kept = [found.rows[KIND.id] for frame in frames_with_rows(ticks, TOPOLOGY)
-            if (found := thinning.take(frame.newer)) is not None]
+    kept = [snapshot.rows[KIND.id] for frame in frames_with_rows(ticks, TOPOLOGY)
+            if (snapshot := thinning.take(frame.newer)) is not None]
     rest = thinning.rest()
     if rest is not None:
         kept.append(rest.rows[KIND.id])
@@ -314,10 +314,10 @@ def test_a_tier_on_disk_has_equal_sums(tmp_path: Path) -> None:
     ticks = [*row_ticks(41, random.Random(9), known=True)]
     path = written(tmp_path / "a.ttj", frames_with_rows(ticks, TOPOLOGY), TEN_SECONDS)
     with recording.read(str(path)) as journal:
-        found = [frame.newer.rows[KIND.id] for frame in journal.frames()]
+        result = [frame.newer.rows[KIND.id] for frame in journal.frames()]
         assert journal.check() == ()
-    assert [tick.started_ns // SECOND for tick in found] == [1, 10, 20, 30, 40]
-    assert sums_of(found) == sums_of(ticks[:40])
+    assert [tick.started_ns // SECOND for tick in result] == [1, 10, 20, 30, 40]
+    assert sums_of(result) == sums_of(ticks[:40])
 
 
 def test_rows_that_ended_take_free_slots_and_more_are_omitted_and_counted() -> None:
@@ -329,11 +329,11 @@ def test_rows_that_ended_take_free_slots_and_more_are_omitted_and_counted() -> N
         ended.skip(snapshot)
         ended.skip(replace(snapshot, no_rows={KIND.id: LATE}))  # the same rows again: their reader was late
     assert ended.added_to(replace(last, no_rows={KIND.id: LATE})) == last.rows
-    found = ended.added_to(last)[KIND.id]
+    row_tick = ended.added_to(last)[KIND.id]
     assert sum(died) > 3
-    assert found.omitted == sum(died) - 3
-    assert len(found.died) == len(ticks[5].died) + 3
-    assert len(found.roster.rows) == len(ticks[5].roster.rows) + 3
+    assert row_tick.omitted == sum(died) - 3
+    assert len(row_tick.died) == len(ticks[5].died) + 3
+    assert len(row_tick.roster.rows) == len(ticks[5].roster.rows) + 3
     assert ended.added_to(last)[KIND.id] is ticks[5]
 
 
@@ -356,10 +356,10 @@ def test_decoded_rows_count_towards_what_the_past_keeps_decoded(monkeypatch: pyt
     tracemalloc.start()
     try:
         for time_ns in (*reversed(times), *times):
-            found = ring.frame(time_ns)
-            assert found is not None
-            assert contents(found.newer.rows[KIND.id]) == CONTENTS[found.seq]  # every column is decoded
-            del found
+            result = ring.frame(time_ns)
+            assert result is not None
+            assert contents(result.newer.rows[KIND.id]) == CONTENTS[result.seq]  # every column is decoded
+            del result
             most = max(most, tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
@@ -380,10 +380,10 @@ def test_rows_that_have_no_room_are_left_at_one_in_ten_seconds_before_the_cpus_l
     assert there[:4] == [1, 10, 20, 30]
     assert there[-16:] == [*range(TICKS - 15, TICKS + 1)]
     assert contents(kept[TICKS].newer.rows[KIND.id]) == CONTENTS[TICKS]
-    found = kept[20].kind(KIND.id)
-    assert isinstance(found, RowDifferences)
-    assert found.older is not None
-    assert (found.older.started_ns, found.newer.started_ns) == (10 * SECOND, 20 * SECOND)
+    result = kept[20].kind(KIND.id)
+    assert isinstance(result, RowDifferences)
+    assert result.older is not None
+    assert (result.older.started_ns, result.newer.started_ns) == (10 * SECOND, 20 * SECOND)
     assert kept[20].seconds == 1.0
     why = kept[21].kind(KIND.id)
     assert isinstance(why, Unavailable)
@@ -416,8 +416,8 @@ def test_what_is_recorded_of_a_kind_may_change_at_any_tick(tmp_path: Path) -> No
 
 def test_of_a_row_that_ended_nobody_knows_what_was_not_wanted_then() -> None:
     thinning = Thinning(4.0)
-    kept = [found.rows[KIND.id] for frame in frames_with_rows(NARROWED, TOPOLOGY)
-            if (found := thinning.take(frame.newer)) is not None]
+    kept = [snapshot.rows[KIND.id] for frame in frames_with_rows(NARROWED, TOPOLOGY)
+            if (snapshot := thinning.take(frame.newer)) is not None]
     rest = thinning.rest()
     assert sums_of([*kept, *([] if rest is None else [rest.rows[KIND.id]])]) == sums_of(NARROWED)
     ends = {tick.roster.rows[slot].identity: (tick, slot) for tick in NARROWED for slot in tick.died}

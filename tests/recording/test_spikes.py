@@ -19,23 +19,23 @@ TWO = topology_of_cpus(range(2))
 def told(columns: Iterable[Mapping[SignalId, Sequence[Raw]]], topologies: Mapping[int, Topology] | None = None,
          ) -> dict[int, list[str]]:
     """Return the reported spikes by the number of the second."""
-    spikes, found = Spikes(), dict[int, list[str]]()
+    spikes, result = Spikes(), dict[int, list[str]]()
     for number, values in enumerate(columns):
         topology = (topologies or {}).get(number, TWO)
         texts = list(spikes.take(Snapshot(number, NOON + number * SECOND, number * SECOND, topology, values, {})))
         if texts:
-            found[number] = texts
-    return found
+            result[number] = texts
+    return result
 
 
 def counted(name: SignalId, rates: Iterable[int]) -> list[Mapping[SignalId, Sequence[Raw]]]:
     """A counter of two CPUs that grow by half of each rate in the seconds behind the first."""
-    found: list[Mapping[SignalId, Sequence[Raw]]] = [{name: [0, 7]}]
+    result: list[Mapping[SignalId, Sequence[Raw]]] = [{name: [0, 7]}]
     whole = 0
     for rate in rates:
         whole += rate // 2
-        found.append({name: [whole, whole + 7]})
-    return found
+        result.append({name: [whole, whole + 7]})
+    return result
 
 
 def test_a_burst_of_interrupts_is_reported_once_and_what_continues_is_not() -> None:
@@ -75,7 +75,7 @@ def test_what_is_unknown_or_begins_again_or_is_of_other_cpus_is_left_out() -> No
 
 def test_they_are_events_beside_alerts() -> None:
     changes = Changes(lambda: 0)
-    found = [one for number, values in enumerate(counted("switches", [*[2000, 2200] * 20, 50_000]))
-             for one in changes.take(Snapshot(number, NOON + number * SECOND, number * SECOND, TWO, values, {}))]
-    assert [(one.kind, one.text) for one in found if isinstance(one, Event)] == [
+    result = [item for number, values in enumerate(counted("switches", [*[2000, 2200] * 20, 50_000]))
+              for item in changes.take(Snapshot(number, NOON + number * SECOND, number * SECOND, TWO, values, {}))]
+    assert [(item.kind, item.text) for item in result if isinstance(item, Event)] == [
         ("alert", "spike of switches: 23.8 times the median of before")]

@@ -28,11 +28,11 @@ def test_every_restart_reaches_the_next_kept_tick_and_no_other(steps: list[tuple
         for before, now in zip(carried, (fresh, unsure), strict=True):
             for name, positions in now.items():
                 before[name] = before.get(name, frozenset()) | positions
-        found = thinning.take(tick)
-        assert (found is not None) == (number // 10 != slot)
-        if found is not None:
+        result = thinning.take(tick)
+        assert (result is not None) == (number // 10 != slot)
+        if result is not None:
             slot = number // 10
-            for kept, before in zip((found.fresh, found.unsure), carried, strict=True):
+            for kept, before in zip((result.fresh, result.unsure), carried, strict=True):
                 assert {name: at for name, at in kept.items() if at} == {name: at for name, at in before.items() if at}
             carried = {}, {}
 
@@ -51,9 +51,9 @@ def test_what_is_no_longer_read_is_not_carried() -> None:
     thinning = Thinning(10.0)
     assert thinning.take(snapshot(0, TOPOLOGY)) is not None
     assert thinning.take(replace(snapshot(1, TOPOLOGY), fresh={"gone": frozenset({0})})) is None
-    found = thinning.take(snapshot(10, TOPOLOGY))
-    assert found is not None
-    assert found.fresh == {}
+    result = thinning.take(snapshot(10, TOPOLOGY))
+    assert result is not None
+    assert result.fresh == {}
 
 
 def test_nothing_is_left_of_a_span_whose_last_tick_was_kept() -> None:

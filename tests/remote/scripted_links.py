@@ -34,9 +34,9 @@ def stream_of(machine: Machine, frames: Sequence[Frame], lost: Sequence[Frame] =
 def waiting(frame: Frame) -> Unsent:
     backlog = Backlog()
     backlog.put(frame)
-    found = backlog.take()
-    assert found is not None
-    return found
+    unsent = backlog.take()
+    assert unsent is not None
+    return unsent
 
 
 @dataclass

@@ -78,7 +78,7 @@ def started(words: list[str], sent: bytes) -> subprocess.CompletedProcess[bytes]
 
 
 @pytest.mark.parametrize(("part", "most"), [(COLLECTING, MOST_COLLECTING), (RECORDING, MOST_RECORDING)],
-                         ids=lambda one: one.title if isinstance(one, ProgramPart) else "")
+                         ids=lambda part: part.title if isinstance(part, ProgramPart) else "")
 def test_every_module_of_it_needs_python_alone(part: ProgramPart, most: int, tmp_path: Path) -> None:
     packed = packed_part(part)
     assert len(packed) < most < MOST_BYTES
@@ -99,9 +99,9 @@ def test_every_module_of_it_needs_python_alone(part: ProgramPart, most: int, tmp
 def test_a_machine_without_turbotui_is_watched_and_nothing_stays_there(node: Node) -> None:
     node.python()
     (node.home / "argparse.py").write_text("raise SystemExit('a module of the working folder was imported')")
-    told: list[str] = []
+    text: list[str] = []
     frames: list[Frame] = []
-    way = SshConnector("node7", ["--interval", "0.1", "--show", "CPU"], program=node.ssh, tell=told.append)
+    way = SshConnector("node7", ["--interval", "0.1", "--show", "CPU"], program=node.ssh, tell=text.append)
     session = RemoteSession(way, LinuxHost())
     session.want(["IRQ"])
     session.start(frames.append)
@@ -112,7 +112,7 @@ def test_a_machine_without_turbotui_is_watched_and_nothing_stays_there(node: Nod
             wait.wait(0.01)  # what is asked for goes there behind the archive
     finally:
         session.stop(PATIENCE)
-    (sentence,) = told
+    (sentence,) = text
     assert sentence.startswith("there is no turbotui on node7: its collecting part (")
     assert [path.name for path in node.home.iterdir()] == ["argparse.py"]
     assert session.machine.host.name == os.uname().nodename
@@ -120,11 +120,11 @@ def test_a_machine_without_turbotui_is_watched_and_nothing_stays_there(node: Nod
 
 def test_it_is_told_of_once_and_sent_again(node: Node) -> None:
     node.python()
-    told: list[str] = []
-    way = SshConnector("node7", ["--interval", "0.1"], program=node.ssh, tell=told.append)
+    text: list[str] = []
+    way = SshConnector("node7", ["--interval", "0.1"], program=node.ssh, tell=text.append)
     for _ in range(2):
         RemoteSession(way, LinuxHost()).stop()
-    assert len(told) == 1
+    assert len(text) == 1
 
 
 def test_an_installed_turbotui_is_preferred(node: Node) -> None:

@@ -27,10 +27,10 @@ def watched(shape: str = "laptop") -> tuple[Machine, list[Frame]]:
 
 
 def facts_of(snapshot: Snapshot) -> dict[str, object]:
-    found: dict[str, object] = {one.name: getattr(snapshot, one.name) for one in fields(snapshot)}
+    result: dict[str, object] = {field.name: getattr(snapshot, field.name) for field in fields(snapshot)}
     for name in ("values", "stamps", "wraps"):
-        found[name] = {key: list(column) for key, column in getattr(snapshot, name).items()}
-    return found
+        result[name] = {key: list(column) for key, column in getattr(snapshot, name).items()}
+    return result
 
 
 def received(items: list[Arrival]) -> list[Received]:
@@ -92,7 +92,7 @@ def test_the_numbers_of_ticks_continue_after_a_new_connection_with_a_gap_for_the
     first = received(list(incoming.take(stream_of(machine, frames[:2]))))
     incoming.begin()
     second = received(list(incoming.take(stream_of(machine, frames[4:]))))
-    assert [one.frame.seq for one in (*first, *second)] == [0, 1, 4, 5, 6]  # two are left out
+    assert [item.frame.seq for item in (*first, *second)] == [0, 1, 4, 5, 6]  # two are left out
     assert second[0].frame.older is None
     assert second[1].frame.older is second[0].frame.newer
 
@@ -106,7 +106,7 @@ def test_no_difference_reaches_over_what_is_missing() -> None:
     torn[len(data) + 40] ^= 1  # in the third tick
     items = list(incoming.take(bytes(torn)))
     assert any(isinstance(item, Missing) for item in items)
-    assert [one.frame.seq for one in received(items)] == [0, 1]
+    assert [item.frame.seq for item in received(items)] == [0, 1]
 
 
 def test_what_is_asked_arrives_in_pieces_too() -> None:
@@ -134,5 +134,5 @@ def test_a_backlog_that_is_closed_is_emptied_first() -> None:
     for frame in frames[:3]:
         backlog.put(frame)
     backlog.close()
-    assert [found.snapshot.seq for found in iter(backlog.wait, None)] == [0, 1]
+    assert [unsent.snapshot.seq for unsent in iter(backlog.wait, None)] == [0, 1]
     assert waiting(frames[0]).lost == 0

@@ -106,15 +106,15 @@ class Server:
 
 
 def _children(parent: int) -> Sequence[int]:
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(parent)], check=False, capture_output=True, text=True)
-    return [int(pid) for pid in found.stdout.split()]
+    process = subprocess.run(["ps", "-o", "pid=", "--ppid", str(parent)], check=False, capture_output=True, text=True)
+    return [int(pid) for pid in process.stdout.split()]
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    found = Server(tmp_path)
-    yield found
-    found.end(sessions=True)
+    result = Server(tmp_path)
+    yield result
+    result.end(sessions=True)
 
 
 @pytest.fixture

@@ -54,11 +54,11 @@ def session_of(links: Sequence[ScriptedLink | str], clock: Clock, *, again: bool
 
 def drained(session: RemoteSession, link: ScriptedLink) -> list[Frame]:
     """The frames that come until the link has nothing more."""
-    found: list[Frame] = []
-    session.start(found.append)
+    frames: list[Frame] = []
+    session.start(frames.append)
     assert link.drained.wait(PATIENCE)
     session.stop(PATIENCE)
-    return found
+    return frames
 
 
 def test_it_is_what_the_header_says() -> None:

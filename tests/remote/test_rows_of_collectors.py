@@ -36,9 +36,9 @@ FRAMES = frames_with_rows([*row_ticks(9, random.Random(4))], TOPOLOGY)
 
 
 def cells_of(frame: Frame) -> dict[object, Cell]:
-    found = frame.kind(KIND.id)
-    assert isinstance(found, RowDifferences)
-    table = row_table(DEFINITION, found, parts=True)
+    result = frame.kind(KIND.id)
+    assert isinstance(result, RowDifferences)
+    table = row_table(DEFINITION, result, parts=True)
     return {(row.identity, column.id): table.cell(column, row) for row in table.rows for column in table.columns}
 
 

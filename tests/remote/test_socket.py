@@ -77,12 +77,12 @@ def connected(path: Path) -> socket.socket:
 
 
 def frames_from(connection: socket.socket, incoming: Incoming, count: int) -> list[Received]:
-    found: list[Received] = []
-    while len(found) < count:
+    result: list[Received] = []
+    while len(result) < count:
         data = connection.recv(1 << 16)
         assert data
-        found += [item for item in incoming.take(data) if isinstance(item, Received)]
-    return found
+        result += [item for item in incoming.take(data) if isinstance(item, Received)]
+    return result
 
 
 def closed(connection: socket.socket) -> bool:
@@ -167,7 +167,7 @@ def test_a_collector_that_starts_at_the_same_moment_keeps_its_socket(folder: Pat
         other.callback(sys.setprofile, None)
         with pytest.raises(SocketFileError, match="File exists"), listening_socket(str(path), None):
             pass
-        assert [one.name for one in folder.iterdir()] == ["socket"]
+        assert [item.name for item in folder.iterdir()] == ["socket"]
         with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as client:
             client.connect(str(path))
 
@@ -205,9 +205,9 @@ def test_a_member_of_the_group_reads(folder: Path) -> None:
 
 
 def test_the_kernel_says_who_it_is() -> None:
-    one, other = socket.socketpair()
-    with closing(one), closing(other):
-        assert peer_of(one) == Peer(os.geteuid(), frozenset((os.getegid(), *os.getgroups())))
+    item, other = socket.socketpair()
+    with closing(item), closing(other):
+        assert peer_of(item) == Peer(os.geteuid(), frozenset((os.getegid(), *os.getgroups())))
 
 
 def test_admission() -> None:
@@ -311,10 +311,10 @@ def test_a_screen_reads_through_it_and_outlives_a_kill_of_the_collector(folder: 
         while not frames or "irq.total" not in frames[-1].newer.values:
             again.wait(0.01)
         process.send_signal(signal.SIGKILL)
-        while not any("has ended" in one for one in troubles):
+        while not any("has ended" in trouble for trouble in troubles):
             again.wait(0.01)
     assert path.is_socket()  # a kill leaves it
-    while not any("was killed" in one for one in troubles):
+    while not any("was killed" in trouble for trouble in troubles):
         again.wait(0.01)
     with collector(path):
         count = len(frames)
@@ -353,22 +353,22 @@ def test_hostile_clients_are_closed_and_cost_the_others_no_frame(folder: Path) -
             half.shutdown(socket.SHUT_WR)
             assert closed(half)
         many = [connected(path) for _ in range(40)]
-        assert sum(bool(one.recv(1)) for one in many) == MOST_OF_ONE_USER - 1
-        for one in many:
-            one.close()
+        assert sum(bool(entry.recv(1)) for entry in many) == MOST_OF_ONE_USER - 1
+        for item in many:
+            item.close()
         frames += frames_from(good, incoming, 3)
-        assert [one.frame.seq for one in frames] == list(range(frames[0].frame.seq, frames[-1].frame.seq + 1))
+        assert [frame.frame.seq for frame in frames] == list(range(frames[0].frame.seq, frames[-1].frame.seq + 1))
 
 
 def test_requests_only_add_what_the_machine_offers(folder: Path) -> None:
     path = folder / "socket"
-    with collector(path), closing(connected(path)) as one, closing(connected(path)) as other:
+    with collector(path), closing(connected(path)) as item, closing(connected(path)) as other:
         incoming, beside = Incoming(), Incoming()
-        assert "irq.total" not in frames_from(one, incoming, 1)[0].frame.newer.values
-        one.sendall(request_line(["irq.total", "msr0x1a0", "/etc/shadow"]))
+        assert "irq.total" not in frames_from(item, incoming, 1)[0].frame.newer.values
+        item.sendall(request_line(["irq.total", "msr0x1a0", "/etc/shadow"]))
         while "irq.total" not in frames_from(other, beside, 1)[-1].frame.newer.values:
             pass  # what one asks for is read once, and sent to all
-        values = frames_from(one, incoming, 1)[-1].frame.newer.values
+        values = frames_from(item, incoming, 1)[-1].frame.newer.values
         assert not {"msr0x1a0", "/etc/shadow"} & values.keys()
         assert "mperf" in values
 

@@ -52,7 +52,7 @@ class FakeHost:
     name = "fake"
 
     def __init__(self, places: Iterable[CpuPlace] = (), *, pins: bool = True) -> None:
-        self.places = {one.cpu: one for one in places or [place(cpu, cpu // 2) for cpu in range(4)]}
+        self.places = {cpu_place.cpu: cpu_place for cpu_place in places or [place(cpu, cpu // 2) for cpu in range(4)]}
         self.online: set[int] = set(self.places)
         self.usable: frozenset[int] | None = None
         self.limit = 1024
@@ -69,9 +69,9 @@ class FakeHost:
             return ",".join(map(str, sorted(self.places))) + "\n"
         match = _TOPOLOGY.fullmatch(path)
         if match is not None and int(match[1]) in self.online:
-            one = self.places[int(match[1])]
-            found = {"physical_package_id": one.package, "die_id": one.die, "core_id": one.core}[match[2]]
-            return f"{found}\n"
+            item = self.places[int(match[1])]
+            value = {"physical_package_id": item.package, "die_id": item.die, "core_id": item.core}[match[2]]
+            return f"{value}\n"
         raise HostError(errno.ENOENT, path)
 
     def list_dir(self, path: str) -> tuple[str, ...]:
@@ -140,10 +140,10 @@ def column(name: str, needs: Sequence[str], scope: Scope = Scope.CPU) -> Counter
         from turbotui.sampling.row_inputs import RowInputs  # noqa: PLC0415 - only its type
 
         assert isinstance(row, RowInputs)
-        found = [row.delta(signal) for signal in needs]
-        if len(found) == 1 or found[0] is None:
-            return found[0]
-        return None if not found[1] else 100.0 * found[0] / found[1]
+        result = [row.delta(signal) for signal in needs]
+        if len(result) == 1 or result[0] is None:
+            return result[0]
+        return None if not result[1] else 100.0 * result[0] / result[1]
 
     return CounterColumn(name, "", 0, tuple(needs), compute, "a / b", "Help.", "none", category=Category.OTHER,
                          scope=scope)
@@ -254,8 +254,8 @@ class FakeShared:
 def capabilities_of(*signals: Signal, missing: Mapping[SignalId, Unavailable] | None = None,
                     source: FakeSource | None = None) -> Capabilities:
     """Capabilities of these signals, all from one source."""
-    one = source or FakeSource(signals, lambda _cpu, _name: None)
-    return Capabilities((one,), {}, {signal.id: signal for signal in signals}, {signal.id: one for signal in signals},
+    item = source or FakeSource(signals, lambda _cpu, _name: None)
+    return Capabilities((item,), {}, {signal.id: signal for signal in signals}, {signal.id: item for signal in signals},
                         missing or {})
 
 

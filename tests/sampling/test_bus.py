@@ -58,15 +58,15 @@ def test_closing_a_full_queue_does_not_wait_for_its_reader() -> None:
 
 def test_a_reader_waits_for_items_and_ends_with_the_queue() -> None:
     box: EveryItem[int] = EveryItem()
-    found: list[int] = []
-    reader = threading.Thread(target=lambda: found.extend(box), daemon=True)
+    result: list[int] = []
+    reader = threading.Thread(target=lambda: result.extend(box), daemon=True)
     reader.start()
     for item in range(100):
         box.put(item)
     box.close()
     reader.join(PATIENCE)
     assert not reader.is_alive()
-    assert found == list(range(100))
+    assert result == list(range(100))
 
 
 def test_a_reader_may_wait_for_one_item_and_knows_when_none_will_come() -> None:

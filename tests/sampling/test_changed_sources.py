@@ -30,7 +30,7 @@ def test_watts_are_of_one_counter_when_perf_is_refused_after_a_hot_plug() -> Non
         whys.append(frame.why(column, SYSTEM_ROW))
     assert sources[0] == "perf-power"
     assert sources[-1] != "perf-power"
-    changed = next(at for at, one in enumerate(sources) if one != "perf-power")
+    changed = next(at for at, item in enumerate(sources) if item != "perf-power")
     assert watts[changed] is None
     why = whys[changed]
     assert why is not None

@@ -57,9 +57,9 @@ def cell(frame: Frame, name: str, cpu: int = 0) -> object:
 
 def reason(frame: Frame, name: str, cpu: int = 0) -> tuple[Reason, str]:
     assert cell(frame, name, cpu) is None
-    found = frame.why(SHARES[name], cpu_row(cpu))
-    assert found is not None
-    return found.reason, found.detail
+    unavailable = frame.why(SHARES[name], cpu_row(cpu))
+    assert unavailable is not None
+    return unavailable.reason, unavailable.detail
 
 
 @pytest.mark.parametrize(("steps", "kind", "said"), [
@@ -75,8 +75,8 @@ def test_times_that_cannot_be_leave_every_share_of_their_cpu_unknown(
 ) -> None:
     frame = frame_of(steps, GOOD)
     for name in ("Load%", "user%", "sys%", "iowait%", "steal%"):
-        found, detail = reason(frame, name)
-        assert (found, said in detail) == (kind, True), (name, detail)
+        result, detail = reason(frame, name)
+        assert (result, said in detail) == (kind, True), (name, detail)
         assert cell(frame, name, cpu=1) == pytest.approx({"Load%": 30.0, "user%": 30.0}.get(name, 0.0))
     assert frame.cell(SHARES["Load%"], SYSTEM_ROW) == pytest.approx(30.0)  # of the CPU that is known
     assert frame.deltas("stat.user")[0] is None  # exports add the increases up
@@ -130,12 +130,12 @@ def idle_frame(*times: Sequence[int | None]) -> tuple[Frame, CounterColumn]:
                for at in range(len(times))]
     names = [replace(counter(f"cpuidle.{at}.name", Scope.SYSTEM, behavior=Behavior.CONSTANT), constant=f"C{at}")
              for at in range(len(times))]
-    older: dict[str, Sequence[Raw]] = {one.id: [7, 7] for one in signals}
+    older: dict[str, Sequence[Raw]] = {signal.id: [7, 7] for signal in signals}
     newer: dict[str, Sequence[Raw]] = {
-        one.id: [None if step is None else 7 + step for step in steps]
-        for one, steps in zip(signals, times, strict=True)
+        signal.id: [None if step is None else 7 + step for step in steps]
+        for signal, steps in zip(signals, times, strict=True)
     }
-    begin, end = ({one.id: [at * SECOND] * 2 for one in signals} for at in (1, 2))
+    begin, end = ({signal.id: [at * SECOND] * 2 for signal in signals} for at in (1, 2))
     capabilities = capabilities_of(*signals, *names)
     column = catalog_for(capabilities.signals).get("C0%")
     assert column is not None

@@ -139,4 +139,4 @@ def test_what_turns_out_to_be_of_a_cpu_that_was_gone_ends_its_reader_once() -> N
     assert [frame.seq for frame in frames if frame.newer.failed] == [2, 3, 4]
     assert [frame.seq for frame in frames[1:] if frame.cell(X, cpu_row(3)) is not None] == [1, 6, 7, 8]
     assert source.closed.count(3) == 2
-    assert len([one for one in source.opened if one[0] == 3]) == 2
+    assert len([item for item in source.opened if item[0] == 3]) == 2

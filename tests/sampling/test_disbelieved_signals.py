@@ -23,8 +23,8 @@ def energy(name: str, scope: Scope = Scope.PACKAGE) -> Signal:
 
 
 def machine(*, guest: bool) -> Machine:
-    found = machine_of(FakeHost())
-    return replace(found, model=replace(found.model, hypervisor=guest))
+    result = machine_of(FakeHost())
+    return replace(result, model=replace(result.model, hypervisor=guest))
 
 
 def capabilities(here: Machine, *offers: Sequence[Signal]) -> Capabilities:
@@ -37,21 +37,21 @@ PSYS = energy("energy.psys", Scope.SYSTEM)
 
 def test_platform_energy_alone_is_no_offer_in_a_guest() -> None:
     here = machine(guest=True)
-    found = capabilities(here, (PSYS, counter("tsc")), (PSYS,))
-    assert set(found.signals) == {"tsc"}
-    why = found.why_missing("energy.psys")
+    result = capabilities(here, (PSYS, counter("tsc")), (PSYS,))
+    assert set(result.signals) == {"tsc"}
+    why = result.why_missing("energy.psys")
     assert why.reason is Reason.VIRTUALISED
     assert why.detail.startswith("perf power/energy.psys/: the only energy that this guest is offered")
-    report = diagnose(here, found)
+    report = diagnose(here, result)
     assert [note for note in report.notes if note.startswith("energy.psys is not believed: perf power/")]
-    assert [one.usable for source in report.sources for one in source.signals] == [False, True, False]
+    assert [signal.usable for source in report.sources for signal in source.signals] == [False, True, False]
 
 
 @pytest.mark.parametrize("other", ["energy.pkg", "energy.ram", "energy.core"])
 def test_platform_energy_beside_another_is_an_offer(other: str) -> None:
-    found = capabilities(machine(guest=True), (PSYS,), (energy(other),))
-    assert set(found.signals) == {"energy.psys", other}
-    assert not found.disbelieved
+    result = capabilities(machine(guest=True), (PSYS,), (energy(other),))
+    assert set(result.signals) == {"energy.psys", other}
+    assert not result.disbelieved
 
 
 def test_platform_energy_of_a_real_machine_is_an_offer() -> None:

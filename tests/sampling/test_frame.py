@@ -35,7 +35,7 @@ def machines(draw: st.DrawFn) -> list[CpuPlace]:
             for core in draw(st.lists(IDS, min_size=1, max_size=3, unique=True)):
                 places += [place(0, package, core, die)] * draw(st.integers(1, 2))
     numbers = draw(st.lists(st.integers(0, 200), min_size=len(places), max_size=len(places), unique=True))
-    return [replace(one, cpu=cpu) for one, cpu in zip(places, numbers, strict=True)]
+    return [replace(cpu_place, cpu=cpu) for cpu_place, cpu in zip(places, numbers, strict=True)]
 
 
 def around(one: CpuPlace, scope: Scope) -> tuple[int, ...]:
@@ -46,10 +46,10 @@ def around(one: CpuPlace, scope: Scope) -> tuple[int, ...]:
 
 MODEL: dict[Reduce, Callable[[Sequence[float]], float | None]] = {
     Reduce.SUM: sum,
-    Reduce.MEAN: lambda found: sum(found) / len(found),
+    Reduce.MEAN: lambda result: sum(result) / len(result),
     Reduce.MAX: max,
     Reduce.MIN: min,
-    Reduce.SAME: lambda found: found[0] if len(set(found)) == 1 else None,
+    Reduce.SAME: lambda result: result[0] if len(set(result)) == 1 else None,
 }
 
 
@@ -59,9 +59,9 @@ def test_a_row_reduces_the_instances_inside_it_and_only_those(
     data: st.DataObject, places: list[CpuPlace], scope: Scope, reduce: Reduce
 ) -> None:
     topology = topology_of(places)
-    by_cpu = {one.cpu: one for one in places}
+    by_cpu = {cpu_place.cpu: cpu_place for cpu_place in places}
     keys = [around(by_cpu[instance.cpus[0]], scope) for instance in topology.instances(scope)]
-    assert len(keys) == len(set(keys)) == len({around(one, scope) for one in places})
+    assert len(keys) == len(set(keys)) == len({around(cpu_place, scope) for cpu_place in places})
     maybe = st.none() | st.integers(0, 1000)
     older = data.draw(st.lists(maybe, min_size=len(keys), max_size=len(keys)))
     steps = data.draw(st.lists(maybe, min_size=len(keys), max_size=len(keys)))
@@ -77,13 +77,13 @@ def test_a_row_reduces_the_instances_inside_it_and_only_those(
             for (key, gain), span in zip(delta.items(), spans, strict=True)}
     for level in LEVELS:
         for instance in topology.instances(level):
-            inside = [one for one in places if around(one, level) == around(by_cpu[instance.cpus[0]], level)]
-            mine = {around(one, scope) for one in inside}
+            inside = [part for part in places if around(part, level) == around(by_cpu[instance.cpus[0]], level)]
+            selected = {around(cpu_place, scope) for cpu_place in inside}
             inputs = frame.inputs(instance.row)
-            for found, expected in ((inputs.delta("x"), delta), (inputs.rate("x"), rate)):
-                have = [item for key in mine if (item := expected[key]) is not None]
+            for result, expected in ((inputs.delta("x"), delta), (inputs.rate("x"), rate)):
+                have = [item for key in selected if (item := expected[key]) is not None]
                 model = MODEL[reduce](have) if have else None
-                assert found == (model if model is None else pytest.approx(model)), (level, instance.row)
+                assert result == (model if model is None else pytest.approx(model)), (level, instance.row)
 
 
 @settings(deadline=None)  # the machine may be busy
@@ -129,8 +129,8 @@ def test_a_ratio_of_a_row_is_of_the_cpus_for_which_both_are_known(data: st.DataO
         chosen = [topology.index(Scope.CPU, cpu) for cpu in instance.cpus]
         both = [(a, b) for at in chosen if (a := parts[at]) is not None and (b := wholes[at]) is not None]
         expected = 100 * sum(a for a, _ in both) / sum(b for _, b in both) if both else None
-        for found in (frame.cell(share, instance.row), tagged_cell(frame, share, instance.cpus)):
-            assert found == (expected if expected is None else pytest.approx(expected))
+        for result in (frame.cell(share, instance.row), tagged_cell(frame, share, instance.cpus)):
+            assert result == (expected if expected is None else pytest.approx(expected))
 
 
 def test_a_count_that_steps_back_past_zero_is_unknown_and_does_not_spoil_the_machines_row() -> None:
@@ -167,8 +167,8 @@ def test_tagged_cpus_count_what_they_share_once(data: st.DataObject, places: lis
         capabilities_of(counter("e", Scope.CORE)),
     )
     tags = data.draw(st.sets(st.sampled_from(topology.cpus)))
-    by_cpu = {one.cpu: one for one in places}
-    position = {around(by_cpu[one.cpus[0]], Scope.CORE): at for at, one in enumerate(topology.instances(Scope.CORE))}
+    by_cpu = {cpu_place.cpu: cpu_place for cpu_place in places}
+    position = {around(by_cpu[item.cpus[0]], Scope.CORE): at for at, item in enumerate(topology.instances(Scope.CORE))}
     expected = sum(steps[position[key]] for key in {around(by_cpu[cpu], Scope.CORE) for cpu in tags})
     assert tagged_cell(frame, column("e", ("e",), Scope.CORE), tags) == (expected if tags else None)
 
@@ -178,8 +178,8 @@ def test_tagged_cpus_count_what_they_share_once(data: st.DataObject, places: lis
 def test_cpus_may_come_and_go_between_two_snapshots(data: st.DataObject, places: list[CpuPlace]) -> None:
     subsets = st.lists(st.sampled_from(places), min_size=1, unique=True)
     before, after = topology_of(data.draw(subsets)), topology_of(data.draw(subsets))
-    start = {one.cpu: one.cpu * 1000 for one in places}
-    gain = {one.cpu: data.draw(st.integers(0, 999)) for one in places}
+    start = {cpu_place.cpu: cpu_place.cpu * 1000 for cpu_place in places}
+    gain = {cpu_place.cpu: data.draw(st.integers(0, 999)) for cpu_place in places}
 
     def read(topology: Topology, at: int) -> tuple[list[Raw], list[int]]:
         return [start[cpu] + at * gain[cpu] for cpu in topology.cpus], [SECOND * (1 + at)] * len(topology.cpus)
@@ -218,9 +218,9 @@ def pair(older: Sequence[Raw], newer: Sequence[Raw], signal: Signal | None = Non
 
 def reason(frame: Frame, row: RowId = SECOND_CPU) -> Reason | None:
     """Why the column is unknown in a row; None when it is known."""
-    found = frame.why(COLUMN, row)
-    assert (found is None) == (frame.cell(COLUMN, row) is not None)
-    return None if found is None else found.reason
+    unavailable = frame.why(COLUMN, row)
+    assert (unavailable is None) == (frame.cell(COLUMN, row) is not None)
+    return None if unavailable is None else unavailable.reason
 
 
 def test_why_tells_the_kinds_of_absence_apart() -> None:
@@ -257,8 +257,8 @@ def test_what_has_no_sensible_value_says_what_was_read(part: int, whole: int) ->
 
 
 def test_what_a_reader_said_when_it_failed_is_passed_on() -> None:
-    found = pair([1, 5], [2, None], failures={("fake", 1): "register x: Input/output error (EIO)"})
-    why = found.why(COLUMN, cpu_row(1))
+    frame = pair([1, 5], [2, None], failures={("fake", 1): "register x: Input/output error (EIO)"})
+    why = frame.why(COLUMN, cpu_row(1))
     assert why is not None
     assert why.detail == "register x of cpu1 could not be read this time: register x: Input/output error (EIO)"
 
@@ -423,12 +423,12 @@ def test_texts_are_shown_where_all_agree() -> None:
 def test_a_value_that_differs_within_a_row_is_said_to_and_one_that_is_one_part_s_alone_too() -> None:
     signal = counter("x", behavior=Behavior.GAUGE, reduce=Reduce.SAME)
     shown = replace(column("x", ("x",)), compute=lambda row: row.text("x"))
-    package = next(one for one in identities.COLUMNS if one.id == "Package")
+    package = next(counter_column for counter_column in identities.COLUMNS if counter_column.id == "Package")
 
     def why(*items: Raw) -> str:
         frame = Frame(None, snapshot(PAIR, {"x": items}, {"x": [SECOND] * 2}), capabilities_of(signal))
-        found = frame.why(shown, SYSTEM_ROW)
-        return "" if found is None else found.sentence()
+        unavailable = frame.why(shown, SYSTEM_ROW)
+        return "" if unavailable is None else unavailable.sentence()
 
     assert why("a", "a") == ""
     assert why("a", "b") == "out of range: x differs within this row: see the rows inside it"

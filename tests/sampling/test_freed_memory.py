@@ -116,7 +116,7 @@ def _python(script: str, *words: str) -> str:
 
 
 def _frames() -> int:
-    return sum(isinstance(one, Frame) for one in gc.get_objects())
+    return sum(isinstance(item, Frame) for item in gc.get_objects())
 
 
 def test_a_worker_that_waits_does_not_keep_what_it_read() -> None:
@@ -202,7 +202,7 @@ def test_where_values_go_is_kept_but_not_the_values(ticks: int) -> None:
         del raw, readings
     assert by_layout is (ticks > 1)
     assert columns.values == {"x": [ticks * 10 - 10, ticks * 10 - 9, ticks * 10 - 8], "y": [0, -1, -2]}
-    assert [one() for one in gone] == [None] * len(gone)
+    assert [reference_type() for reference_type in gone] == [None] * len(gone)
 
 
 def test_counters_that_were_opened_together_share_one_set_of_places() -> None:

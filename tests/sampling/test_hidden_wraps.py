@@ -51,5 +51,5 @@ def test_joules_are_those_of_the_whole_interval_whenever_the_column_is_hidden(pr
         raise session.failure
     assert truth[-1] - truth[0] > 2 * energy.scale * energy.size, "it wrapped"
     for number in (1, 7, 8):  # before it was hidden, and from the first interval after it was shown again
-        found = frames[number].cell(joules, SYSTEM_ROW)
-        assert found == pytest.approx(truth[number] - truth[number - 1], rel=1e-3)
+        result = frames[number].cell(joules, SYSTEM_ROW)
+        assert result == pytest.approx(truth[number] - truth[number - 1], rel=1e-3)

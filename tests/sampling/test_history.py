@@ -81,7 +81,7 @@ def test_asking_makes_what_is_missing_wanted_once_and_reading_fills_it(
     history.series(column, SYSTEM_ROW, 8)
     assert len(asked) == len(history.wanted) == 1
     _read(history, column, all_frames[:9])
-    assert _values(history, column, 8) == pytest.approx([one.cell(column, SYSTEM_ROW) for one in all_frames[1:9]])
+    assert _values(history, column, 8) == pytest.approx([frame.cell(column, SYSTEM_ROW) for frame in all_frames[1:9]])
     assert not history.wanted
     ring = history.ring(column.id, SYSTEM_ROW)
     assert ring is not None
@@ -135,9 +135,9 @@ def test_a_step_in_the_past_keeps_what_both_pictures_have(frames: tuple[CounterC
     for at in (8, 9, 10):
         history.turn(all_frames[at])
         kept = _values(history, column, 5)
-        assert [one for one in kept if one is not None] != []
+        assert [item for item in kept if item is not None] != []
         _read(history, column, all_frames[at:at + 1])
-        wanted = [one.cell(column, SYSTEM_ROW) for one in all_frames[at - 4:at + 1]]
+        wanted = [frame.cell(column, SYSTEM_ROW) for frame in all_frames[at - 4:at + 1]]
         assert _values(history, column, 5) == pytest.approx(wanted)
 
 

@@ -12,11 +12,11 @@ def test_large_rows_are_bounded_by_their_bytes() -> None:
     tables = {time: os.urandom(1_000) for time in range(1, 101)}
     for time, table in tables.items():
         kept.keep(time, 1, table)
-    found = {time: there for time in tables if (there := kept.at(time - 1, time)) is not None}
-    assert 8 <= len(found) <= 10, "nine packed, and the newest"
-    assert found.items() <= tables.items()
-    assert 100 in found
-    assert min(found) < 50, "the older, the coarser"
+    result = {time: there for time in tables if (there := kept.at(time - 1, time)) is not None}
+    assert 8 <= len(result) <= 10, "nine packed, and the newest"
+    assert result.items() <= tables.items()
+    assert 100 in result
+    assert min(result) < 50, "the older, the coarser"
 
 
 def test_a_table_that_is_larger_than_all_may_be_is_kept_as_long_as_it_is_the_newest() -> None:

@@ -41,13 +41,13 @@ def tick(number: int, late: frozenset[int]) -> Snapshot:
 @settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.frozensets(st.integers(0, SIZE - 1)), min_size=2, max_size=8))
 def test_what_was_counted_while_late_is_in_the_next_interval_which_is_longer(lates: list[frozenset[int]]) -> None:
-    one = sampler()
+    item = sampler()
     snapshots = [tick(number, late) for number, late in enumerate([frozenset(), *lates, frozenset()])]
-    frames = [one._frames.frame(snapshot, one._capabilities) for snapshot in snapshots]
+    frames = [item._frames.frame(snapshot, item._capabilities) for snapshot in snapshots]
     for cpu in range(SIZE):
-        told = [(frame.deltas("x")[cpu], frame.spans("x")[cpu]) for frame in frames[1:]]
-        assert sum(delta or 0 for delta, _span in told) == 1000 * (len(lates) + 1) * (cpu + 1)
-        assert sum(span or 0.0 for delta, span in told if delta is not None) == len(lates) + 1
+        text = [(frame.deltas("x")[cpu], frame.spans("x")[cpu]) for frame in frames[1:]]
+        assert sum(delta or 0 for delta, _span in text) == 1000 * (len(lates) + 1) * (cpu + 1)
+        assert sum(span or 0.0 for delta, span in text if delta is not None) == len(lates) + 1
         for number, frame in enumerate(frames[1:], 1):
             late = cpu in frame.newer.late
             assert (frame.deltas("x")[cpu] is None) is late

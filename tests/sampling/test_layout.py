@@ -54,15 +54,15 @@ def ticks(draw: st.DrawFn) -> list[Readings]:
     """Ticks of a few kinds, some of them again and again, with other values each time."""
     heads = [(cpu, source) for cpu in range(CPUS) for source in SOURCES]
     kinds = draw(st.lists(st.lists(st.sampled_from(heads), unique=True), min_size=1, max_size=3))
-    found: list[Readings] = []
+    result: list[Readings] = []
     for kind in draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=8)):
         readings = Readings()
         for cpu, source in kind:
             names = SOURCES[source]
             began = draw(st.integers(1, 1000))
             readings.add((cpu, source), names, began, began + 2, [draw(st.integers(0, 99)) for _ in names])
-        found.append(readings)
-    return found
+        result.append(readings)
+    return result
 
 
 @settings(deadline=None)  # the machine may be busy

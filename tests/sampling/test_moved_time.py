@@ -15,8 +15,8 @@ def test_samplers_have_the_clock_of_their_host_or_intervals_that_the_test_ends()
             if not isinstance(node, ast.Call):
                 continue
             called = ast.unparse(node.func)
-            by_hand = any(isinstance(one, ast.Name) and one.id == "ENDED_BY_THE_TEST" for one in node.args)
-            moved = any(one.arg == "clock" for one in node.keywords)
+            by_hand = any(isinstance(expr, ast.Name) and expr.id == "ENDED_BY_THE_TEST" for expr in node.args)
+            moved = any(keyword.arg == "clock" for keyword in node.keywords)
             if called in SLEEPS or (called == "Sampler" and not by_hand and not moved):
                 real.append(f"{path.name}:{node.lineno}: {ast.unparse(node)}")
     assert not real, "give `clock=host.clock` to samplers, and move time by `host.clock.call_later`"

@@ -241,6 +241,6 @@ def test_text_is_read_by_few_threads_and_a_screen_by_one_for_each_of_up_to_1024_
     first = threading.Event()
     session.start(lambda _frame: first.set(), hold=hold)
     assert first.wait(PATIENCE)
-    mine = [thread for thread in threading.enumerate() if isinstance(thread, Worker) and thread.name.startswith("cpu")]
+    value = [thread for thread in threading.enumerate() if isinstance(thread, Worker) and thread.name.startswith("cpu")]
     session.stop()
-    assert len(mine) == threads
+    assert len(value) == threads

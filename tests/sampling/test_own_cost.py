@@ -28,14 +28,14 @@ def costs_of(batches: Sequence[tuple[int, Usage, int, int]]) -> list[OwnCost]:
     Args:
         batches: how many frames come together, what had been used by then, group reads and counters opened.
     """
-    told = iter([usage for _size, usage, _reads, _opened in batches])
-    meter = Meter(FakeHost(), lambda: next(told))
-    found: list[OwnCost] = []
+    usages = iter([usage for _size, usage, _reads, _opened in batches])
+    meter = Meter(FakeHost(), lambda: next(usages))
+    costs: list[OwnCost] = []
     for size, _usage, reads, opened in batches:
         for behind in reversed(range(size)):
-            meter.note(frame(len(found), behind), reads, opened)
-            found.append(meter.cost)
-    return found
+            meter.note(frame(len(costs), behind), reads, opened)
+            costs.append(meter.cost)
+    return costs
 
 
 class _Memory(FakeHost):

@@ -80,22 +80,22 @@ def test_the_first_source_that_works_provides_a_signal() -> None:
     host = FakeHost()
     refused = FakeSource((), nothing, id="first", absent={"x": RIGHTS})
     second, third = (FakeSource((counter("x"),), nothing, id=name) for name in ("second", "third"))
-    found = capabilities(host, refused, second, third)
-    assert found.provider["x"] is second
-    assert "x" not in found.missing
-    why = found.why_missing("the.signal")
+    result = capabilities(host, refused, second, third)
+    assert result.provider["x"] is second
+    assert "x" not in result.missing
+    why = result.why_missing("the.signal")
     assert why.reason is Reason.NO_HARDWARE
     assert "the.signal" not in why.detail, "nobody but a developer knows it by that name"
-    assert found.without({"x": BARE}).why_missing("x") is BARE
-    assert "x" not in found.without({"x": BARE}).signals
+    assert result.without({"x": BARE}).why_missing("x") is BARE
+    assert "x" not in result.without({"x": BARE}).signals
 
 
 def test_columns_want_what_they_need_and_the_times_that_scale_it() -> None:
     host = FakeHost()
     times = [counter(name) for name in ("on", "ran")]
-    found = capabilities(host, FakeSource((counter("x", enabled="on", running="ran"), counter("y"), *times), nothing))
-    assert signals_of([column("x", ("x",))], found) == {"x", "on", "ran"}
-    assert signals_of([column("x/z", ("x", "z"))], found) == frozenset(), "a column without its needs reads nothing"
+    result = capabilities(host, FakeSource((counter("x", enabled="on", running="ran"), counter("y"), *times), nothing))
+    assert signals_of([column("x", ("x",))], result) == {"x", "on", "ran"}
+    assert signals_of([column("x/z", ("x", "z"))], result) == frozenset(), "a column without its needs reads nothing"
 
 
 def test_counters_that_are_divided_by_each_other_are_read_side_by_side() -> None:

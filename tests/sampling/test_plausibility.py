@@ -58,8 +58,8 @@ def title(index: int, name: str) -> Signal:
 def frame_of(signals: Mapping[Signal, Sequence[Raw]], topology: Topology = SMT,
              constants: Sequence[Signal] = ()) -> Frame:
     """Return a frame of one second in which each counter rose from 10 by its value."""
-    begin, end = ({one.id: [at * SECOND] * len(items) for one, items in signals.items()} for at in (1, 2))
-    older = {one.id: [10 if isinstance(item, int) else None for item in items] for one, items in signals.items()}
+    begin, end = ({signal.id: [at * SECOND] * len(items) for signal, items in signals.items()} for at in (1, 2))
+    older = {signal.id: [10 if isinstance(item, int) else None for item in items] for signal, items in signals.items()}
     newer = {one.id: [10 + item if isinstance(item, int) else None for item in items] for one, items in signals.items()}
     return Frame(snapshot(topology, older, begin), snapshot(topology, newer, end, seq=1),
                  capabilities_of(*signals, *constants))
@@ -69,11 +69,11 @@ def shown(name: str, scope: Scope) -> CounterColumn:
     return column(name, (name,), scope)
 
 
-def why(frame: Frame, one: CounterColumn, row: RowId) -> tuple[Reason, str]:
-    found = frame.why(one, row)
-    assert frame.cell(one, row) is None
-    assert found is not None
-    return found.reason, found.detail
+def why(frame: Frame, counter_column: CounterColumn, row: RowId) -> tuple[Reason, str]:
+    unavailable = frame.why(counter_column, row)
+    assert frame.cell(counter_column, row) is None
+    assert unavailable is not None
+    return unavailable.reason, unavailable.detail
 
 
 # Liveness
@@ -90,12 +90,12 @@ def test_a_counter_is_dead_from_its_second_reading_or_after_a_second_until_it_mo
     assert watched.see(name, [row], [raw], [round(now * SECOND)], frozenset()) == {}
     for step, wait in steps:
         raw, now = raw + step, now + wait
-        found = watched.see(name, [row], [raw], [round(now * SECOND)], frozenset())
+        result = watched.see(name, [row], [raw], [round(now * SECOND)], frozenset())
         if step:
             since, moved = now, True
         dead = not step and (not moved or now - since >= STILL_SECONDS)
-        assert set(found) == ({0} if dead else set())
-        assert all(still == pytest.approx(now - since) for still in found.values())
+        assert set(result) == ({0} if dead else set())
+        assert all(still == pytest.approx(now - since) for still in result.values())
 
 
 def test_a_counter_that_is_opened_again_has_not_moved() -> None:
@@ -187,13 +187,13 @@ def test_graphics_may_use_nothing() -> None:
 
 def test_cores_in_c0_that_stand_at_0_beside_a_busy_cpu_are_unknown() -> None:
     c0 = [ticks(f"c0.pkg.{word}", Scope.PACKAGE) for word in ("total", "any", "gfx", "both")]
-    busy = frame_of({**{one: [0, 5] for one in c0[1:]}, c0[0]: [0, 9], ticks("mperf"): [0, 300, 400, 0]})
-    for one in c0:
-        cell = shown(one.id, Scope.PACKAGE)
+    busy = frame_of({**{item: [0, 5] for item in c0[1:]}, c0[0]: [0, 9], ticks("mperf"): [0, 300, 400, 0]})
+    for signal in c0:
+        cell = shown(signal.id, Scope.PACKAGE)
         reason, detail = why(busy, cell, PACKAGES[0])
         assert reason is Reason.CONTRADICTED
         assert detail.endswith("cores in C0 stood at 0, but mperf of cpu 1 grew by 300")
-        assert busy.cell(cell, PACKAGES[1]) == (9 if one is c0[0] else 5)
+        assert busy.cell(cell, PACKAGES[1]) == (9 if signal is c0[0] else 5)
     # graphics alone may be 0, and a package in which nothing is known to have run is believed
     gone = frame_of({c0[0]: [7, 9], c0[2]: [0, 0], ticks("mperf"): [1, 1, 1, 1]})
     assert gone.cell(shown("c0.pkg.gfx", Scope.PACKAGE), PACKAGES[0]) == 0
@@ -219,9 +219,9 @@ def test_c_states_that_all_stand_at_0_while_the_kernel_idled_are_unknown() -> No
     assert frame.cell(shown("cstate.core.c1", Scope.CPU), cpu_row(2)) == 0
     assert frame.cell(shown("cstate.pkg.c6", Scope.PACKAGE), PACKAGES[1]) == 0
     # what was read stays to be seen
-    told = explanation(FrameContent(frame), shown("cstate.core.c6", Scope.CORE), cpu_row(0))
-    assert "but cpuidle counted it idle for 47 %" in " ".join(told)
-    assert "    as read: 10 after 10" in told
+    text = explanation(FrameContent(frame), shown("cstate.core.c6", Scope.CORE), cpu_row(0))
+    assert "but cpuidle counted it idle for 47 %" in " ".join(text)
+    assert "    as read: 10 after 10" in text
 
 
 @pytest.mark.parametrize("state", [2, 3, 6, 7, 8, 9, 10])
@@ -285,11 +285,11 @@ def test_clocks_of_a_cpu_that_ran_cannot_stand_at_0(
 def test_a_part_that_uses_more_than_its_whole_is_disputed_and_so_is_the_whole(part: str, scope: Scope) -> None:
     frame = frame_of({energy(part, scope): [30, 9], energy("energy.pkg"): [20, 20]})
     for name, home in ((part, scope), ("energy.pkg", Scope.PACKAGE)):
-        one = shown(name, home)
+        counter_column = shown(name, home)
         said = f"{part} 30.00 W is more than energy.pkg 20.00 W, which contains it"
-        assert frame.disputed(one, cpu_row(0)) == (said,)
-        assert frame.disputed(one, SYSTEM_ROW)
-        assert frame.disputed(one, cpu_row(2)) == ()
+        assert frame.disputed(counter_column, cpu_row(0)) == (said,)
+        assert frame.disputed(counter_column, SYSTEM_ROW)
+        assert frame.disputed(counter_column, cpu_row(2)) == ()
     assert frame.cell(shown("energy.pkg", Scope.PACKAGE), PACKAGES[0]) == 20  # it stays: nobody knows which is wrong
 
 
@@ -362,7 +362,7 @@ def test_power_that_two_sources_tell_differently_is_disputed_and_both_are_shown(
     assert capabilities.beside == {"energy.pkg": ("energy.pkg@msr",)}
     assert capabilities.provider["energy.pkg"].id == "perf"
     frame = watched(sampler, host)
-    watts = next(one for one in catalog_for(capabilities.signals).columns if one.id == "PkgWatt")
+    watts = next(item for item in catalog_for(capabilities.signals).columns if item.id == "PkgWatt")
     first, second = frame.rows(Scope.PACKAGE)
     said = "energy.pkg of package 0: 115.00 W by perf, 230.00 W by msr"
     assert frame.disputed(watts, first) == frame.disputed(watts, SYSTEM_ROW) == (said,)

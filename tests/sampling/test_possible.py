@@ -26,7 +26,7 @@ from turbotui.sources import SOURCES
 
 SECOND = 1_000_000_000
 TWO = topology_of([place(0), place(1, package=1)])
-ROWS = {scope: [one.row for one in TWO.instances(scope)] for scope in (Scope.CPU, Scope.PACKAGE, Scope.SYSTEM)}
+ROWS = {scope: [item.row for item in TWO.instances(scope)] for scope in (Scope.CPU, Scope.PACKAGE, Scope.SYSTEM)}
 
 
 def frame_of(signal: Signal, items: Sequence[Raw], constants: Sequence[Signal] = (), seconds: float = 1.0) -> Frame:
@@ -78,14 +78,14 @@ READOUT = replace(gauge("temp.core", Scope.CPU, Unit.CELSIUS, -1.0), offset=100.
 def test_a_gauge_outside_of_what_is_possible_is_unknown(signal: Signal, bad: int, good: int, shown: float) -> None:
     for items, known, unknown in (((bad, good), 1, 0), ((good, bad), 0, 1)):
         frame = frame_of(signal, items)
-        one = replace(column(signal.id, (signal.id,), signal.scope), compute=value_of(signal.id))
+        counter_column = replace(column(signal.id, (signal.id,), signal.scope), compute=value_of(signal.id))
         rows = ROWS[signal.scope]
-        assert frame.cell(one, rows[known]) == pytest.approx(shown)
-        assert frame.cells(one, rows)[unknown] is None
-        why = frame.why(one, rows[unknown])
+        assert frame.cell(counter_column, rows[known]) == pytest.approx(shown)
+        assert frame.cells(counter_column, rows)[unknown] is None
+        why = frame.why(counter_column, rows[unknown])
         assert why is not None
         assert why.reason is Reason.OUT_OF_RANGE
-        assert frame.cell(one, SYSTEM_ROW) == pytest.approx(shown), "out of maxima"
+        assert frame.cell(counter_column, SYSTEM_ROW) == pytest.approx(shown), "out of maxima"
 
 
 @pytest.mark.parametrize(("signal", "bad", "good"), [
@@ -110,23 +110,23 @@ def test_a_counter_that_rose_by_more_than_it_can_is_unknown(signal: Signal, bad:
     shown = good * signal.scale
     for items, known, unknown in (((bad, good), 1, 0), ((good, bad), 0, 1)):
         frame = frame_of(signal, items, CLOCKS)
-        one = column(signal.id, (signal.id,), signal.scope)
+        counter_column = column(signal.id, (signal.id,), signal.scope)
         rows = ROWS[signal.scope]
-        assert frame.cell(one, rows[known]) == pytest.approx(shown)
-        assert frame.cell(one, rows[unknown]) is None
+        assert frame.cell(counter_column, rows[known]) == pytest.approx(shown)
+        assert frame.cell(counter_column, rows[unknown]) is None
         assert frame.deltas(signal.id)[unknown] is None, "exports add these up"
-        why = frame.why(one, rows[unknown])
+        why = frame.why(counter_column, rows[unknown])
         assert why is not None
         assert why.reason is Reason.OUT_OF_RANGE
-        whole = frame.cell(one, SYSTEM_ROW)
+        whole = frame.cell(counter_column, SYSTEM_ROW)
         assert whole is None if signal.unit is Unit.JOULE else whole == pytest.approx(shown)
 
 
 def test_a_constant_outside_of_what_is_possible_is_unknown() -> None:
     frame = frame_of(rising("tsc", Scope.CPU, Unit.CYCLE), (5, 5), (hertz("turbo.single", 2.0**32 * 1e6),))
-    one = replace(column("turbo.single", ("turbo.single",), Scope.SYSTEM), compute=value_of("turbo.single"))
-    assert frame.cell(one, SYSTEM_ROW) is None
-    why = frame.why(one, SYSTEM_ROW)
+    counter_column = replace(column("turbo.single", ("turbo.single",), Scope.SYSTEM), compute=value_of("turbo.single"))
+    assert frame.cell(counter_column, SYSTEM_ROW) is None
+    why = frame.why(counter_column, SYSTEM_ROW)
     assert why is not None
     assert why.reason is Reason.OUT_OF_RANGE
 
@@ -155,8 +155,8 @@ def test_what_exceeds_the_longest_time_between_two_readings_is_unknown(seconds: 
 def test_a_number_that_no_machine_has_is_outside_for_every_unit() -> None:
     # all ones, as a bus without a device answers, and what is left of a subtraction below zero
     for name in ("laptop", "sapphire-2s", "turin-2s", "grace-2s", "server-psu", "laptop-gpu"):
-        found = probe_sources(read_machine(simulated_host(name)), SOURCES)
-        for signal in found.signals.values():
+        capabilities = probe_sources(read_machine(simulated_host(name)), SOURCES)
+        for signal in capabilities.signals.values():
             if signal.unit in {Unit.TEXT, Unit.BITS} or signal.behavior is Behavior.CONSTANT or signal.width_bits < 64:
                 continue
             bounds = bounds_of(signal)

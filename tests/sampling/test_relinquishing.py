@@ -117,20 +117,20 @@ session.stop()
 def test_every_thread_is_somebody_else_for_good(uid: int) -> None:
     import json  # noqa: PLC0415 - only here
 
-    told = json.loads(run(SESSION, SUDO_UID=str(uid)))
-    assert told["failure"] == "None"
-    assert told["uid"] == NOBODY  # what screen 9 and the doctor say of the process
-    assert len(told["tasks"]) >= 3
-    for status in told["tasks"].values():
+    text = json.loads(run(SESSION, SUDO_UID=str(uid)))
+    assert text["failure"] == "None"
+    assert text["uid"] == NOBODY  # what screen 9 and the doctor say of the process
+    assert len(text["tasks"]) >= 3
+    for status in text["tasks"].values():
         assert set(status["Uid"]) == set(status["Gid"]) == {str(NOBODY)}
         assert status["Groups"] == []
         assert {int(status[name][0], 16) for name in ("CapPrm", "CapEff", "CapAmb")} == {0}
     # the first thread has it before the others are made of it, and they hand it on
-    assert {status["NoNewPrivs"][0] for status in told["tasks"].values()} == {"1"}
-    assert told["known"]
+    assert {status["NoNewPrivs"][0] for status in text["tasks"].values()} == {"1"}
+    assert text["known"]
     paranoid = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
     if paranoid > 0:  # else everybody may count whole CPUs, and nothing is lost
-        assert "root was given up (--drop-privileges)" in told["why"]
+        assert "root was given up (--drop-privileges)" in text["why"]
 
 
 HIDDEN = """

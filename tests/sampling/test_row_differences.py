@@ -31,7 +31,7 @@ PIECES = Quantity("pieces", "jobs", Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "/
 CYCLES = Quantity("cycles", "jobs", Unit.CYCLE, Behavior.COUNTER, Reduce.SUM, "perf", enabled="on", running="ran")
 OFF = Quantity("off", "jobs", Unit.SECOND, Behavior.GAUGE, Reduce.MAX, "/proc/vague", scale=1e-9, clock="vague")
 VAGUE = Quantity("vague", "jobs", Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "/proc/vague", clock="vague", unsure="off")
-QUANTITIES = {one.id: one for one in (WORK, TIME, HEAT, WORDS, OTHER, ON, RAN, CYCLES, MISSED, PIECES, OFF, VAGUE)}
+QUANTITIES = {item.id: item for item in (WORK, TIME, HEAT, WORDS, OTHER, ON, RAN, CYCLES, MISSED, PIECES, OFF, VAGUE)}
 
 
 def begun(second: int = 1, kind: RowKind = KIND) -> Columns:

@@ -48,7 +48,7 @@ DEFINITION = KindDefinition(Source(), (RATE, HEAT, SHARE), sort="GHz")
 def ticks() -> tuple[RowTick, RowTick]:
     """Job `a`, its part `b`, whose counter ran for half of the time, and `c`, which has none."""
     columns = Columns(Source.kind, Source.quantities)
-    found = []
+    result = []
     for second in (1, 2):
         columns.begin(0, second * SECOND)
         if second == 1:
@@ -61,8 +61,8 @@ def ticks() -> tuple[RowTick, RowTick]:
         columns.put(c, "cycles", Unavailable(Reason.NOT_PERMITTED, "no"))
         columns.put(a, "heat", 40 + second)
         columns.read_at((a, b, c), second * SECOND)
-        found.append(columns.tick())
-    return found[0], found[1]
+        result.append(columns.tick())
+    return result[0], result[1]
 
 
 def test_what_was_scaled_is_marked_and_what_is_missing_has_its_reason() -> None:

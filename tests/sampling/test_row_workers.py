@@ -74,14 +74,14 @@ def run(host: FakeHost, *jobs: RowSource, intervals: int, act: Callable[[Frame],
     machine = machine_of(host)
     source = FakeSource((counter("x"),), lambda cpu, _name: host.now)
     sampler = Sampler(machine, probe_sources(machine, [source]), frozenset({"x"}), 0.05, clock=host.clock)
-    sampler.read_rows({one.kind.id: one for one in jobs})
+    sampler.read_rows({job.kind.id: job for job in jobs})
     return frames_of(sampler, intervals, act)
 
 
 def rows_of(frame: Frame) -> RowDifferences:
-    found = frame.kind("jobs")
-    assert isinstance(found, RowDifferences)
-    return found
+    result = frame.kind("jobs")
+    assert isinstance(result, RowDifferences)
+    return result
 
 
 def increases(frame: Frame) -> dict[str, float | None]:
@@ -111,9 +111,9 @@ def test_rows_belong_to_the_tick_of_the_cpus(pins: bool) -> None:
 def test_who_wants_no_rows_has_none_and_is_told() -> None:
     host = FakeHost()
     frame = run(host, intervals=1, act=lambda _frame: None)[-1]
-    found = frame.kind("jobs")
-    assert isinstance(found, Unavailable)
-    assert found.reason is Reason.NOT_READ
+    result = frame.kind("jobs")
+    assert isinstance(result, Unavailable)
+    assert result.reason is Reason.NOT_READ
 
 
 def test_a_late_kind_is_left_out_and_loses_nothing() -> None:

@@ -52,10 +52,10 @@ def test_a_tick_that_was_missed_is_skipped_and_counted_never_caught_up(
 ) -> None:
     sampler = sampler_of(FakeHost(), wanted=set(), interval=interval)
     now = deadline + behind
-    found = sampler._next_deadline(now, deadline)
-    ticks = (found - deadline) / interval
-    assert found > now
-    assert found - now <= interval * (1 + 1e-6)
+    result = sampler._next_deadline(now, deadline)
+    ticks = (result - deadline) / interval
+    assert result > now
+    assert result - now <= interval * (1 + 1e-6)
     assert math.isclose(ticks, round(ticks), abs_tol=1e-3), "deadlines stay on one grid"
     assert sampler._overruns == round(ticks) - 1
 

@@ -100,11 +100,11 @@ def test_what_is_put_off_until_the_thread_rests_is_done_then_or_at_the_end() -> 
         when_resting(lambda: done.append("at the end"))
         return before == 1 and len(done) == 2
 
-    found: list[bool] = []
-    thread = threading.Thread(target=lambda: found.append(alone(body)))
+    result: list[bool] = []
+    thread = threading.Thread(target=lambda: result.append(alone(body)))
     thread.start()
     thread.join()
-    assert found == [True]
+    assert result == [True]
     assert [text.partition(":")[0] for text in done] == ["at once", "at the next rest", "at the end"]
 
 

@@ -31,9 +31,9 @@ def register(host: SimulatedHost, cpu: int, address: int) -> int:
 
 
 def named(host: SimulatedHost, pmu: str, event: str) -> PerfAttr:
-    found = read_pmu(host, pmu)
-    assert found is not None, f"no PMU {pmu}"
-    return attr_of(found, event)
+    result = read_pmu(host, pmu)
+    assert result is not None, f"no PMU {pmu}"
+    return attr_of(result, event)
 
 
 def group(host: SimulatedHost, cpu: int, attrs: list[PerfAttr]) -> int:

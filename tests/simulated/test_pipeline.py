@@ -31,8 +31,8 @@ def at(form: Form, work: int, share: float) -> float:
 @pytest.mark.parametrize("share", [1.0, 1.0 - SMT_SHARE])
 def test_no_event_counts_less_than_nothing(share: float) -> None:
     for isa, kind in CORES:
-        found = pipeline_counts(kind, core_events(kind.events).slots, contended=contended(isa, kind))
-        for name, form in found.items():
+        result = pipeline_counts(kind, core_events(kind.events).slots, contended=contended(isa, kind))
+        for name, form in result.items():
             for work in range(KINDS):
                 assert at(form, work, share) >= -1e-12, (kind.events, kind.works[work].name, name)
 
@@ -40,7 +40,7 @@ def test_no_event_counts_less_than_nothing(share: float) -> None:
 def test_level_one_is_all_slots_and_deeper_levels_divide_it() -> None:
     for isa, kind in CORES:
         apart = contended(isa, kind)
-        found = pipeline_counts(kind, core_events(kind.events).slots, contended=apart)
+        result = pipeline_counts(kind, core_events(kind.events).slots, contended=apart)
         for whole, parts in (
             ("slots", ("slots-retiring", "slots-bad", "slots-front", "slots-back", *(["slots-sibling"] * apart))),
             ("slots-front", ("slots-latency", "slots-bandwidth")),
@@ -49,7 +49,7 @@ def test_level_one_is_all_slots_and_deeper_levels_divide_it() -> None:
             ("memory-cycles", ("l1-cycles", "l2-cycles", "l3-cycles", "dram-cycles", "store-cycles")),
             ("slots-latency", ("slots-icache", "slots-itlb", "slots-resteers", "slots-switches")),
         ):
-            made, known = dict(sum_of(*(found[part] for part in parts))), dict(found[whole])
+            made, known = dict(sum_of(*(result[part] for part in parts))), dict(result[whole])
             assert made.keys() | known.keys() <= {*range(CPU_CYCLES, CPU_WORK + KINDS), CPU_POLL_CYCLES}
             for index in made.keys() | known.keys():
                 assert made.get(index, 0.0) == pytest.approx(known.get(index, 0.0), abs=1e-9), (kind.events, whole)

@@ -17,17 +17,17 @@ ANY = "wp_grp=0,wp_val=0,wp_mask=0xffffffffffffffff"
 
 
 def reader(host: SimulatedHost, pmu: str) -> int:
-    found = read_pmu(host, pmu)
-    assert found is not None
-    return next(iter(found.cpumask))
+    result = read_pmu(host, pmu)
+    assert result is not None
+    return next(iter(result.cpumask))
 
 
 def count(host: SimulatedHost, clock: object, pmu: str, *events: str) -> list[int]:
     leader = group(host, reader(host, pmu), [named(host, pmu, event) for event in events])
     clock.advance(3.0)  # type: ignore[attr-defined]
-    found = values(host, leader)
-    assert found[0] == found[1], "nothing shares the counters"
-    return found[2]
+    result = values(host, leader)
+    assert result[0] == result[1], "nothing shares the counters"
+    return result[2]
 
 
 def refused(host: SimulatedHost, pmu: str, *events: str, cpu: int | None = None) -> str:
@@ -58,19 +58,19 @@ def test_the_names_are_the_drivers() -> None:
 def test_the_mesh_counts_what_the_memory_moves() -> None:
     host, clock = machine("neoverse-2s")
     old = truth_of(host).package_truth(1)
-    found = count(host, clock, "arm_cmn_1", "hnf_slc_sf_cache_access", "hnf_cache_miss", "hnf_mc_reqs",
-                  f"watchpoint_up,wp_dev_sel=0,wp_chn_sel=3,{ANY}", f"watchpoint_down,wp_dev_sel=0,wp_chn_sel=3,{ANY}")
+    result = count(host, clock, "arm_cmn_1", "hnf_slc_sf_cache_access", "hnf_cache_miss", "hnf_mc_reqs",
+                   f"watchpoint_up,wp_dev_sel=0,wp_chn_sel=3,{ANY}", f"watchpoint_down,wp_dev_sel=0,wp_chn_sel=3,{ANY}")
     new = truth_of(host).package_truth(1)
     read, written = new.read_bytes - old.read_bytes, new.written_bytes - old.written_bytes
-    assert found == pytest.approx([read / 64 / SLC_MISSES, read / 64, (read + written) / 64, read / 32, written / 32],
-                                  abs=2)
+    assert result == pytest.approx([read / 64 / SLC_MISSES, read / 64, (read + written) / 64, read / 32, written / 32],
+                                   abs=2)
 
 
 def test_one_node_is_its_share_and_none_is_refused() -> None:
     host, clock = machine("neoverse-2s")
-    every, one, port = count(host, clock, "arm_cmn_0", "hnf_mc_reqs", "hnf_mc_reqs,bynodeid=1,nodeid=0x44",
-                             f"watchpoint_up,wp_dev_sel=0,wp_chn_sel=3,{ANY},bynodeid=1,nodeid={MEMORY_NODES[0]:#x}")
-    assert one == pytest.approx(every / 32, rel=1e-6)
+    every, item, port = count(host, clock, "arm_cmn_0", "hnf_mc_reqs", "hnf_mc_reqs,bynodeid=1,nodeid=0x44",
+                              f"watchpoint_up,wp_dev_sel=0,wp_chn_sel=3,{ANY},bynodeid=1,nodeid={MEMORY_NODES[0]:#x}")
+    assert item == pytest.approx(every / 32, rel=1e-6)
     assert port > 0
     assert refused(host, "arm_cmn_0", "hnf_mc_reqs,bynodeid=1,nodeid=0x7") == "EINVAL"
     assert refused(host, "arm_cmn_0", "type=0x200,eventid=0x1") == "EINVAL", "this mesh has no such node"
@@ -118,15 +118,15 @@ def test_a_cluster_counts_on_its_own_cpus_alone() -> None:
 
 def test_filters_and_sampling_of_smmus() -> None:
     host, clock = machine("neoverse-2s")
-    one = "smmuv3_pmcg_27ffa0"
-    every, missed, mine = count(host, clock, one, "transaction", "tlb_miss",
-                                f"transaction,filter_enable=1,filter_stream_id={STREAM:#x}")
+    item = "smmuv3_pmcg_27ffa0"
+    every, missed, selected = count(host, clock, item, "transaction", "tlb_miss",
+                                    f"transaction,filter_enable=1,filter_stream_id={STREAM:#x}")
     assert missed == pytest.approx(every * TLB_MISSES, rel=1e-3)
-    assert mine == pytest.approx(every * STREAM_SHARE, rel=1e-6)
-    attr = named(host, one, "transaction")
+    assert selected == pytest.approx(every * STREAM_SHARE, rel=1e-6)
+    attr = named(host, item, "transaction")
     sampled = PerfAttr(attr.type, attr.config, sample_period=1000)
     assert refusal(host.perf_event_open, sampled, -1, 0, -1) in ("EOPNOTSUPP", "ENOTSUP"), "two names of one errno"
-    assert refused(host, one, "event=0x20") == "EINVAL"
+    assert refused(host, item, "event=0x20") == "EINVAL"
 
 
 def test_a_memory_controller_takes_one_event_a_group() -> None:

@@ -223,8 +223,8 @@ def test_amd_sensors_name_each_die_of_cores() -> None:
     host, clock = machine("turin-2s")
     clock.advance(9)
     labels = [f"Tccd{n}" for n in range(1, 13)]
-    found = [host.read_text(f"/sys/class/hwmon/hwmon2/temp{n}_label").strip() for n in range(3, 15)]
-    assert found == labels
+    result = [host.read_text(f"/sys/class/hwmon/hwmon2/temp{n}_label").strip() for n in range(3, 15)]
+    assert result == labels
     first = max(truth_of(host).truth(cpu).celsius for cpu in range(96, 104))
     assert number(host, "/sys/class/hwmon/hwmon2/temp3_input") / 1000 == pytest.approx(first, abs=0.2)
 
@@ -310,8 +310,8 @@ def test_folders_of_cpus_forget_what_was_read_and_say_the_same_again() -> None:
 
     visits = FolderCache(2)
     folders = [visits.folder(lambda number=number: files(number)) for number in range(4)]  # type: ignore[misc]
-    for one in (0, 1, 1, 0, 2, 1, 0, 3, 0):
-        found = folders[one].children["id"]
-        assert isinstance(found, File)
-        assert found.content(0.0) == f"{one}\n"
+    for literal in (0, 1, 1, 0, 2, 1, 0, 3, 0):
+        result = folders[literal].children["id"]
+        assert isinstance(result, File)
+        assert result.content(0.0) == f"{literal}\n"
     assert made == [0, 1, 2, 0, 3], "the two that were made last remember"

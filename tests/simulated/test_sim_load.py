@@ -34,12 +34,12 @@ def stat(host: SimulatedHost, path: str) -> list[str]:
 
 def ran(host: SimulatedHost) -> dict[int, int]:
     """Ticks for which threads ran, by the CPU that each of them ran on last."""
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for pid in PROCESSES:
         for tid in host.list_dir(f"/proc/{pid}/task"):
             words = stat(host, f"/proc/{pid}/task/{tid}")
-            found[int(words[36])] = found.get(int(words[36]), 0) + int(words[11])
-    return found
+            result[int(words[36])] = result.get(int(words[36]), 0) + int(words[11])
+    return result
 
 
 def differences(older: dict[int, int], newer: dict[int, int]) -> dict[int, int]:
@@ -88,4 +88,4 @@ def test_load_averages_damp_what_ran_and_the_run_queue_is_of_the_instant(name: s
     spread = [max(column) - min(column) for column in zip(*loads, strict=True)]
     # a phase of ten seconds on all cores is a step of a sixth in a minute's average, and of less in the others
     assert spread[0] >= spread[1] >= spread[2] >= spread[3]
-    assert min(one[0] for one in loads) - 0.1 <= loads[-1][1] <= max(one[0] for one in loads) + 0.1
+    assert min(load[0] for load in loads) - 0.1 <= loads[-1][1] <= max(load[0] for load in loads) + 0.1

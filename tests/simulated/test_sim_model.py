@@ -147,8 +147,8 @@ def test_the_platform_takes_what_its_packages_and_the_rest_of_it_take(name: str)
     host, clock = machine(name)
 
     def inside() -> float:
-        found = [truth_of(host).package_truth(package) for package in range(SHAPES[name].packages)]
-        return sum(one.joules + one.ram_joules for one in found)
+        truths = [truth_of(host).package_truth(package) for package in range(SHAPES[name].packages)]
+        return sum(truth.joules + truth.ram_joules for truth in truths)
 
     for _ in range(3):  # the model takes up other rates at every step
         platform, packages = truth_of(host).system_truth().platform_joules, inside()

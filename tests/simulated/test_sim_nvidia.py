@@ -16,9 +16,9 @@ from turbotui.sources.perf_source import attr_of
 
 
 def count(host: SimulatedHost, clock: object, pmu: str, events: list[str], seconds: float = 3.0) -> list[int]:
-    found = read_pmu(host, pmu)
-    assert found is not None
-    leader = group(host, next(iter(found.cpumask)), [attr_of(found, event) for event in events])
+    result = read_pmu(host, pmu)
+    assert result is not None
+    leader = group(host, next(iter(result.cpumask)), [attr_of(result, event) for event in events])
     clock.advance(seconds)  # type: ignore[attr-defined]
     return values(host, leader)[2]
 

@@ -278,7 +278,7 @@ def test_event_tables_name_counts_that_exist(microarchitecture: str) -> None:
 )
 def test_flop_metrics_give_the_flops(name: str, definition: dict[int, int]) -> None:
     host, clock = machine(name)
-    cpu = max(range(60), key=lambda one: truth_of(host).truth(one).flops) if name != "laptop" else 2
+    cpu = max(range(60), key=lambda item: truth_of(host).truth(item).flops) if name != "laptop" else 2
     leaders = {config: group(host, cpu, [raw(host, config, cpu)]) for config in definition}
     old = truth_of(host).truth(cpu)
     clock.advance(40)
@@ -296,10 +296,10 @@ def test_modes_split_a_count() -> None:
     user, kernel, both = (group(host, 0, [PerfAttr(RAW, 0xC0, flags=flags)]) for flags in (1 << 5, 1 << 4, 0))
     switches = group(host, 0, [PerfAttr(SOFTWARE, 3, flags=1 << 5)])
     clock.advance(9)
-    one, other, total = (values(host, leader)[2][0] for leader in (user, kernel, both))
-    assert one > 0
+    item, other, total = (values(host, leader)[2][0] for leader in (user, kernel, both))
+    assert item > 0
     assert other > 0
-    assert one + other == pytest.approx(total, abs=2)
+    assert item + other == pytest.approx(total, abs=2)
     assert values(host, switches)[2] == [0]  # a switch happens in the kernel
     assert (
         refusal(host.perf_event_open, PerfAttr(named(host, "msr", "tsc").type, 0, flags=1 << 5), -1, 0, -1) == "EINVAL"

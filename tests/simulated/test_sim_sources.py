@@ -47,12 +47,12 @@ def expected(signal: str, cpu: CpuTruth, package: PackageTruth, system: SystemTr
 
 
 def usable(source: Source, probed: Machine) -> dict[str, Signal]:
-    return {name: found for name, found in source.probe(probed).signals.items() if isinstance(found, Signal)}
+    return {name: result for name, result in source.probe(probed).signals.items() if isinstance(result, Signal)}
 
 
 def readings(reader: Reader | SharedReader) -> dict[str, Raw]:
     """The raw value of every signal on the reader's CPU, or of the first instance."""
-    first = [one if isinstance(one, int | str | float | None) else one[0] for one in reader.read()]
+    first = [item if isinstance(item, int | str | float | None) else item[0] for item in reader.read()]
     return dict(zip(reader.signals, first, strict=True))
 
 
@@ -71,20 +71,20 @@ def compared(name: str) -> Mapping[str, frozenset[str]]:
     host, clock = machine(name)
     clock.advance(2)
     probed = known_machine(host)
-    found: dict[str, frozenset[str]] = {}
+    result: dict[str, frozenset[str]] = {}
     for source in SOURCES:
         signals = usable(source, probed)
-        wanted = frozenset(one for one, signal in signals.items() if signal.behavior is Behavior.COUNTER)
+        wanted = frozenset(item for item, signal in signals.items() if signal.behavior is Behavior.COUNTER)
         if wanted:
             reader = source.open_shared(probed, wanted) if source.shared else source.open(probed, 0, wanted)
             with contextlib.closing(reader):
                 first, old = readings(reader), truths(host)
                 clock.advance(SECONDS)
                 second, new = readings(reader), truths(host)
-            found[source.id] = frozenset(
-                one for one in first if agrees(name, signals[one], (first[one], second[one]),
-                                               (expected(one, *old), expected(one, *new))))
-    return found
+            result[source.id] = frozenset(
+                item for item in first if agrees(name, signals[item], (first[item], second[item]),
+                                                 (expected(item, *old), expected(item, *new))))
+    return result
 
 
 def agrees(name: str, signal: Signal, read: tuple[Raw, Raw], true: tuple[float | None, float | None]) -> bool:

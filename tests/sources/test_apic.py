@@ -18,7 +18,7 @@ MILAN = CpuModel(architecture="x86_64", vendor="AuthenticAMD", family=0x19, flag
 
 def origins(host: FakeHost, model: CpuModel) -> dict[str, str]:
     signals = Apic().probe(machine(host, model)).signals
-    return {name: found.origin for name, found in signals.items() if isinstance(found, Signal)}
+    return {name: result.origin for name, result in signals.items() if isinstance(result, Signal)}
 
 
 def test_intel_by_cpuid() -> None:

@@ -30,30 +30,30 @@ def test_a_count_is_that_of_the_whole_time_however_few_turns_a_cpu_had(turns: di
     group = counters(host, 6, parts=True)
     for _ in range(reads):
         host.advance(0.5)
-        found = group.read()
+        totals = group.read()
     seconds = reads * 0.5
-    assert found["x"].count == pytest.approx(6 * RATE * seconds, rel=1e-3)
-    assert found["y"].count == pytest.approx(6 * RATE / 4 * seconds, rel=1e-3)
-    assert found["x"].enabled == 6 * round(seconds * 1e9)
-    assert found["x"].running == pytest.approx(sum(turns.get(cpu, 1.0) for cpu in range(6)) * seconds * 1e9, rel=1e-6)
+    assert totals["x"].count == pytest.approx(6 * RATE * seconds, rel=1e-3)
+    assert totals["y"].count == pytest.approx(6 * RATE / 4 * seconds, rel=1e-3)
+    assert totals["x"].enabled == 6 * round(seconds * 1e9)
+    assert totals["x"].running == pytest.approx(sum(turns.get(cpu, 1.0) for cpu in range(6)) * seconds * 1e9, rel=1e-6)
     for cpu in range(6):
-        assert found[f"x of {cpu}"].count == pytest.approx(RATE * seconds, rel=1e-3)
+        assert totals[f"x of {cpu}"].count == pytest.approx(RATE * seconds, rel=1e-3)
 
 
 def test_a_cpu_without_a_turn_is_taken_for_the_mean_of_the_others() -> None:
     host = made({0: 1.0, 1: 0.25, 2: 0.0})
     group = counters(host, 3)
     host.advance(2.0)
-    found = group.read()["x"]
-    assert found.count == pytest.approx(3 * 2 * RATE)
-    assert (found.enabled, found.running) == (6 * 10**9, round(2.5 * 10**9))
+    total = group.read()["x"]
+    assert total.count == pytest.approx(3 * 2 * RATE)
+    assert (total.enabled, total.running) == (6 * 10**9, round(2.5 * 10**9))
 
 
 def test_where_no_cpu_had_a_turn_the_count_stands_and_its_time_goes_on() -> None:
     host = made({0: 0.0, 1: 0.0})
     group = counters(host, 2)
     host.advance(2.0)
-    found = group.read()["x"]
-    assert (found.count, found.enabled, found.running) == (0, 4 * 10**9, 0)
+    total = group.read()["x"]
+    assert (total.count, total.enabled, total.running) == (0, 4 * 10**9, 0)
     group.close()
     assert host.open == {}

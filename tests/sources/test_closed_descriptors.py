@@ -58,7 +58,7 @@ def test_a_register_that_is_not_there_leaves_nothing_open() -> None:
 def test_a_group_has_one_leader_and_is_opened_whole_or_not_at_all() -> None:
     host = FakeHost(counters={(4, 1): 1.0, (4, 2): 1.0, (4, 3): 1.0}, lonely={(4, 3)})
     first, second = opened = open_group(host, [PerfAttr(4, 1), PerfAttr(4, 2)], -1, 0)
-    assert [getattr(host.open[one], "leader", None) for one in opened] == [-1, first]
+    assert [getattr(host.open[item], "leader", None) for item in opened] == [-1, first]
     assert second != first
     close_all(host, opened)
     with pytest.raises(HostError) as caught:

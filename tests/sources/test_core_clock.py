@@ -83,7 +83,7 @@ def verdict(values: dict[str, Raw]) -> MomentVerdict:
 def test_a_busy_cpu_is_timed_and_an_idle_one_is_not() -> None:
     host, source = Timed(), CoreClock()
     reader, idle = opened(host, 0, source), opened(host, 1, source)
-    assert [verdict(read(one)) for one in (reader, idle)] == [MomentVerdict.FIRST] * 2
+    assert [verdict(read(item)) for item in (reader, idle)] == [MomentVerdict.FIRST] * 2
     host.work(100, 0)
     values = read(reader)
     assert values[CLOCK] == pytest.approx(4e9, rel=1e-3)
@@ -140,15 +140,15 @@ def test_cpus_of_a_tick_share_one_reading_of_one_open_file() -> None:
 
 
 def test_the_closer_look_is_of_one_session_alone() -> None:
-    mine, other = CoreClock().own(), CoreClock().own()
-    mine.look_often(None)
-    assert (mine.looks_often_at(0), other.looks_often_at(0)) == (True, False)
+    clock, other = CoreClock().own(), CoreClock().own()
+    clock.look_often(None)
+    assert (clock.looks_often_at(0), other.looks_often_at(0)) == (True, False)
     (shared,) = (source for source in SOURCES if isinstance(source, CoreClock))
     first, second = (Session(machine(Timed(), GUEST), (shared,), 1.0, FakeHost()) for _ in range(2))
     first.look_often(None)
-    own = [next(one for one in session.capabilities.sources if isinstance(one, CoreClock))
+    own = [next(source for source in session.capabilities.sources if isinstance(source, CoreClock))
            for session in (first, second)]
-    assert [one.looks_often_at(0) for one in (*own, shared)] == [True, False, False]
+    assert [core_clock.looks_often_at(0) for core_clock in (*own, shared)] == [True, False, False]
 
 
 def test_between_two_ticks_of_the_kernel_the_last_share_holds() -> None:
@@ -270,17 +270,17 @@ def test_machines_that_can() -> None:
     ],
 )
 def test_machines_that_cannot(host: FakeHost, model: CpuModel, reason: Reason) -> None:
-    found = probed(machine(host, model))
-    assert isinstance(found, Unavailable)
-    assert found.reason is reason
+    result = probed(machine(host, model))
+    assert isinstance(result, Unavailable)
+    assert result.reason is reason
 
 
 def test_a_machine_that_does_not_tell_busy_cpus_wakes_none() -> None:
     host = Timed()
     del host.files["/proc/stat"]
-    found = probed(machine(host, GUEST))
-    assert isinstance(found, Unavailable)
-    assert found.reason is Reason.FAILED
+    result = probed(machine(host, GUEST))
+    assert isinstance(result, Unavailable)
+    assert result.reason is Reason.FAILED
     assert host.moments == 0
 
 
@@ -289,15 +289,15 @@ def test_a_real_machine_whose_threads_cannot_choose_their_cpu(renumbered: bool) 
     host = Timed()
     host.pins, host.kind = False, HostKind.REAL
     here = machine(host, GUEST)
-    found = probed(replace(here, privileges=replace(here.privileges, renumbered=renumbered)))
-    assert isinstance(found, Unavailable)
+    result = probed(replace(here, privileges=replace(here.privileges, renumbered=renumbered)))
+    assert isinstance(result, Unavailable)
     assert host.moments == 0
 
 
 def test_a_copy_of_files_executes_nothing(tmp_path: object) -> None:
-    found = probed(replace(machine(FakeHost(), GUEST), host=LinuxHost(str(tmp_path))))
-    assert isinstance(found, Unavailable)
-    assert found.reason is Reason.RECORDED
+    result = probed(replace(machine(FakeHost(), GUEST), host=LinuxHost(str(tmp_path))))
+    assert isinstance(result, Unavailable)
+    assert result.reason is Reason.RECORDED
     with pytest.raises(HostError):
         LinuxHost(str(tmp_path)).time_chains(0)
 
@@ -314,9 +314,9 @@ def test_the_clock_of_now_is_the_mean_of_ten_moments() -> None:
 @pytest.mark.real
 def test_this_machine_tells_its_clock_or_why_not() -> None:
     host = LinuxHost()
-    found = probed(replace(machine(FakeHost(), GUEST), host=host))
-    if isinstance(found, Unavailable):
-        assert found.detail
+    result = probed(replace(machine(FakeHost(), GUEST), host=host))
+    if isinstance(result, Unavailable):
+        assert result.detail
         return
     before, stamps, after = host.time_chains(0)
     assert len(stamps) == 20

@@ -177,8 +177,8 @@ def test_a_source_that_works_is_preferred_to_one_that_may_work_later() -> None:
         id = "works"
 
         def probe(self, machine: Machine):  # type: ignore[no-untyped-def]  # noqa: ANN202
-            found = super().probe(machine)
-            return type(found)(found.signals)
+            probe = super().probe(machine)
+            return type(probe)(probe.signals)
 
     assert probe_sources(machine, [EnergyBias(), Works()]).provider["epb"].id == "works"
     assert probe_sources(machine, [Works(), EnergyBias()]).provider["epb"].id == "works"
@@ -222,9 +222,9 @@ def test_software_events_are_offered_while_they_are_held() -> None:
         def perf_event_open(self, attr: PerfAttr, pid: int, cpu: int, group: int) -> int:
             raise HostError(errno.EBUSY if cpu == 0 else errno.ENOENT, "perf_event_open")
 
-    found = PerfSoftware().probe(Machine(Held({}), machine.topology, machine.model, machine.platform,
+    probe = PerfSoftware().probe(Machine(Held({}), machine.topology, machine.model, machine.platform,
                                          machine.privileges))
-    assert all(isinstance(answer, Unavailable) for answer in found.signals.values()), "another CPU has none"
+    assert all(isinstance(answer, Unavailable) for answer in probe.signals.values()), "another CPU has none"
 
 
 def test_attempts_become_rarer() -> None:

@@ -51,7 +51,7 @@ def values(files: dict[str, Content]) -> dict[str, float | None]:
     source = Graphics()
     signals = source.probe(machine).signals
     reader = source.open(machine, 0, EVERY)
-    found = {}
+    result = {}
     for name, raw in zip(reader.signals, reader.read(), strict=True):
         signal = signals[name]
         if isinstance(signal, Unavailable):
@@ -59,8 +59,8 @@ def values(files: dict[str, Content]) -> dict[str, float | None]:
             continue
         assert isinstance(signal, Signal)
         assert signal.scope is Scope.SYSTEM
-        found[name] = signal.value(raw)
-    return found
+        result[name] = signal.value(raw)
+    return result
 
 
 def test_xe_with_the_render_engine_first() -> None:
@@ -71,22 +71,22 @@ def test_xe_with_the_render_engine_first() -> None:
 
 
 def test_xe_with_the_media_engine_first_is_the_other_way_round() -> None:
-    found = values(xe("card0", "gt0-mc"))
-    assert found["gfx.idle"] == pytest.approx(0.2)
-    assert found["media.cur"] == 300e6
+    result = values(xe("card0", "gt0-mc"))
+    assert result["gfx.idle"] == pytest.approx(0.2)
+    assert result["media.cur"] == 300e6
 
 
 def test_i915_new_layout_wins_over_its_own_old_files() -> None:
-    found = values({**i915("card1"), **old("card1")})
-    assert found == {
+    result = values({**i915("card1"), **old("card1")})
+    assert result == {
         "gfx.idle": pytest.approx(0.011), "gfx.cur": 12e6, "gfx.act": 13e6,
         "media.idle": pytest.approx(0.021), "media.cur": 22e6, "media.act": 23e6,
     }  # fmt: skip
 
 
 def test_i915_old_layout_has_no_media_engine() -> None:
-    found = values(old("card0"))
-    assert found == {"gfx.idle": pytest.approx(0.031), "gfx.cur": 32e6, "gfx.act": 33e6}
+    result = values(old("card0"))
+    assert result == {"gfx.idle": pytest.approx(0.031), "gfx.cur": 32e6, "gfx.act": 33e6}
     _, machine = machine_of(old("card0"))
     why = Graphics().probe(machine).signals["media.idle"]
     assert isinstance(why, Unavailable)
@@ -112,7 +112,7 @@ def test_cards_are_taken_by_number_not_by_name() -> None:
 
 def test_a_connector_is_no_card() -> None:
     _, machine = machine_of({f"{DRM}/card0-eDP-1/status": "connected\n"})
-    assert all(isinstance(found, Unavailable) for found in Graphics().probe(machine).signals.values())
+    assert all(isinstance(signal, Unavailable) for signal in Graphics().probe(machine).signals.values())
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ def test_every_source_is_in_the_table() -> None:
 def test_a_masked_source_is_hidden_and_the_others_keep_their_reasons() -> None:
     for path, source in MASKS:
         line = f"9 {2 if path.startswith('/proc') else 3} 0:9 / {path} ro - tmpfs t ro\n"
-        found = probe_sources(machine_behind(BASE + line), SOURCES).probes
-        for name, probe in found.items():
+        probes = probe_sources(machine_behind(BASE + line), SOURCES).probes
+        for name, probe in probes.items():
             for answer in probe.signals.values():
                 if name != source or isinstance(answer, Signal):
                     continue
@@ -46,7 +46,7 @@ def test_a_masked_source_is_hidden_and_the_others_keep_their_reasons() -> None:
                 assert "Podman" in answer.remedy
                 assert not any(word in answer.sentence() for word in FORBIDDEN), answer
         assert any(isinstance(answer, Unavailable) and answer.reason is not Reason.HIDDEN
-                   for answer in found["pmt"].signals.values()), path
+                   for answer in probes["pmt"].signals.values()), path
 
 
 def test_a_service_without_the_files_of_proc_blames_no_driver() -> None:

@@ -38,11 +38,11 @@ def limits(files: dict[str, str | int], topology: Topology = TWO) -> list[float 
     signal = source.probe(machine).signals[LIMIT]
     assert isinstance(signal, Signal)
     assert signal.scope is Scope.PACKAGE
-    found = []
+    result = []
     for package in topology.instances(Scope.PACKAGE):
         reader = source.open(machine, package.cpus[0], frozenset({LIMIT}))
-        found.append(signal.value(reader.read()[0]))
-    return found
+        result.append(signal.value(reader.read()[0]))
+    return result
 
 
 def test_chips_in_the_order_in_which_they_were_registered() -> None:
@@ -56,9 +56,9 @@ def test_chips_by_the_number_that_acpi_gives_their_sockets() -> None:
 
 def why(files: dict[str, str | int], model: CpuModel = TURIN) -> Unavailable:
     _, machine = machine_of(files, TWO, model)
-    found = Hsmp().probe(machine).signals[LIMIT]
-    assert isinstance(found, Unavailable)
-    return found
+    result = Hsmp().probe(machine).signals[LIMIT]
+    assert isinstance(result, Unavailable)
+    return result
 
 
 def test_more_chips_than_packages_are_nobody_s() -> None:
@@ -82,6 +82,6 @@ def test_a_limit_that_cannot_be_read_says_why() -> None:
     ],
 )
 def test_absence_is_explained(model: CpuModel, reason: Reason, remedy: str) -> None:
-    found = why({}, model)
-    assert (found.reason, found.remedy.startswith(remedy)) == (reason, True)
-    assert bool(found.remedy) == bool(remedy)
+    unavailable = why({}, model)
+    assert (unavailable.reason, unavailable.remedy.startswith(remedy)) == (reason, True)
+    assert bool(unavailable.remedy) == bool(remedy)

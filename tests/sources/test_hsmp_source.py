@@ -33,7 +33,7 @@ def table(**values: float) -> str:
 
 
 def files(*tables: str) -> dict[str, str | int]:
-    return {f"/sys/devices/platform/AMDI0097:{number:02X}/metrics_bin": one for number, one in enumerate(tables)}
+    return {f"/sys/devices/platform/AMDI0097:{number:02X}/metrics_bin": item for number, item in enumerate(tables)}
 
 
 def test_each_package_has_its_own_table_and_one_read_gives_all_of_it() -> None:
@@ -44,7 +44,7 @@ def test_each_package_has_its_own_table_and_one_read_gives_all_of_it() -> None:
     here, source = machine(host, MI300A, TWO), HsmpMetrics()
     signals = source.probe(here).signals
     assert signals.keys() == NAMES
-    assert all(isinstance(one, Signal) and one.scope is Scope.PACKAGE for one in signals.values())
+    assert all(isinstance(signal, Signal) and signal.scope is Scope.PACKAGE for signal in signals.values())
     reader = source.open(here, 0, NAMES)
     values = dict(zip(reader.signals, reader.read(), strict=True))
     si = {name: signal.value(values[name]) for name, signal in signals.items() if isinstance(signal, Signal)}

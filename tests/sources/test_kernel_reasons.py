@@ -34,8 +34,8 @@ def test_what_the_kernel_says_of_itself(
     source: Source, files: dict[str, str], reason: Reason, detail: str, remedy: str
 ) -> None:
     _, machine = machine_of(RELEASE | files, model=INTEL)
-    for found in source.probe(machine).signals.values():
-        assert isinstance(found, Unavailable)
-        assert found.reason is reason
-        assert detail in found.detail
-        assert remedy in found.remedy
+    for signal in source.probe(machine).signals.values():
+        assert isinstance(signal, Unavailable)
+        assert signal.reason is reason
+        assert detail in signal.detail
+        assert remedy in signal.remedy

@@ -55,11 +55,11 @@ def host(changes: dict[int, int] | None = None, cpus: int = 2, **more: object) -
 
 
 def usable(probe: Probe) -> dict[SignalId, Signal]:
-    return {name: found for name, found in probe.signals.items() if isinstance(found, Signal)}
+    return {name: result for name, result in probe.signals.items() if isinstance(result, Signal)}
 
 
 def refused(probe: Probe) -> dict[SignalId, Unavailable]:
-    return {name: found for name, found in probe.signals.items() if isinstance(found, Unavailable)}
+    return {name: result for name, result in probe.signals.items() if isinstance(result, Unavailable)}
 
 
 def read(source: Msr, here: Machine, *wanted: SignalId) -> dict[SignalId, Raw]:
@@ -72,21 +72,21 @@ def read(source: Msr, here: Machine, *wanted: SignalId) -> dict[SignalId, Raw]:
 def test_a_client_has_all_its_registers() -> None:
     fake = host()
     here, source = machine(fake, SKYLAKE, TWO), Msr()
-    found = usable(source.probe(here))
-    assert set(found) == {
+    signals = usable(source.probe(here))
+    assert set(signals) == {
         "tsc", "aperf", "mperf", "smi", "cstate.core.c3", "cstate.core.c6", "cstate.core.c7", "temp.core",
         "cstate.pkg.c2", "cstate.pkg.c3", "cstate.pkg.c6", "cstate.pkg.c7", "cstate.pkg.c8", "cstate.pkg.c9",
         "cstate.pkg.c10", "energy.pkg", "energy.cores", "energy.gpu", "energy.ram", "energy.psys", "temp.pkg",
     }  # fmt: skip
     assert fake.open == {}
-    assert found["energy.pkg"].scale == 2.0**-14
-    assert found["energy.pkg"].width_bits == 32
-    assert found["energy.psys"].scope is Scope.SYSTEM
+    assert signals["energy.pkg"].scale == 2.0**-14
+    assert signals["energy.pkg"].width_bits == 32
+    assert signals["energy.psys"].scope is Scope.SYSTEM
     # 2**32 counts of 2**-14 J at 45 W, and twice the power in a burst.
-    assert found["energy.pkg"].wrap_seconds == pytest.approx(2**32 * 2**-14 / 45 / 2)
-    assert found["temp.core"].behavior is Behavior.GAUGE
-    assert found["temp.core"].value(0x88200800) == 68
-    assert found["temp.pkg"].origin == "MSR 0x1b1, below tj_max (MSR 0x1a2[23:16])"
+    assert signals["energy.pkg"].wrap_seconds == pytest.approx(2**32 * 2**-14 / 45 / 2)
+    assert signals["temp.core"].behavior is Behavior.GAUGE
+    assert signals["temp.core"].value(0x88200800) == 68
+    assert signals["temp.pkg"].origin == "MSR 0x1b1, below tj_max (MSR 0x1a2[23:16])"
     assert read(source, here, "tsc", "mperf", "cstate.pkg.c7", "temp.core") == {
         "tsc": 5000, "mperf": 300, "cstate.pkg.c7": 13, "temp.core": 0x88200800,
     }  # fmt: skip
@@ -95,10 +95,10 @@ def test_a_client_has_all_its_registers() -> None:
 def test_one_device_is_open_on_each_reader() -> None:
     fake = host()
     here, source = machine(fake, SKYLAKE, TWO), Msr()
-    found = usable(source.probe(here))
-    assert source.descriptors(frozenset(found), 2) == 2
+    signals = usable(source.probe(here))
+    assert source.descriptors(frozenset(signals), 2) == 2
     assert source.descriptors(frozenset({"stat.user"}), 2) == 0
-    reader = source.open(here, 1, frozenset(found))
+    reader = source.open(here, 1, frozenset(signals))
     assert list(fake.open.values()) == [1]
     reader.close()
     assert fake.open == {}
@@ -152,40 +152,40 @@ def test_the_firmware_limit_hides_deeper_package_states(limit: int, left: set[st
 
 def test_silvermont_has_its_own_places_and_units() -> None:
     fake = host({0xE2: 6, 0x606: 0x00000505})
-    found = usable(Msr().probe(machine(fake, SILVERMONT, TWO)))
-    assert (found["cstate.pkg.c6"].origin, "cstate.pkg.c7" in found) == ("MSR 0x3fa", False)
-    assert found["cstate.core.c1"].origin == "MSR 0x660"
-    assert found["cstate.module.c6"].scope is Scope.MODULE
-    assert found["energy.pkg"].scale == pytest.approx(32e-6)
-    assert found["energy.pkg"].wrap_seconds == pytest.approx(2**32 * 32e-6 / 30 / 2)
+    signals = usable(Msr().probe(machine(fake, SILVERMONT, TWO)))
+    assert (signals["cstate.pkg.c6"].origin, "cstate.pkg.c7" in signals) == ("MSR 0x3fa", False)
+    assert signals["cstate.core.c1"].origin == "MSR 0x660"
+    assert signals["cstate.module.c6"].scope is Scope.MODULE
+    assert signals["energy.pkg"].scale == pytest.approx(32e-6)
+    assert signals["energy.pkg"].wrap_seconds == pytest.approx(2**32 * 32e-6 / 30 / 2)
 
 
 def test_knights_landing_keeps_core_c6_elsewhere_and_counts_in_kilocycles() -> None:
     knl = replace(SKYLAKE, model=0x57)
     here, source = machine(host({0xE2: 7}), knl, TWO), Msr()
-    found = usable(source.probe(here))
-    assert found["cstate.core.c6"].origin == "MSR 0x3ff"
-    assert (found["aperf"].scale, found["tsc"].scale) == (1024, 1)
+    signals = usable(source.probe(here))
+    assert signals["cstate.core.c6"].origin == "MSR 0x3ff"
+    assert (signals["aperf"].scale, signals["tsc"].scale) == (1024, 1)
     assert read(source, here, "cstate.core.c6") == {"cstate.core.c6": 9}
 
 
 def test_servers_have_fixed_units() -> None:
-    found = usable(Msr().probe(machine(host({0xE2: 7}), SAPPHIRE_RAPIDS, TWO)))
-    assert found["energy.psys"].scale == 1.0
+    signals = usable(Msr().probe(machine(host({0xE2: 7}), SAPPHIRE_RAPIDS, TWO)))
+    assert signals["energy.psys"].scale == 1.0
     icelake_server = replace(SKYLAKE, model=0x6A)
-    found = usable(Msr().probe(machine(host({0xE2: 7}), icelake_server, TWO)))
-    assert found["energy.ram"].scale == 2.0**-16
-    assert found["energy.pkg"].scale == 2.0**-14
+    signals = usable(Msr().probe(machine(host({0xE2: 7}), icelake_server, TWO)))
+    assert signals["energy.ram"].scale == 2.0**-16
+    assert signals["energy.pkg"].scale == 2.0**-14
 
 
 def test_amd_has_its_own_energy_registers() -> None:
     amd = {0xC0010299: 0x000A1003, 0xC001029A: 77, 0xC001029B: 88}
     fake = FakeHost(registers={(cpu, address): value for cpu in (0, 1) for address, value in (COMMON | amd).items()})
     here, source = machine(fake, TURIN, TWO), Msr()
-    found = usable(source.probe(here))
-    assert set(found) == {"tsc", "aperf", "mperf", "energy.pkg", "energy.core"}
-    assert (found["energy.core"].scope, found["energy.core"].scale) == (Scope.CORE, 2.0**-16)
-    assert found["energy.pkg"].wrap_seconds == pytest.approx(2**32 * 2**-16 / 280 / 2)
+    signals = usable(source.probe(here))
+    assert set(signals) == {"tsc", "aperf", "mperf", "energy.pkg", "energy.core"}
+    assert (signals["energy.core"].scope, signals["energy.core"].scale) == (Scope.CORE, 2.0**-16)
+    assert signals["energy.pkg"].wrap_seconds == pytest.approx(2**32 * 2**-16 / 280 / 2)
     assert read(source, here, "energy.core", "energy.pkg") == {"energy.pkg": 88, "energy.core": 77}
 
 
@@ -207,16 +207,16 @@ def test_an_unknown_model_keeps_what_is_architectural() -> None:
 ])
 def test_dies_share_their_energy_registers_where_the_kernel_says_so(files: dict[str, str | int], scope: Scope) -> None:
     dies = [place(0, 0, 0, die=0), place(1, 0, 1, die=1)]
-    found = usable(Msr().probe(machine(host(files=files), SKYLAKE, dies)))
-    assert {found[name].scope for name in ("energy.pkg", "energy.cores", "energy.ram")} == {scope}
-    assert found["temp.pkg"].scope is Scope.DIE  # coretemp.c and cstate.c have them by die
+    signals = usable(Msr().probe(machine(host(files=files), SKYLAKE, dies)))
+    assert {signals[name].scope for name in ("energy.pkg", "energy.cores", "energy.ram")} == {scope}
+    assert signals["temp.pkg"].scope is Scope.DIE  # coretemp.c and cstate.c have them by die
 
 
 def test_dies_have_the_registers_of_a_package() -> None:
     dies = [place(0, 0, 0, die=0), place(1, 0, 1, die=1)]
-    found = usable(Msr().probe(machine(host(), SKYLAKE, dies)))
-    assert {found[name].scope for name in ("energy.pkg", "cstate.pkg.c6", "temp.pkg")} == {Scope.DIE}
-    assert found["energy.psys"].scope is Scope.SYSTEM
+    signals = usable(Msr().probe(machine(host(), SKYLAKE, dies)))
+    assert {signals[name].scope for name in ("energy.pkg", "cstate.pkg.c6", "temp.pkg")} == {Scope.DIE}
+    assert signals["energy.psys"].scope is Scope.SYSTEM
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_dies_have_the_registers_of_a_package() -> None:
 )
 def test_a_device_that_does_not_open_is_the_reason_of_every_signal(number: int, reason: Reason) -> None:
     probe = Msr().probe(machine(host(msr=number), SKYLAKE, TWO, privileges=replace(ROOT, capabilities=0)))
-    assert {found.reason for found in refused(probe).values()} == {reason}
+    assert {unavailable.reason for unavailable in refused(probe).values()} == {reason}
     assert usable(probe) == {}
     assert len(probe.signals) > 20
 
@@ -275,20 +275,20 @@ def with_cpuid(fake: FakeHost, changes: dict[int, tuple[int, int, int, int]] | N
 
 
 def test_constants_of_a_client() -> None:
-    found = usable(constants(with_cpuid(host())))
-    assert found["base_hz"].value(found["base_hz"].constant) == 3.1e9
-    assert found["base_hz"].origin == "MSR 0xce[15:8] is 31, times 100 MHz"
-    assert found["tsc_hz"].value(found["tsc_hz"].constant) == 3_096_000_000
-    assert found["tsc_tweak"].value(found["tsc_tweak"].constant) == pytest.approx(3100 / 3096, rel=1e-11)
-    assert found["tj_max"].value(found["tj_max"].constant) == 100
-    assert {signal.behavior for signal in found.values()} == {Behavior.CONSTANT}
-    assert {signal.scope for signal in found.values()} == {Scope.SYSTEM}
+    signals = usable(constants(with_cpuid(host())))
+    assert signals["base_hz"].value(signals["base_hz"].constant) == 3.1e9
+    assert signals["base_hz"].origin == "MSR 0xce[15:8] is 31, times 100 MHz"
+    assert signals["tsc_hz"].value(signals["tsc_hz"].constant) == 3_096_000_000
+    assert signals["tsc_tweak"].value(signals["tsc_tweak"].constant) == pytest.approx(3100 / 3096, rel=1e-11)
+    assert signals["tj_max"].value(signals["tj_max"].constant) == 100
+    assert {signal.behavior for signal in signals.values()} == {Behavior.CONSTANT}
+    assert {signal.scope for signal in signals.values()} == {Scope.SYSTEM}
 
 
 def test_the_models_crystal_stands_in_for_one_that_is_not_reported() -> None:
-    found = usable(constants(with_cpuid(host(), {0x15: (2, 258, 0, 0)})))
-    assert found["tsc_hz"].constant == 3_096_000_000
-    assert "crystal of 24 MHz" in found["tsc_hz"].origin
+    signals = usable(constants(with_cpuid(host(), {0x15: (2, 258, 0, 0)})))
+    assert signals["tsc_hz"].constant == 3_096_000_000
+    assert "crystal of 24 MHz" in signals["tsc_hz"].origin
 
 
 @pytest.mark.parametrize("leaf", [(0, 258, 24_000_000, 0), (2, 0, 24_000_000, 0)])
@@ -298,13 +298,13 @@ def test_a_zero_in_the_tsc_leaf_is_no_answer_and_no_infinite_ratio(leaf: tuple[i
 
 
 def test_a_platform_without_tweak_has_the_ratio_one() -> None:
-    found = usable(constants(host(), SAPPHIRE_RAPIDS))
-    assert found["tsc_tweak"].value(found["tsc_tweak"].constant) == 1.0
+    signals = usable(constants(host(), SAPPHIRE_RAPIDS))
+    assert signals["tsc_tweak"].value(signals["tsc_tweak"].constant) == 1.0
 
 
 def test_the_base_clock_falls_back_to_cpuid_then_to_cpufreq() -> None:
-    found = usable(constants(with_cpuid(host({0xCE: -errno.EIO}))))
-    assert (found["base_hz"].constant, found["base_hz"].origin) == (3_100_000_000, "CPUID 0x16 EAX[15:0]")
+    signals = usable(constants(with_cpuid(host({0xCE: -errno.EIO}))))
+    assert (signals["base_hz"].constant, signals["base_hz"].origin) == (3_100_000_000, "CPUID 0x16 EAX[15:0]")
     zero = with_cpuid(host({0xCE: 0}), {0x16: (0, 0, 0, 0)})
     assert "base_hz" in refused(constants(zero))
     zero.files["/sys/devices/system/cpu/cpu0/cpufreq/base_frequency"] = "3000000\n"
@@ -317,8 +317,8 @@ def test_a_leaf_above_the_highest_is_not_asked_for() -> None:
 
 
 def test_the_silvermont_bus_clock_is_chosen_by_a_register() -> None:
-    found = usable(constants(host({0xCD: 2, 0xCE: 20 << 8}), SILVERMONT))
-    assert found["base_hz"].constant == pytest.approx(20 * 133.3e6)
+    signals = usable(constants(host({0xCD: 2, 0xCE: 20 << 8}), SILVERMONT))
+    assert signals["base_hz"].constant == pytest.approx(20 * 133.3e6)
 
 
 def test_nothing_is_assumed_where_registers_cannot_be_read() -> None:
@@ -344,14 +344,14 @@ STANDING = {0x3FD: 0, 0x3FE: 0, 0x658: 0, 0x659: 0, 0x65A: 0, 0x65B: 0, 0x1B1: 0
 def test_a_hypervisor_that_invents_zeros_is_found_out_by_registers_that_no_processor_has() -> None:
     lying = dict.fromkeys(RESERVED, 0)
     guest = machine(host(STANDING | lying), SKYLAKE)
-    found = Msr().probe(guest)
+    probe = Msr().probe(guest)
     for name in ("cstate.core.c6", "cstate.core.c7", "c0.pkg.total", "c0.pkg.any", "c0.pkg.gfx", "c0.pkg.both",
                  "temp.pkg"):
-        why = refused(found).get(name)
+        why = refused(probe).get(name)
         assert why is not None, name
         assert why.reason is Reason.VIRTUALISED
         assert "reads 0, and so does MSR 0x400000e0, which no processor has" in why.detail
-    assert {"tsc", "aperf", "mperf", "smi", "energy.pkg"} <= set(usable(found))  # those that read something are real
+    assert {"tsc", "aperf", "mperf", "smi", "energy.pkg"} <= set(usable(probe))  # those that read something are real
     # a processor refuses the reserved registers: its zeros are zeros
     honest = Msr().probe(machine(host(STANDING), SKYLAKE))
     assert {"cstate.core.c6", "cstate.core.c7", "c0.pkg.total"} <= set(usable(honest))
@@ -370,5 +370,5 @@ def test_constants_and_the_header_believe_no_invented_zero_either() -> None:
     assert "which no processor has" in why
     assert (MachineFacts(honest).register(0xE2), MachineFacts(guest).register(0xE2)) == (0, None)
     assert MachineFacts(guest).register(0x614) == COMMON[0x614]
-    added = [added_source(parse_added("msr0xE2,u64,cpu,raw")).probe(one).signals for one in (honest, guest)]
-    assert [[type(item) for item in found.values()] for found in added] == [[Signal], [Unavailable]]
+    added = [added_source(parse_added("msr0xE2,u64,cpu,raw")).probe(item).signals for item in (honest, guest)]
+    assert [[type(item) for item in result.values()] for result in added] == [[Signal], [Unavailable]]

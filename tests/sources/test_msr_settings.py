@@ -39,23 +39,23 @@ def host(values: dict[int, int]) -> FakeHost:
 def settings(values: dict[int, int], model: CpuModel = SKYLAKE) -> dict[SignalId, tuple[Signal, Raw]]:
     """Return the working signals, with the first CPU's raw readings."""
     here, source = machine(host(values), model), MsrSettings()
-    signals = {name: found for name, found in source.probe(here).signals.items() if isinstance(found, Signal)}
+    signals = {name: result for name, result in source.probe(here).signals.items() if isinstance(result, Signal)}
     reader = source.open(here, 0, frozenset(signals))
     return {name: (signals[name], raw) for name, raw in zip(reader.signals, reader.read(), strict=True)}
 
 
-def values(found: dict[SignalId, tuple[Signal, Raw]]) -> dict[SignalId, float | None]:
-    return {name: signal.value(raw) for name, (signal, raw) in found.items()}
+def values(result: dict[SignalId, tuple[Signal, Raw]]) -> dict[SignalId, float | None]:
+    return {name: signal.value(raw) for name, (signal, raw) in result.items()}
 
 
 def test_power_limits_of_the_worked_example() -> None:
-    found = values(settings({0x610: 0x42820800218208, 0x601: 0x390}))
-    assert found == {"limit.pkg.pl1": 65.0, "limit.pkg.pl2": 65.0, "limit.pkg.pl4": 0x390 * 0.125, **TDP}
+    result = values(settings({0x610: 0x42820800218208, 0x601: 0x390}))
+    assert result == {"limit.pkg.pl1": 65.0, "limit.pkg.pl2": 65.0, "limit.pkg.pl4": 0x390 * 0.125, **TDP}
 
 
 def test_a_limit_that_is_not_enabled_is_no_limit() -> None:
-    found = values(settings({0x610: 0x42820800218208 & ~(1 << 47)}))
-    assert found == {"limit.pkg.pl1": 65.0, "limit.pkg.pl2": None, **TDP}
+    result = values(settings({0x610: 0x42820800218208 & ~(1 << 47)}))
+    assert result == {"limit.pkg.pl1": 65.0, "limit.pkg.pl2": None, **TDP}
 
 
 def test_a_peak_limit_of_zero_is_not_set() -> None:
@@ -68,15 +68,15 @@ def test_a_peak_limit_of_zero_is_not_set() -> None:
 @given(st.integers(1, 0x7FFF), st.integers(1, 0x7FFF), st.integers(0, 15))
 def test_limits_in_any_power_unit(first: int, second: int, unit: int) -> None:
     raw = first | 1 << 15 | second << 32 | 1 << 47
-    found = values(settings({0x606: 0xA0E00 | unit, 0x610: raw}))
+    result = values(settings({0x606: 0xA0E00 | unit, 0x610: raw}))
     limits = {"limit.pkg.pl1": first, "limit.pkg.pl2": second, "limit.pkg.tdp": 0x168}
-    assert found == {name: count * 2.0**-unit for name, count in limits.items()}
+    assert result == {name: count * 2.0**-unit for name, count in limits.items()}
 
 
 def test_hints() -> None:
-    found = settings({0x1B0: 0x6, 0x774: 0x80002704})
-    assert values(found) == {"epb": 6.0, "hwp.epp": 128.0} | TDP
-    assert found["epb"][0].reduce is Reduce.SAME
+    result = settings({0x1B0: 0x6, 0x774: 0x80002704})
+    assert values(result) == {"epb": 6.0, "hwp.epp": 128.0} | TDP
+    assert result["epb"][0].reduce is Reduce.SAME
 
 
 def test_reasons_are_where_the_generation_has_them() -> None:
@@ -90,9 +90,9 @@ def test_reasons_are_where_the_generation_has_them() -> None:
         "reasons.skl.core": 2, "reasons.skl.gfx": 3, "reasons.skl.ring": 4,
     }  # fmt: skip
     for server in (intel(0x3F), intel(0x4F), intel(0x56)):  # other bit names than the client parts
-        found = values(settings(everything, server))
-        assert found["reasons.hsx.core"] == 1
-        assert "reasons.hsw.core" not in found
+        result = values(settings(everything, server))
+        assert result["reasons.hsx.core"] == 1
+        assert "reasons.hsw.core" not in result
     assert set(settings(everything, NEHALEM)) == {"reasons.core", "reasons.pkg"}  # and no power limits
     assert settings(everything, TURIN) == {}
     assert settings(everything, SKYLAKE)["reasons.core"][0].scope is Scope.CORE
@@ -111,9 +111,9 @@ def test_throttled_time_is_in_time_units() -> None:
 
 def test_a_time_unit_of_zero_means_ten() -> None:
     here = machine(host({0x606: 0x00000E03, 0x613: 1}), SKYLAKE)
-    found = Msr().probe(here).signals["throttled.pkg"]
-    assert isinstance(found, Signal)
-    assert found.scale == 2.0**-10
+    result = Msr().probe(here).signals["throttled.pkg"]
+    assert isinstance(result, Signal)
+    assert result.scale == 2.0**-10
 
 
 def test_throttled_time_goes_with_the_package_s_energy() -> None:
@@ -154,11 +154,11 @@ def test_two_fields_of_one_register_are_one_read() -> None:
 
 def core_states(model: CpuModel, places: list[CpuPlace], *wanted: SignalId) -> list[dict[SignalId, Raw]]:
     here, source = machine(host({0x3FD: 1000, 0x3FE: 300}), model, places), Msr()
-    found = []
+    result = []
     for cpu in (0, 1):
         reader = source.open(here, cpu, frozenset(wanted))
-        found.append(dict(zip(reader.signals, reader.read(), strict=True)))
-    return found
+        result.append(dict(zip(reader.signals, reader.read(), strict=True)))
+    return result
 
 
 def test_c6_of_e_cores_is_without_c7_by_register() -> None:

@@ -76,7 +76,7 @@ def real(files: dict[str, Content]) -> tuple[ProcHost, Machine]:
 
 def opened(machine: Machine) -> tuple[SharedReader, dict[SignalId, Signal]]:
     source = Nvidia()
-    signals = {name: one for name, one in source.probe(machine).signals.items() if isinstance(one, Signal)}
+    signals = {name: item for name, item in source.probe(machine).signals.items() if isinstance(item, Signal)}
     return source.open_shared(machine, frozenset(signals)), signals
 
 
@@ -87,11 +87,11 @@ def values(reader: SharedReader) -> dict[SignalId, Raw]:
 def test_energy_and_power_of_each_card(nvml: ModuleType) -> None:
     _, machine = real({**card(), **card("0000:02:00.0", model="Tesla\x1b[31m P4")})
     reader, signals = opened(machine)
-    found = values(reader)
-    assert signals["meter.nvidia.0.energy"].value(found["meter.nvidia.0.energy"]) == 5.0
-    assert signals["meter.nvidia.0.power"].value(found["meter.nvidia.0.power"]) == 71.5
-    assert found["meter.nvidia.1.energy"] is None, "before Volta there is no counter"
-    assert found["meter.nvidia.1.power"] == 71_500_000
+    result = values(reader)
+    assert signals["meter.nvidia.0.energy"].value(result["meter.nvidia.0.energy"]) == 5.0
+    assert signals["meter.nvidia.0.power"].value(result["meter.nvidia.0.power"]) == 71.5
+    assert result["meter.nvidia.1.energy"] is None, "before Volta there is no counter"
+    assert result["meter.nvidia.1.power"] == 71_500_000
     labels = [meter.label for meter in meters_of(signals)]
     assert labels[0] == f"NVIDIA RTX 6000 {CARD}"
     assert "\x1b" not in labels[1]

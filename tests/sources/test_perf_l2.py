@@ -59,8 +59,8 @@ def test_three_kinds_of_core() -> None:
         counters={(4, 0xFF24): 1.0, (4, 0x5F24): 2.0, (5, 0x724): 3.0, (5, 0x224): 4.0, (6, 0x24): 5.0,
                   (6, 0x224): 6.0},
     )  # fmt: skip
-    found = counted(host, ARROW_LAKE_H, 3)
-    assert [tuple(row.values()) for row in found] == [(1, 2), (3, 4), (5, 6)]
+    result = counted(host, ARROW_LAKE_H, 3)
+    assert [tuple(row.values()) for row in result] == [(1, 2), (3, 4), (5, 6)]
 
 
 def test_a_kind_of_core_that_cannot_count_costs_only_itself() -> None:

@@ -30,10 +30,10 @@ def test_cycles_of_each_schedule_with_the_group_s_times() -> None:
 def test_a_processor_whose_events_mean_something_else() -> None:
     why = PerfLicence().probe(machine(FakeHost(files=pmu_files("cpu", 4, {}), counters=COUNTS), SAPPHIRE)).signals
     assert {type(why[name]) for name in IDS} == {Unavailable}
-    assert all(isinstance(one, Unavailable) and one.reason is Reason.NO_HARDWARE for one in why.values())
+    assert all(isinstance(item, Unavailable) and item.reason is Reason.NO_HARDWARE for item in why.values())
 
 
 def test_without_a_pmu_and_with_events_that_are_refused() -> None:
     for host in (FakeHost(), FakeHost(files=pmu_files("cpu", 4, {}), counters=dict.fromkeys(COUNTS, -errno.ENOENT))):
         probe = PerfLicence().probe(machine(host, ICELAKE))
-        assert all(isinstance(one, Unavailable) for one in probe.signals.values())
+        assert all(isinstance(signal, Unavailable) for signal in probe.signals.values())

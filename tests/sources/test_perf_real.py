@@ -37,9 +37,9 @@ def wait(seconds: float) -> None:
 
 def test_the_tsc_runs_at_one_rate_on_every_cpu(here: Machine) -> None:
     source = PerfMsr()
-    found = source.probe(here).signals["tsc"]
-    if isinstance(found, Unavailable):
-        pytest.skip(found.sentence())
+    result = source.probe(here).signals["tsc"]
+    if isinstance(result, Unavailable):
+        pytest.skip(result.sentence())
     bounds = []
     for cpu in here.topology.cpus[:4]:
         reader = source.open(here, cpu, frozenset({"tsc"}))
@@ -47,7 +47,7 @@ def test_the_tsc_runs_at_one_rate_on_every_cpu(here: Machine) -> None:
         wait(0.2)
         until, after, end = here.host.now_ns(), reader.read()[0], here.host.now_ns()
         reader.close()
-        delta = found.delta(before, after)
+        delta = result.delta(before, after)
         assert delta is not None
         # whatever this thread waited for a CPU meanwhile, the time between the readings is between these two
         bounds.append((delta / (end - outside) * 1e9, delta / (until - inside) * 1e9))
@@ -63,9 +63,9 @@ def test_the_tsc_runs_at_one_rate_on_every_cpu(here: Machine) -> None:
 
 def test_software_events_count_and_continue_counting(here: Machine) -> None:
     source = PerfSoftware()
-    found = source.probe(here).signals["switches"]
-    if isinstance(found, Unavailable):
-        pytest.skip(found.sentence())
+    result = source.probe(here).signals["switches"]
+    if isinstance(result, Unavailable):
+        pytest.skip(result.sentence())
     cpu = here.topology.cpus[0]
     reader = source.open(here, cpu, frozenset({"switches"}))
     readings: list[int] = []
@@ -89,8 +89,8 @@ def test_software_events_count_and_continue_counting(here: Machine) -> None:
 
 def test_events_of_two_pmus_all_count(here: Machine) -> None:
     pmu = read_pmu(here.host, "msr")
-    found = PerfMsr().probe(here).signals["tsc"]
-    if pmu is None or isinstance(found, Unavailable):
+    result = PerfMsr().probe(here).signals["tsc"]
+    if pmu is None or isinstance(result, Unavailable):
         pytest.skip("there is no msr/tsc/")
     cpu = here.topology.cpus[0]
     events = [
@@ -126,13 +126,13 @@ def test_every_signal_has_an_answer_and_nothing_stays_open(here: Machine, source
     probe = source.probe(here)
     assert len(os.listdir("/proc/self/fd")) == before
     assert probe.signals
-    for name, found in probe.signals.items():
-        if isinstance(found, Signal):
-            assert found.id == name
-            assert found.origin
-            assert found.document
+    for name, result in probe.signals.items():
+        if isinstance(result, Signal):
+            assert result.id == name
+            assert result.origin
+            assert result.document
         else:
-            assert found.sentence()
+            assert result.sentence()
 
 
 def test_a_guest_without_pmu_and_msr_driver_is_told_so(here: Machine) -> None:

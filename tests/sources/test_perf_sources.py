@@ -20,11 +20,11 @@ BARE = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0x
 
 
 def usable(probe: Probe) -> dict[SignalId, Signal]:
-    return {name: found for name, found in probe.signals.items() if isinstance(found, Signal)}
+    return {name: result for name, result in probe.signals.items() if isinstance(result, Signal)}
 
 
 def refused(probe: Probe) -> dict[SignalId, Unavailable]:
-    return {name: found for name, found in probe.signals.items() if isinstance(found, Unavailable)}
+    return {name: result for name, result in probe.signals.items() if isinstance(result, Unavailable)}
 
 
 MSR_EVENTS = {
@@ -65,17 +65,17 @@ def test_without_the_pmu_everything_is_absent_and_nothing_is_tried() -> None:
         host = FakeHost()
         probe = source.probe(machine(host, BARE))
         assert usable(probe) == {}
-        assert {found.reason for found in refused(probe).values()} == {Reason.NO_HARDWARE}
+        assert {unavailable.reason for unavailable in refused(probe).values()} == {Reason.NO_HARDWARE}
         guest = refused(source.probe(machine(host)))
-        assert {found.reason for found in guest.values()} == {Reason.VIRTUALISED}
+        assert {unavailable.reason for unavailable in guest.values()} == {Reason.VIRTUALISED}
         assert host.opens == []
 
 
 def test_knights_landing_counts_cycles_in_units_of_1024() -> None:
     knl = CpuModel(architecture="x86_64", vendor="GenuineIntel", family=6, model=0x57)
     host = FakeHost(files=pmu_files("msr", 11, MSR_EVENTS), counters={(11, n): 1.0 for n in (0, 1, 2, 4)})
-    found = usable(PerfMsr().probe(machine(host, knl)))
-    assert {name: signal.scale for name, signal in found.items()} == {"tsc": 1, "aperf": 1024, "mperf": 1024, "smi": 1}
+    value = usable(PerfMsr().probe(machine(host, knl)))
+    assert {name: signal.scale for name, signal in value.items()} == {"tsc": 1, "aperf": 1024, "mperf": 1024, "smi": 1}
 
 
 SCALE = "2.3283064365386962890625e-10\n"
@@ -91,13 +91,13 @@ TWO_PACKAGES = [place(0, 0, 0), place(1, 0, 1), place(2, 1, 0), place(3, 1, 1)]
 def test_energy_is_read_where_the_cpumask_says() -> None:
     host = FakeHost(files=pmu_files("power", 9, POWER | {"cpumask": "1,3\n"}), counters=dict(RATES))
     here, source = machine(host, BARE, TWO_PACKAGES), PerfPower()
-    found = usable(source.probe(here))
-    assert set(found) == {"energy.cores", "energy.pkg", "energy.ram", "energy.gpu", "energy.psys"}
-    package = found["energy.pkg"]
+    signals = usable(source.probe(here))
+    assert set(signals) == {"energy.cores", "energy.pkg", "energy.ram", "energy.gpu", "energy.psys"}
+    package = signals["energy.pkg"]
     assert (package.scope, package.readers, package.scale) == (Scope.PACKAGE, (1, 3), 2.0**-32)
-    assert (found["energy.psys"].scope, found["energy.psys"].readers) == (Scope.SYSTEM, (1,))
+    assert (signals["energy.psys"].scope, signals["energy.psys"].readers) == (Scope.SYSTEM, (1,))
     host.opens.clear()
-    everything = frozenset(found)
+    everything = frozenset(signals)
     source.open(here, 1, everything)
     source.open(here, 3, everything - {"energy.psys"})
     assert [config for cpu, _, config in host.opens if cpu == 1] == [2, 1, 4, 3, 5]
@@ -107,24 +107,24 @@ def test_energy_is_read_where_the_cpumask_says() -> None:
 def test_a_cpumask_with_a_cpu_in_each_die_makes_energy_the_dies() -> None:
     dies = [place(0, 0, 0, die=0), place(1, 0, 1, die=1), place(2, 1, 0, die=0), place(3, 1, 1, die=1)]
     host = FakeHost(files=pmu_files("power", 9, POWER | {"cpumask": "0-3\n"}), counters=dict(RATES))
-    found = usable(PerfPower().probe(machine(host, BARE, dies)))
-    assert (found["energy.pkg"].scope, found["energy.pkg"].readers) == (Scope.DIE, (0, 1, 2, 3))
+    signals = usable(PerfPower().probe(machine(host, BARE, dies)))
+    assert (signals["energy.pkg"].scope, signals["energy.pkg"].readers) == (Scope.DIE, (0, 1, 2, 3))
     host.files |= pmu_files("power", 9, {"cpumask": "0,2\n"})
-    found = usable(PerfPower().probe(machine(host, BARE, dies)))
-    assert (found["energy.pkg"].scope, found["energy.pkg"].readers) == (Scope.PACKAGE, (0, 2))
+    signals = usable(PerfPower().probe(machine(host, BARE, dies)))
+    assert (signals["energy.pkg"].scope, signals["energy.pkg"].readers) == (Scope.PACKAGE, (0, 2))
 
 
 def test_core_complexes_that_the_kernel_takes_for_dies_do_not_multiply_the_energy_of_amd() -> None:
     dies = [place(0, 0, 0, die=0), place(1, 0, 1, die=1), place(2, 1, 0, die=2), place(3, 1, 1, die=3)]
     host = FakeHost(files=pmu_files("power", 9, POWER | {"cpumask": "0-3\n"}), counters=dict(RATES))
-    found = usable(PerfPower().probe(machine(host, GUEST, dies)))
-    assert (found["energy.pkg"].scope, found["energy.pkg"].readers) == (Scope.PACKAGE, (0, 2))
+    signals = usable(PerfPower().probe(machine(host, GUEST, dies)))
+    assert (signals["energy.pkg"].scope, signals["energy.pkg"].readers) == (Scope.PACKAGE, (0, 2))
 
 
 def test_a_mask_cpu_that_is_not_measured_is_replaced_by_one_of_its_package() -> None:
     host = FakeHost(files=pmu_files("power", 9, POWER | {"cpumask": "0,2\n"}), counters=dict(RATES))
-    found = usable(PerfPower().probe(machine(host, BARE, [place(1, 0, 1), place(2, 1, 0)])))
-    assert found["energy.pkg"].readers == (1, 2)
+    signals = usable(PerfPower().probe(machine(host, BARE, [place(1, 0, 1), place(2, 1, 0)])))
+    assert signals["energy.pkg"].readers == (1, 2)
 
 
 @pytest.mark.parametrize("change", [{"events/energy-pkg.unit": "Watts\n"}, {"events/energy-pkg.scale": "nonsense\n"}])
@@ -155,8 +155,8 @@ def test_cstates_have_the_scope_of_their_pmu() -> None:
     host = FakeHost(files=files, counters={(kind, event): 1.0 for kind in (20, 21, 22) for event in (0, 1)})
     here, source = machine(host, BARE, siblings), PerfCstate()
     probe = source.probe(here)
-    found = usable(probe)
-    assert {name: (signal.scope, signal.readers) for name, signal in found.items()} == {
+    signals = usable(probe)
+    assert {name: (signal.scope, signal.readers) for name, signal in signals.items()} == {
         "cstate.core.c1": (Scope.CPU, ()),
         "cstate.core.c6": (Scope.CORE, (0, 2)),
         "cstate.module.c6": (Scope.MODULE, (0, 2)),
@@ -185,13 +185,13 @@ def test_hardware_groups_carry_their_times() -> None:
     host = FakeHost(counters={(0, config): 1000.0 for config in range(4)}, running=0.5)
     here, source = machine(host, BARE), PerfHardware()
     probe = source.probe(here)
-    found = usable(probe)
-    assert (found["instructions"].enabled, found["instructions"].running) == (
+    signals = usable(probe)
+    assert (signals["instructions"].enabled, signals["instructions"].running) == (
         "perf.hw.ipc.enabled",
         "perf.hw.ipc.running",
     )
-    assert found["cache.misses"].running == "perf.hw.cache.running"
-    assert found["perf.hw.ipc.running"].value(1_500_000_000) == pytest.approx(1.5)
+    assert signals["cache.misses"].running == "perf.hw.cache.running"
+    assert signals["perf.hw.ipc.running"].value(1_500_000_000) == pytest.approx(1.5)
     assert probe.note == ""
     reader = source.open(here, 0, frozenset({"instructions", "perf.hw.ipc.enabled", "perf.hw.ipc.running"}))
     host.advance(2)
@@ -215,8 +215,8 @@ def test_cache_events_have_the_name_of_the_level_that_they_count() -> None:
     assert usable(source.probe(here))["cache.references"].origin == "perf LLC-loads"
     reader = source.open(here, 0, frozenset({"cache.references", "cache.misses"}))
     host.advance(1)
-    found = dict(zip(reader.signals, reader.read(), strict=True))
-    assert (found["cache.references"], found["cache.misses"]) == (70, 7), "reads of the last level, not of the first"
+    result = dict(zip(reader.signals, reader.read(), strict=True))
+    assert (result["cache.references"], result["cache.misses"]) == (70, 7), "reads of the last level, not of the first"
 
     power = CpuModel(architecture="ppc64", vendor="IBM", name="POWER9")
     probe = PerfHardware().probe(machine(FakeHost(counters={(0, config): 1.0 for config in range(4)}), power))
@@ -228,7 +228,7 @@ def test_cache_events_have_the_name_of_the_level_that_they_count() -> None:
 def test_a_guest_without_a_core_pmu_says_so_for_counts_and_times() -> None:
     probe = PerfHardware().probe(machine(FakeHost()))
     assert usable(probe) == {}
-    reasons = {name: found.reason for name, found in refused(probe).items()}
+    reasons = {name: unavailable.reason for name, unavailable in refused(probe).items()}
     assert reasons.keys() >= {"instructions", "cycles", "perf.hw.ipc.enabled", "perf.hw.cache.running"}
     last_level = [reasons.pop(name) for name in ("cache.references", "cache.misses")]
     assert last_level == [Reason.NO_HARDWARE] * 2, "an AMD core does not count it outside of a guest either"

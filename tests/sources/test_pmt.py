@@ -82,7 +82,7 @@ def test_defect_pmt_integer_division_a_fraction_of_a_second_counts() -> None:
 
 def test_regions_are_in_numeric_order_and_need_a_guid() -> None:
     files = {**region(10, 3, {}, 16), **region(9, 2, {}, 16), **region(0, 1, {}, 16), f"{CLASS}/telem1/guid": "what\n"}
-    assert [found.guid for found in find_regions(FakeHost(files=files))] == [1, 2, 3]
+    assert [find_region.guid for find_region in find_regions(FakeHost(files=files))] == [1, 2, 3]
 
 
 def test_a_region_too_small_for_the_counter() -> None:

@@ -43,7 +43,7 @@ def acpi(number: int, info: str, watts: int, interval: int = 50) -> dict[str, Co
 
 
 def offered(source: MeterSource, machine: Machine) -> dict[SignalId, Signal]:
-    return {name: one for name, one in source.probe(machine).signals.items() if isinstance(one, Signal)}
+    return {name: item for name, item in source.probe(machine).signals.items() if isinstance(item, Signal)}
 
 
 def readings(source: MeterSource, machine: Machine) -> dict[SignalId, Raw]:
@@ -90,9 +90,9 @@ def _never() -> str:
 @pytest.mark.parametrize("status", ["suspended", "suspending"])
 def test_a_card_that_sleeps_is_not_read(status: str) -> None:
     _, machine = machine_of(card(0, "amdgpu", "0000:03:00.0", status, power1_average=_never))
-    found = readings(GraphicsPower(), machine)
-    assert found["meter.gpu.0.state"] == status
-    assert found["meter.gpu.0.power"] is None
+    result = readings(GraphicsPower(), machine)
+    assert result["meter.gpu.0.state"] == status
+    assert result["meter.gpu.0.power"] is None
 
 
 def test_a_card_is_read_again_when_it_wakes() -> None:
@@ -111,9 +111,9 @@ def test_grace_s_meters_are_distinguished_by_what_the_firmware_calls_them() -> N
     _, machine = machine_of({**acpi(1, "SysIO Power Socket 0", 18), **acpi(2, "Grace Power Socket 1", 63),
                              **acpi(3, "CPU Power Socket 0", 42), **acpi(4, "Module Power Socket 0", 90),
                              **acpi(5, "Grace Power Socket 0", 62), **acpi(6, "", 300, 1000)})
-    found = {f"{meter.kind.id}{meter.number}": (meter.label, meter.interval)
-             for meter in meters_of(offered(PowerMeters(), machine))}
-    assert found == {
+    result = {f"{meter.kind.id}{meter.number}": (meter.label, meter.interval)
+              for meter in meters_of(offered(PowerMeters(), machine))}
+    assert result == {
         "sysio0": ("SysIO Power Socket 0", 0.05), "rail0": ("CPU Power Socket 0", 0.05),
         "socket0": ("Grace Power Socket 0", 0.05), "socket1": ("Grace Power Socket 1", 0.05),
         "module0": ("Module Power Socket 0", 0.05), "meter0": ("ACPI power meter", 1.0),
@@ -131,7 +131,7 @@ def test_of_a_supply_what_it_takes_counts_and_rails_of_boards_do_not() -> None:
         **chip(3, "ina226", power1_input="5000000\n"),
     })
     source = PowerMeters()
-    assert {name: one for name, one in values(source, machine).items() if name.endswith("power")} == {
+    assert {name: item for name, item in values(source, machine).items() if name.endswith("power")} == {
         "meter.psu.0.power": 150.0, "meter.psu.1.power": 90.0}
     assert source.probe(machine).note == "left out, rails of unknown place: tps53679, ina226"
 
@@ -159,10 +159,10 @@ def test_a_battery_in_watt_hours() -> None:
         status="Discharging\n", power_now="12000000\n", voltage_now="15000000\n", energy_now="40000000\n",
         energy_full="50000000\n", energy_full_design="57000000\n", cycle_count="214\n", manufacturer="LGC\n",
         model_name="5B10W13930\n"))
-    found = values(Batteries(), machine)
-    assert found["meter.battery.0.power"] == 12.0
-    assert found["meter.battery.0.stored"] == pytest.approx(40 * 3600)
-    assert "meter.battery.0.volts" not in found, "what power_now makes needless is not read"
+    result = values(Batteries(), machine)
+    assert result["meter.battery.0.power"] == 12.0
+    assert result["meter.battery.0.stored"] == pytest.approx(40 * 3600)
+    assert "meter.battery.0.volts" not in result, "what power_now makes needless is not read"
     assert readings(Batteries(), machine)["meter.battery.0.status"] == "Discharging"
     assert meters_of(offered(Batteries(), machine))[0].label == "BAT0 LGC 5B10W13930"
 
@@ -171,10 +171,10 @@ def test_a_battery_in_ampere_hours_whose_current_is_negative() -> None:
     _, machine = machine_of(battery(
         status="Discharging\n", current_now="-800000\n", voltage_now="15000000\n", charge_now="2000000\n",
         charge_full="4000000\n", charge_full_design="5000000\n"))
-    found = values(Batteries(), machine)
-    assert found["meter.battery.0.amperes"] == pytest.approx(0.8)
-    assert found["meter.battery.0.volts"] == 15.0
-    assert found["meter.battery.0.charge"] == pytest.approx(7200)
+    result = values(Batteries(), machine)
+    assert result["meter.battery.0.amperes"] == pytest.approx(0.8)
+    assert result["meter.battery.0.volts"] == 15.0
+    assert result["meter.battery.0.charge"] == pytest.approx(7200)
 
 
 @pytest.mark.parametrize("other", [

@@ -250,8 +250,8 @@ def test_the_increases_are_exactly_what_was_used(range_uj: int, data: st.DataObj
 
 def test_thermal_design_power_is_the_most_that_the_long_term_limit_can_be() -> None:
     zone = "/sys/class/powercap/intel-rapl:0"
-    told = {f"{zone}/constraint_0_max_power_uw": "28000000\n", f"{zone}/constraint_1_max_power_uw": "64000000\n"}
-    _, machine = machine_of(CLIENT | told)
+    text = {f"{zone}/constraint_0_max_power_uw": "28000000\n", f"{zone}/constraint_1_max_power_uw": "64000000\n"}
+    _, machine = machine_of(CLIENT | text)
     assert read(machine, 0, frozenset({"limit.pkg.tdp"})) == {"limit.pkg.tdp": 28_000_000}
     _, machine = machine_of(CLIENT | {f"{zone}/constraint_0_max_power_uw": "0\n"})
     assert isinstance(Powercap().probe(machine).signals["limit.pkg.tdp"], Unavailable)

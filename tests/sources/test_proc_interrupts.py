@@ -223,10 +223,10 @@ def test_a_row_that_started_again_leaves_the_increase_of_its_cpu_unknown_for_an_
 
 
 def test_a_row_that_vanishes_keeps_what_it_gave_and_a_new_row_counts_in_full() -> None:
-    both, one = HEAD + " 30: 9 5 a\n 31: 100 200 b\n", HEAD + " 30: 10 5 a\n"
-    assert totals_of(both, one) == [110, 205]
-    assert totals_of(both, one, both.replace("9 5", "11 5")) == [111, 205]
-    assert totals_of(one, both.replace("9 5", "11 5")) == [111, 205]
+    both, item = HEAD + " 30: 9 5 a\n 31: 100 200 b\n", HEAD + " 30: 10 5 a\n"
+    assert totals_of(both, item) == [110, 205]
+    assert totals_of(both, item, both.replace("9 5", "11 5")) == [111, 205]
+    assert totals_of(item, both.replace("9 5", "11 5")) == [111, 205]
 
 
 def test_a_cpu_that_leaves_and_returns_takes_its_column_along() -> None:

@@ -65,9 +65,9 @@ def test_a_machine_that_executes_it() -> None:
     ],
 )
 def test_machines_that_do_not(host: FakeHost, model: CpuModel, reason: Reason) -> None:
-    found = probed(replace(machine(FakeHost(), model), host=host))
-    assert isinstance(found, Unavailable)
-    assert found.reason is reason
+    result = probed(replace(machine(FakeHost(), model), host=host))
+    assert isinstance(result, Unavailable)
+    assert result.reason is reason
 
 
 @pytest.mark.parametrize(
@@ -77,17 +77,17 @@ def test_machines_that_do_not(host: FakeHost, model: CpuModel, reason: Reason) -
 def test_refusals(number: int, reason: Reason) -> None:
     host = Stamped()
     host.refusal = number
-    found = probed(machine(host, X86))
-    assert isinstance(found, Unavailable)
-    assert found.reason is reason
+    result = probed(machine(host, X86))
+    assert isinstance(result, Unavailable)
+    assert result.reason is reason
 
 
 def test_a_copy_of_files_executes_nothing(tmp_path: object) -> None:
     host = LinuxHost(str(tmp_path))
     assert host.kind is HostKind.RECORDED
-    found = probed(replace(machine(FakeHost(), X86), host=host))
-    assert isinstance(found, Unavailable)
-    assert found.reason is Reason.RECORDED
+    result = probed(replace(machine(FakeHost(), X86), host=host))
+    assert isinstance(result, Unavailable)
+    assert result.reason is Reason.RECORDED
     with pytest.raises(HostError):
         host.read_tsc()
 

@@ -41,8 +41,8 @@ def clocks(model: int, registers: dict[int, int], places: list[CpuPlace]) -> tup
 def test_registers_of_real_machines(
     model: int, registers: dict[int, int], places: list[CpuPlace], mhz: tuple[float, float]
 ) -> None:
-    found, origin = clocks(model, registers, places)
-    assert found == mhz
+    result, origin = clocks(model, registers, places)
+    assert result == mhz
     assert origin.endswith(f"of {len(places)}")
 
 

@@ -98,18 +98,18 @@ def _writes_json(parser: argparse.ArgumentParser) -> bool:
     """Whether --format takes "json", in a verb or in a word below it."""
     below = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     return (any("--format" in action.option_strings and "json" in (action.choices or ()) for action in parser._actions)
-            or any(_writes_json(one) for parsers in below for one in parsers.values()))
+            or any(_writes_json(item) for parsers in below for item in parsers.values()))
 
 
 def test_every_verb_that_writes_json_is_checked() -> None:
-    found = {"stat"}  # it reads its words itself
+    result = {"stat"}  # it reads its words itself
     for command in COMMANDS:
         parser = argparse.ArgumentParser()
         if not command.reads_words:
             verb_of(command).add_arguments(parser)
         if _writes_json(parser):
-            found.add(command.name)
-    assert found == {words[0] for words in VERBS.values()} | _ELSEWHERE.keys()
+            result.add(command.name)
+    assert result == {words[0] for words in VERBS.values()} | _ELSEWHERE.keys()
     assert all("jsontables" in Path(name).read_text(encoding="utf-8") for name in _ELSEWHERE.values())
 
 
@@ -125,15 +125,15 @@ def test_no_verb_takes_two_formats(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_json_is_the_schema_s_object(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = tables(_written(verb, "json", capsys))
-    assert found[0]["table"] == verb
-    assert found[0]["rows"], "a table without rows shows nothing"
-    for one in found:
-        assert one["kind"] == "SIMULATED"
-        for row in one["rows"]:
+    result = tables(_written(verb, "json", capsys))
+    assert result[0]["table"] == verb
+    assert result[0]["rows"], "a table without rows shows nothing"
+    for item in result:
+        assert item["kind"] == "SIMULATED"
+        for row in item["rows"]:
             names = row.keys() - {"row", "values"} - _MARKS
             assert not names & _RESERVED, "a word that names a row hides a word of the envelope"
-        assert not {column["id"] for column in one["columns"]} & set(HEADER), "CSV would have two columns of one name"
+        assert not {column["id"] for column in item["columns"]} & set(HEADER), "CSV would have two columns of one name"
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -55,7 +55,7 @@ from turbotui.widgets.summary import gauge_line
 from turbotui.widgets.table_view import TableView
 
 ENVELOPE = Envelope("here", HostKind.REAL, WALL, 1.0)
-_SIGNALS = {one.id: one for one in (
+_SIGNALS = {signal.id: signal for signal in (
     Signal("x", Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "x", running="ran", enabled="on"),
     Signal("ran", Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "ran"),
     Signal("on", Scope.CPU, Unit.COUNT, Behavior.COUNTER, Reduce.SUM, "on"))}

@@ -34,7 +34,7 @@ def signal(name: SignalId, scope: Scope, reduce: Reduce, scale: float = 1.0, *,
 def frame_of(topology: Topology, signals: Sequence[Signal], gains: Mapping[SignalId, Sequence[Raw]],
              seconds: int = 1) -> tuple[Frame, Catalog]:
     """Return a frame of one interval with these increases of counters and final values of gauges."""
-    by_id = {one.id: one for one in signals}
+    by_id = {item.id: item for item in signals}
     counters = [name for name in gains if by_id[name].behavior is Behavior.COUNTER]
     stamps = {name: [SECOND] * len(row) for name, row in gains.items()}
     later = {name: [SECOND * (1 + seconds)] * len(row) for name, row in gains.items()}

@@ -29,7 +29,7 @@ def test_slices_of_a_track_never_overlap(spans: list[tuple[str, int, int]]) -> N
         events.slice(TraceSlice("threads", track, "x", start, start + length))
     trace = finished(events)
     for (_group, track), slices in trace.slices.items():
-        assert sum(one["dur"] for one in slices) * 1e3 <= sum(
+        assert sum(item["dur"] for item in slices) * 1e3 <= sum(
             max(0, length) for name, _start, length in spans if name == track) + 1e-6
 
 

@@ -41,15 +41,15 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
     def begin(breaking: str, **environment: str) -> BarePty:
         words = (sys.executable, "-c", _START.format(breaking=breaking))
-        one = BarePty(words, environment={"XDG_STATE_HOME": str(tmp_path), **environment}, size=(200, 30),
-                      forked=True)
-        running.append(one)
-        one.until(rb"over \d")
-        return one
+        bare_pty = BarePty(words, environment={"XDG_STATE_HOME": str(tmp_path), **environment}, size=(200, 30),
+                           forked=True)
+        running.append(bare_pty)
+        bare_pty.until(rb"over \d")
+        return bare_pty
 
     yield begin
-    for one in running:
-        one.end()
+    for pty in running:
+        pty.end()
 
 
 def reports(tmp_path: Path) -> list[Path]:

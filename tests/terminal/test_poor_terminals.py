@@ -69,7 +69,7 @@ def test_a_terminal_without_colours_gets_none() -> None:
         terminal.until(rb"over \d")
         terminal.press(b"3")
         terminal.until(rb"unknown")
-        styles = {int(word) for found in STYLE.findall(terminal.output) for word in found.split(b";") if word}
+        styles = {int(word) for result in STYLE.findall(terminal.output) for word in result.split(b";") if word}
         assert not styles & COLOURS
         assert REVERSE in styles  # the cursor is there all the same
     finally:

@@ -55,14 +55,14 @@ class Numbers:
         return self._numbers.get((signal, ReadingKind.TOTAL))
 
     def rate(self, signal: SignalId) -> float | None:
-        found = self._numbers.get((signal, ReadingKind.RATE))
+        result = self._numbers.get((signal, ReadingKind.RATE))
         increase, seconds = self.delta(signal), self.elapsed(signal)
-        return found if increase is None or not seconds else increase / seconds
+        return result if increase is None or not seconds else increase / seconds
 
     def total_rate(self, signal: SignalId) -> float | None:
-        found = self._numbers.get((signal, ReadingKind.TOTAL_RATE))
+        result = self._numbers.get((signal, ReadingKind.TOTAL_RATE))
         increase, seconds = self.total(signal), self.elapsed(signal)
-        return found if increase is None or not seconds else increase / seconds
+        return result if increase is None or not seconds else increase / seconds
 
     def offers(self, signal: SignalId) -> bool:
         return any(name == signal for name, _kind in self._numbers)

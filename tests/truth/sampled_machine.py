@@ -50,7 +50,7 @@ class Watched:
         """`count` frames of that many simulated seconds each; `between` is called before each tick but the first."""
         sampler = Sampler(self.machine, self.capabilities, signals_of(self.columns, self.capabilities),
                           ENDED_BY_THE_TEST)
-        found: list[Frame] = []
+        frames: list[Frame] = []
         opening, enough = True, asyncio.Event()
 
         class Box:
@@ -59,17 +59,17 @@ class Watched:
                 nonlocal opening
                 # On a busy machine counters of 1,024 CPUs are not open in the time of a first tick, nor always of a
                 # second one: further ones, at the same instant, wait for them.
-                if opening or (not found and frame.newer.late):
+                if opening or (not frames and frame.newer.late):
                     opening = False
                     sampler.end_interval()
                     return
-                found.append(frame)
-                if len(found) > count:
+                frames.append(frame)
+                if len(frames) > count:
                     enough.set()
                     return
                 self.clock.advance(seconds)
                 if between is not None:
-                    between(len(found))
+                    between(len(frames))
                 sampler.end_interval()
 
         async def watch() -> None:
@@ -81,4 +81,4 @@ class Watched:
 
         sampler.bus.attach(Box())
         asyncio.run(watch())
-        return found[1:]
+        return frames[1:]

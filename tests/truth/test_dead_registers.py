@@ -72,8 +72,8 @@ def frames(shape: str, dead_from: int | None) -> Sequence[Frame]:
 
 
 def columns_of(frame: Frame) -> Sequence[CounterColumn]:
-    found = available_columns(catalog_for(frame.capabilities.signals), frame.capabilities, frame.topology)
-    return [column for column in found if not column.identity]
+    columns = available_columns(catalog_for(frame.capabilities.signals), frame.capabilities, frame.topology)
+    return [column for column in columns if not column.identity]
 
 
 def coarse_cells(frame: Frame, column: CounterColumn) -> dict[RowId, Value]:

@@ -39,19 +39,19 @@ def check(frame: Frame, column: CounterColumn) -> int:
     """Check the cells of a column, and return how many were evaluated."""
     checked = 0
     for row in some_rows(frame):
-        found = cell_arithmetic(frame, column, row)
-        if found.cell is None or isinstance(found.cell, str):
-            assert found.term is None
+        value = cell_arithmetic(frame, column, row)
+        if value.cell is None or isinstance(value.cell, str):
+            assert value.term is None
             continue
-        if found.term is None and (column.formula or column.id in MANY) and row.scope is not Scope.CPU:
+        if value.term is None and (column.formula or column.id in MANY) and row.scope is not Scope.CPU:
             continue  # made of many rows, and told in words
-        assert found.term is not None, f"{column.id} of {row}: the arithmetic is lost"
-        text = substituted(found, evidence(frame, column, frame.home(column, row) or row))
+        assert value.term is not None, f"{column.id} of {row}: the arithmetic is lost"
+        text = substituted(value, evidence(frame, column, frame.home(column, row) or row))
         if text:
-            assert same(column, found.cell, value_of(text)), (column.id, row, text, found.cell)
+            assert same(column, value.cell, value_of(text)), (column.id, row, text, value.cell)
         else:
-            assert [*found.numbers.values()] == [evaluated(unrounded(found.term), found.numbers.__getitem__)]
-            assert same(column, found.cell, next(iter(found.numbers.values())))
+            assert [*value.numbers.values()] == [evaluated(unrounded(value.term), value.numbers.__getitem__)]
+            assert same(column, value.cell, next(iter(value.numbers.values())))
         checked += 1
     return checked
 
@@ -77,16 +77,16 @@ def test_the_formula_holds_for_other_numbers_too(shape: str) -> None:
     compared = 0
     for column in watched.columns:
         for row in some_rows(frame):
-            found = cell_arithmetic(frame, column, row)
-            if found.term is None:
+            arithmetic = cell_arithmetic(frame, column, row)
+            if arithmetic.term is None:
                 continue
             shaken = {reading: number * (1 - 0.003 * place) for place, (reading, number) in
-                      enumerate(found.numbers.items(), 1)}
-            cell = column.compute(Numbers({(one.signal, one.kind): number for one, number in shaken.items()}))
+                      enumerate(arithmetic.numbers.items(), 1)}
+            cell = column.compute(Numbers({(item.signal, item.kind): number for item, number in shaken.items()}))
             if cell is None:  # above 110 %, or what turbostat calls no sensible value
                 continue
             assert isinstance(cell, float | int)
-            assert evaluated(found.term, shaken.__getitem__) == pytest.approx(cell, rel=1e-12), (column.id, row)
+            assert evaluated(arithmetic.term, shaken.__getitem__) == pytest.approx(cell, rel=1e-12), (column.id, row)
             compared += 1
     assert compared > 100
 
@@ -117,10 +117,10 @@ def test_every_cell_can_be_explained(shape: str) -> None:
             cell = frame.cell(column, row)
             if cell is None:
                 assert any(line.startswith("unknown: ") for line in lines), column.id
-            told = " ".join(" ".join(lines).split())
-            assert not re.search(r"\d\.\d*(9{6}|0{6})\d* count", told), "the noise of floats"
+            text = " ".join(" ".join(lines).split())
+            assert not re.search(r"\d\.\d*(9{6}|0{6})\d* count", text), "the noise of floats"
             for name in column.needs if cell is not None else ():
-                assert f"by {frame.capabilities.provider[name].title}" in told, (column.id, name)
+                assert f"by {frame.capabilities.provider[name].title}" in text, (column.id, name)
             assert not [line for line in lines if len(line) > 68 and " " in line.strip()], column.id
 
 
@@ -165,10 +165,10 @@ def test_bits_of_a_register_are_identified_by_name() -> None:
     row = frame.rows(column.scope)[0]
     cell = frame.cell(column, row)
     assert isinstance(cell, str)
-    told = "\n".join(explanation(FrameContent(frame), column, row))
+    text = "\n".join(explanation(FrameContent(frame), column, row))
     for word in cell.split():
-        assert word == "none" or f" {word}" in told
+        assert word == "none" or f" {word}" in text
     for item in evidence(frame, column, row):
         raw = item.parts[0].newer
         if item.signal.behavior is Behavior.GAUGE and isinstance(raw, int):
-            assert f"{raw:#x}" in told
+            assert f"{raw:#x}" in text

@@ -47,80 +47,80 @@ def intervals(shape: str, count: int, warm_up: float) -> tuple[list[Interval], l
     frames = watched.frames(
         SECONDS, count, lambda _: truths.append([truth_of(watched.host).package_truth(number) for number in packages])
     )
-    diagnosis, found = MachineDiagnosis(watched.catalog, ()), []
+    diagnosis, result = MachineDiagnosis(watched.catalog, ()), []
     for frame, before, after in zip(frames, truths[:-1], truths[1:], strict=True):
         diagnosis.push(frame)
         for verdict, old, new in zip(diagnosis.limits, before, after, strict=True):
             limited = new.limited_seconds - old.limited_seconds
             throttled = new.throttled_seconds - old.throttled_seconds
-            found.append(Interval(verdict, limited, throttled, old.limit, new.limit))
-    return found, frames
+            result.append(Interval(verdict, limited, throttled, old.limit, new.limit))
+    return result, frames
 
 
 @pytest.mark.parametrize("shape", ["laptop", "laptop-old", "laptop-arrow", "sapphire-2s", "icelake-2s", "forest-1s"])
 def test_the_share_and_the_kind_of_limit_are_those_of_the_model(shape: str) -> None:
     start = SHAPES[shape].schedule.phases[1].first - 6.0
     seen: set[str] = set()
-    found, _ = intervals(shape, 26, start)
-    for one in found:
-        most = max(one.limited, one.throttled)
-        hold = one.verdict.hold
+    result, _ = intervals(shape, 26, start)
+    for interval in result:
+        most = max(interval.limited, interval.throttled)
+        hold = interval.verdict.hold
         if most < 0.2:
-            assert one.verdict.state is not LimitState.HELD, sentence(one.verdict)
+            assert interval.verdict.state is not LimitState.HELD, sentence(interval.verdict)
             continue
         if most < 0.3:
             continue  # at the border between "is" and "was"
-        assert one.verdict.state is LimitState.HELD, sentence(one.verdict)
+        assert interval.verdict.state is LimitState.HELD, sentence(interval.verdict)
         assert hold is not None
         assert hold.sure is EvidenceKind.COUNTED
         assert hold.share == pytest.approx(most, abs=0.003)
-        if abs(one.limited - one.throttled) > 0.02:
-            assert general(hold.holder) is (Holder.HEAT if one.throttled > one.limited else Holder.POWER)
-        seen.add(one.end)
+        if abs(interval.limited - interval.throttled) > 0.02:
+            assert general(hold.holder) is (Holder.HEAT if interval.throttled > interval.limited else Holder.POWER)
+        seen.add(interval.end)
     assert "pl1" in seen
 
 
 def test_clients_name_the_power_limit_by_its_bit() -> None:
-    found, _ = intervals("laptop", 26, SHAPES["laptop"].schedule.phases[1].first - 3.0)
+    result, _ = intervals("laptop", 26, SHAPES["laptop"].schedule.phases[1].first - 3.0)
     named = {
-        (one.end, one.verdict.hold.holder)
-        for one in found
-        if one.verdict.hold is not None and one.begin == one.end and max(one.limited, one.throttled) > 0.95
+        (item.end, item.verdict.hold.holder)
+        for item in result
+        if item.verdict.hold is not None and item.begin == item.end and max(item.limited, item.throttled) > 0.95
     }
     assert named == set(HOLDERS.items())
 
 
 def test_servers_name_the_power_limit_where_the_watts_are_close_to_it() -> None:
-    found, _ = intervals("sapphire-2s", 20, SHAPES["sapphire-2s"].schedule.phases[1].first - 1.0)
-    told = 0
-    for one in found:
-        hold = one.verdict.hold
-        if hold is not None and hold.holder in {Holder.PL1, Holder.PL2} and one.begin == one.end:
-            assert hold.holder is HOLDERS[one.end]
-            told += 1
-    assert told >= 8
+    result, _ = intervals("sapphire-2s", 20, SHAPES["sapphire-2s"].schedule.phases[1].first - 1.0)
+    text = 0
+    for interval in result:
+        hold = interval.verdict.hold
+        if hold is not None and hold.holder in {Holder.PL1, Holder.PL2} and interval.begin == interval.end:
+            assert hold.holder is HOLDERS[interval.end]
+            text += 1
+    assert text >= 8
 
 
 def test_the_share_of_the_time_is_the_model_s() -> None:
-    found, frames = intervals("sapphire-2s", 70, 15.0)
-    mine = [one for one in found if one.verdict.row.key == (0,)]
-    for at, one in enumerate(mine):
-        recent = mine[max(0, at + 1 - KEPT) : at + 1]
+    result, frames = intervals("sapphire-2s", 70, 15.0)
+    selected = [item for item in result if item.verdict.row.key == (0,)]
+    for at, interval in enumerate(selected):
+        recent = selected[max(0, at + 1 - KEPT) : at + 1]
         seconds = sum(frame.seconds or 0.0 for frame in frames[max(0, at + 1 - KEPT) : at + 1])
-        assert one.verdict.window == pytest.approx(seconds)
+        assert interval.verdict.window == pytest.approx(seconds)
         share = sum(other.limited for other in recent) / seconds
-        if one.verdict.state is LimitState.HELD:
-            assert one.verdict.share == pytest.approx(share, abs=0.003)
+        if interval.verdict.state is LimitState.HELD:
+            assert interval.verdict.share == pytest.approx(share, abs=0.003)
         elif share > 0.02:
-            assert one.verdict.earlier is not None
-            assert one.verdict.earlier[0] is Holder.POWER
-            assert one.verdict.earlier[1] == pytest.approx(share, abs=0.003)
+            assert interval.verdict.earlier is not None
+            assert interval.verdict.earlier[0] is Holder.POWER
+            assert interval.verdict.earlier[1] == pytest.approx(share, abs=0.003)
 
 
 def test_amd_without_limits_and_reasons_admits_that_it_cannot_tell() -> None:
-    found, _ = intervals("turin-2s", 16, 18.0)
-    assert all(one.verdict.state is not LimitState.HELD for one in found)
-    bound = [one.verdict for one in found if one.limited > 0.95]
+    result, _ = intervals("turin-2s", 16, 18.0)
+    assert all(interval.verdict.state is not LimitState.HELD for interval in result)
+    bound = [interval.verdict for interval in result if interval.limited > 0.95]
     assert len(bound) > 8
     assert {verdict.state for verdict in bound} == {LimitState.UNKNOWN}
     for verdict in bound:
@@ -129,20 +129,20 @@ def test_amd_without_limits_and_reasons_admits_that_it_cannot_tell() -> None:
 
 
 def test_grace_at_its_highest_clock_is_not_called_held() -> None:
-    found, _ = intervals("grace-2s", 12, 18.0)
-    assert all(one.verdict.state not in {LimitState.HELD, LimitState.UNKNOWN} for one in found)
-    busy = [one.verdict for one in found if (one.verdict.facts.busy or 0) > 99]
+    result, _ = intervals("grace-2s", 12, 18.0)
+    assert all(interval.verdict.state not in {LimitState.HELD, LimitState.UNKNOWN} for interval in result)
+    busy = [interval.verdict for interval in result if (interval.verdict.facts.busy or 0) > 99]
     assert busy
     assert {verdict.state for verdict in busy} == {LimitState.AT_TOP}
 
 
 def test_a_guest_says_why_nothing_can_be_told() -> None:
-    found, _ = intervals("guest", 4, 20.0)
-    for one in found:
-        assert one.verdict.state is LimitState.UNKNOWN
-        assert "clock cannot be read" in sentence(one.verdict)
-        assert len(one.verdict.missing_evidence()) == 5
-        assert all(why.detail for _, why in one.verdict.missing_evidence())
+    result, _ = intervals("guest", 4, 20.0)
+    for interval in result:
+        assert interval.verdict.state is LimitState.UNKNOWN
+        assert "clock cannot be read" in sentence(interval.verdict)
+        assert len(interval.verdict.missing_evidence()) == 5
+        assert all(why.detail for _, why in interval.verdict.missing_evidence())
 
 
 def test_the_same_frame_twice_and_frames_after_a_gap() -> None:

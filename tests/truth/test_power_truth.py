@@ -29,16 +29,16 @@ def seen(shape: str, warm_up: float = 20.0) -> tuple[Watched, Frame, Balance, Sy
 
 
 def test_a_laptop_on_battery_adds_up() -> None:
-    watched, frame, found, before, after = seen("laptop-gpu")
-    watts = {one.name: one.watts for one in found.consumers}
+    watched, frame, value, before, after = seen("laptop-gpu")
+    watts = {consumer.name: consumer.watts for consumer in value.consumers}
     assert watts["psys"] == pytest.approx((after.platform_joules - before.platform_joules) / SECONDS, abs=0.01)
     assert watts["GPU0"] == pytest.approx((after.card_joules - before.card_joules) / SECONDS, abs=0.01)
     assert watts["GPU0"] == pytest.approx(34.0)
-    assert found.counted == pytest.approx(sum(watts[name] or 0.0 for name in ("package", "memory", "GPU0")))
-    assert found.counted is not None
-    assert found.elsewhere == pytest.approx((watts["psys"] or 0.0) - found.counted)
-    assert next(one for one in found.consumers if one.name == "NPU0").busy == pytest.approx(100 * NPU_BUSY, abs=0.1)
-    assert found.contradictions == ()
+    assert value.counted == pytest.approx(sum(watts[name] or 0.0 for name in ("package", "memory", "GPU0")))
+    assert value.counted is not None
+    assert value.elsewhere == pytest.approx((watts["psys"] or 0.0) - value.counted)
+    assert next(item for item in value.consumers if item.name == "NPU0").busy == pytest.approx(100 * NPU_BUSY, abs=0.1)
+    assert value.contradictions == ()
     row = {column.id.removeprefix("Bat0"): frame.cell(column, SYSTEM_ROW) for column in watched.catalog.select(
         [f"Bat0{name}" for name in ("State", "Health%", "Cycles", "%", "Watt", "Left")])}
     assert row["State"] == "Discharging"
@@ -52,46 +52,46 @@ def test_a_laptop_on_battery_adds_up() -> None:
 
 
 def test_a_card_that_sleeps_is_not_read_and_said_to_sleep() -> None:
-    watched, frame, found, _before, _after = seen("laptop-gpu", warm_up=30.0)
-    card = next(one for one in found.consumers if one.name == "GPU0")
+    watched, frame, result, _before, _after = seen("laptop-gpu", warm_up=30.0)
+    card = next(consumer for consumer in result.consumers if consumer.name == "GPU0")
     assert card.watts is None
     assert card.why is not None
     assert card.why.detail == ("xe 0000:03:00.0 is suspended (power/runtime_status): reading it would wake it")
-    assert found.unknown == (card,)
+    assert result.unknown == (card,)
     column = watched.catalog.get("GPU0Watt")
     assert column is not None
     assert frame.why(column, SYSTEM_ROW) == card.why
 
 
 def test_a_server_s_supplies_are_believed_and_its_psys_is_not() -> None:
-    watched, _frame, found, _before, _after = seen("server-psu")
-    assert found.platform is not None
-    assert found.platform.kind == "psu"
-    assert found.platform.watts == pytest.approx(truth_of(watched.host).system_watts() / SUPPLY_SHARE, rel=1e-6)
-    psys = next(one for one in found.platforms if one.kind == "psys")
+    watched, _frame, result, _before, _after = seen("server-psu")
+    assert result.platform is not None
+    assert result.platform.kind == "psu"
+    assert result.platform.watts == pytest.approx(truth_of(watched.host).system_watts() / SUPPLY_SHARE, rel=1e-6)
+    psys = next(figure for figure in result.platforms if figure.kind == "psys")
     assert psys.watts is not None
-    assert found.counted is not None
-    assert psys.watts < found.counted
-    assert any("exceed psys" in text for text in found.contradictions)
+    assert result.counted is not None
+    assert psys.watts < result.counted
+    assert any("exceed psys" in text for text in result.contradictions)
 
 
 def test_grace_s_sockets_are_counted_once_and_held_against_the_meter() -> None:
-    watched, _frame, found, _before, _after = seen("grace-2s")
-    assert [one.name for one in found.parts] == ["Socket0", "Socket1"]
-    assert [one.inside for one in found.consumers if one.kind == "rail"] == ["Socket0", "Socket1"]
-    assert found.platform is not None
-    assert found.platform.watts == pytest.approx(truth_of(watched.host).system_watts(), rel=1e-6)
-    assert found.platform.members[0].averaged == 1.0
+    watched, _frame, result, _before, _after = seen("grace-2s")
+    assert [consumer.name for consumer in result.parts] == ["Socket0", "Socket1"]
+    assert [consumer.inside for consumer in result.consumers if consumer.kind == "rail"] == ["Socket0", "Socket1"]
+    assert result.platform is not None
+    assert result.platform.watts == pytest.approx(truth_of(watched.host).system_watts(), rel=1e-6)
+    assert result.platform.members[0].averaged == 1.0
 
 
 def test_what_only_root_may_read_is_listed_with_what_helps_and_the_battery_tells_the_total() -> None:
     watched = Watched("laptop-gpu", prepare=lambda host: host.set_privileges(uid=1000, capabilities=0, paranoid=2))
-    found = balance(watched, watched.frames(SECONDS, 1)[0])
-    package = next(one for one in found.consumers if one.name == "package")
+    result = balance(watched, watched.frames(SECONDS, 1)[0])
+    package = next(consumer for consumer in result.consumers if consumer.name == "package")
     assert package.watts is None
     assert package.why is not None
     assert package.why.reason is Reason.NOT_PERMITTED
     assert package.why.remedy
-    assert found.total_figure is not None
-    assert found.total_figure.kind == "battery"
-    assert "package not permitted" in sentence(found)
+    assert result.total_figure is not None
+    assert result.total_figure.kind == "battery"
+    assert "package not permitted" in sentence(result)

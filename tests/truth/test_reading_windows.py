@@ -72,10 +72,10 @@ def some_rows(frame: Frame) -> list[RowId]:
     return [row for scope in Scope for row in dict.fromkeys((frame.rows(scope)[0], frame.rows(scope)[-1]))]
 
 
-def same(one: Value, other: Value) -> bool:
-    if isinstance(one, float | int) and isinstance(other, float | int):
-        return one == pytest.approx(other, rel=1e-9, abs=1e-9)
-    return one == other
+def same(item: Value, other: Value) -> bool:
+    if isinstance(item, float | int) and isinstance(other, float | int):
+        return item == pytest.approx(other, rel=1e-9, abs=1e-9)
+    return item == other
 
 
 @functools.cache

@@ -63,9 +63,9 @@ class Seen:
 @pytest.fixture(scope="module", params=sorted(SHAPES))
 def seen(request: pytest.FixtureRequest, comparisons: Comparisons) -> Seen:
     watched = Watched(request.param)
-    found = [marks(watched)]
-    frame = watched.frames(SECONDS, 1, lambda _number: found.append(marks(watched)))[0]
-    return Seen(watched, frame, found[0], found[1], comparisons)
+    result = [marks(watched)]
+    frame = watched.frames(SECONDS, 1, lambda _number: result.append(marks(watched)))[0]
+    return Seen(watched, frame, result[0], result[1], comparisons)
 
 
 def near(got: float | None, want: float, absolute: float, relative: float = 1e-6) -> bool:

@@ -18,14 +18,14 @@ SCOPES = (Scope.CPU, Scope.CORE, Scope.PACKAGE, Scope.SYSTEM)
 @pytest.mark.parametrize("shape", ["laptop-arrow", "turin-2s", "grace-2s", "guest"])
 def test_a_column_of_many_rows_gives_what_each_cell_gives(shape: str) -> None:
     watched = Watched(shape)
-    one = watched.frames(0.5, 1)[0]
-    levels, some = (Frame(one.older, one.newer, one.capabilities) for _ in range(2))
-    every = [row for scope in SCOPES for row in one.rows(scope)]
+    frame = watched.frames(0.5, 1)[0]
+    levels, some = (Frame(frame.older, frame.newer, frame.capabilities) for _ in range(2))
+    every = [row for scope in SCOPES for row in frame.rows(scope)]
     chosen = tuple(random.Random(1).sample(every, min(40, len(every))))
     for column in watched.columns:
-        expected = {row: one.cell(column, row) for row in every}
+        expected = {row: frame.cell(column, row) for row in every}
         for scope in SCOPES:
-            rows = one.rows(scope)
+            rows = frame.rows(scope)
             assert dict(zip(rows, levels.cells(column, rows), strict=True)) == {row: expected[row] for row in rows}
         assert list(some.cells(column, chosen)) == [expected[row] for row in chosen], column.id
         assert list(levels.cells(column, chosen)) == [expected[row] for row in chosen], column.id

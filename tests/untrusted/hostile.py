@@ -50,7 +50,7 @@ def _files(host: Host, path: str) -> Iterator[str]:
 def _hostile(path: str, text: str) -> bytes:
     inline = HOSTILE_BYTES.replace(b"\n", b"")
     if path.endswith("cpuinfo"):
-        return re.sub(rb"(model name\t: )", lambda found: found[1] + inline, text.encode())
+        return re.sub(rb"(model name\t: )", lambda match: match[1] + inline, text.encode())
     if path.endswith(("interrupts", "softirqs")):
         return text.encode().replace(b"\n", b" " + inline + b"\n")
     if text.count("\n") > 1 or _NUMBERS.fullmatch(text):

@@ -57,7 +57,7 @@ def test_no_output_holds_a_byte_that_a_terminal_obeys(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     text = said(words, tree, capsys)
     assert text
-    assert [text[max(0, found.start() - 30) : found.end() + 10] for found in UNSAFE.finditer(text)] == []
+    assert [text[max(0, match.start() - 30) : match.end() + 10] for match in UNSAFE.finditer(text)] == []
     for line in text.splitlines() if "json" in " ".join(words) else ():
         if line.startswith("{"):
             json.dumps(json.loads(line), ensure_ascii=False).encode()  # no lone surrogate behind an escape

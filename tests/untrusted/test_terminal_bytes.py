@@ -55,7 +55,7 @@ def printed(words: Sequence[str], tmp_path: Path, **environment: str) -> str:
 
 
 def unsafe(text: str) -> list[str]:
-    return [text[max(0, found.start() - 30) : found.end() + 10] for found in UNSAFE.finditer(text)]
+    return [text[max(0, match.start() - 30) : match.end() + 10] for match in UNSAFE.finditer(text)]
 
 
 @pytest.mark.real
@@ -112,7 +112,7 @@ def test_a_command_is_given_the_very_words(tmp_path: Path) -> None:
 def test_a_history_that_somebody_wrote(tmp_path: Path) -> None:
     folder = tmp_path / "turbotui" / "scores"
     folder.mkdir(parents=True)
-    hostile = "".join(f"\\u{ord(one):04x}" for one in HOSTILE)
+    hostile = "".join(f"\\u{ord(item):04x}" for item in HOSTILE)
     line = ('{"format":1,"when":"2026-01-01T00:00:00Z","node":"NAME","simulated":"","configuration":{"NAME":"NAME"},'
             '"load":"NAME","seconds":1.0,"ratio":0.5,"lowest_cpu":0,"busy_cpus":1,"busy":1.0,"state":"NAME",'
             '"throttling":{"active":null,"heat":1,"limited":null,"reasons":["NAME"]},"baseline":"NAME","unit":"NAME",'

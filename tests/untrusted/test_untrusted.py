@@ -37,9 +37,9 @@ FROM_BYTES = st.one_of(st.text(st.characters(codec="utf-8")), MARKS,
 
 def unsafe(text: str, *, also: str = "") -> list[str]:
     """Characters of a text that a terminal obeys or hides, by Python's own tables of Unicode."""
-    return [one for one in text
-            if one in also or (one not in "\t\n" and unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp"))
-            or one in "\u115f\u1160\u3164\uffa0\u034f\u17b4\u17b5\ufe0f\ufffe\uffff"]
+    return [item for item in text
+            if item in also or (item not in "\t\n" and unicodedata.category(item) in ("Cc", "Cf", "Cs", "Zl", "Zp"))
+            or item in "\u115f\u1160\u3164\uffa0\u034f\u17b4\u17b5\ufe0f\ufffe\uffff"]
 
 
 @given(TEXTS)
@@ -92,19 +92,19 @@ def test_json_comes_back_and_holds_no_unsafe_character(key: str, text: str) -> N
     written = json_text({visible(key): [visible(text), 1.5, None]})
     assert unsafe(written, also="\n") == []
     assert parse_json(written) == {visible(key): [visible(text), 1.5, None]}
-    (read, (found, *_)), = json.loads(written).items()
-    read.encode(), found.encode()  # no lone surrogate, in any spelling
+    (read, (result, *_)), = json.loads(written).items()
+    read.encode(), result.encode()  # no lone surrogate, in any spelling
     if text.isprintable() and "\u27ea" not in text:
-        assert found == text
+        assert result == text
 
 
 @given(FROM_BYTES)
 def test_what_is_no_text_has_its_bytes(text: str) -> None:
-    for one in (text, visible(text)):
-        in_base64 = bytes_in_base64(one)
-        assert (in_base64 is None) is _is_utf8(original(one))
+    for item in (text, visible(text)):
+        in_base64 = bytes_in_base64(item)
+        assert (in_base64 is None) is _is_utf8(original(item))
         if in_base64 is not None:
-            assert base64.b64decode(in_base64) == original(one).encode("utf-8", "surrogateescape")
+            assert base64.b64decode(in_base64) == original(item).encode("utf-8", "surrogateescape")
 
 
 def _is_utf8(text: str) -> bool:
@@ -125,7 +125,7 @@ def test_json_that_is_plain_holds_nothing_unsafe(value: object) -> None:
     unsafe_ones: tuple[str | bytes, ...] = (r'"\u001b"', r'"\b"', '"\x1b"', '"\u202e"', '"\x7f"', b'"\x9b"',
                                             r'"\\\u001b"', '"\u27ea1b\u27eb"', r'"\u202e"', r'"\u27ea1b\u27eb"',
                                             r'"\ud83d"', r'"\u009b"', r'"\u00b5\u200b"')
-    assert not any(is_plain_json(one) for one in unsafe_ones)
+    assert not any(is_plain_json(unsafe_one) for unsafe_one in unsafe_ones)
 
 
 def test_json_has_no_word_for_what_is_not_finite() -> None:

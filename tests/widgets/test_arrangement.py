@@ -31,9 +31,9 @@ class TestOrder:
     @given(_NAMES, _NAMES)
     def test_every_column_stands_once_and_those_that_were_moved_in_their_order(self, wanted: list[str],
                                                                                there: list[str]) -> None:
-        found = order(ColumnArrangement(tuple(wanted)), there)
-        assert sorted(found) == sorted(there)
-        assert [name for name in found if name in wanted] == [name for name in wanted if name in there]
+        result = order(ColumnArrangement(tuple(wanted)), there)
+        assert sorted(result) == sorted(there)
+        assert [name for name in result if name in wanted] == [name for name in wanted if name in there]
 
     @given(_NAMES, _NAMES, st.data())
     def test_a_column_takes_the_place_of_another_one(self, wanted: list[str], there: list[str],
@@ -42,9 +42,9 @@ class TestOrder:
         if not shown:
             return
         name, to = data.draw(st.sampled_from(shown)), data.draw(st.sampled_from(shown))
-        found = order(ColumnArrangement(tuple(wanted)).moved(shown, name, to), there)
-        assert found.index(name) == shown.index(to)
-        assert [one for one in found if one != name] == [one for one in shown if one != name]
+        result = order(ColumnArrangement(tuple(wanted)).moved(shown, name, to), there)
+        assert result.index(name) == shown.index(to)
+        assert [item for item in result if item != name] == [item for item in shown if item != name]
 
     def test_what_a_machine_lacks_keeps_its_place(self) -> None:
         moved = ColumnArrangement(("a", "Absent", "b", "c")).moved(["a", "b", "c"], "c", "a")
@@ -102,11 +102,11 @@ class TestMouse:
 
     @pytest.mark.parametrize(("x", "title"), [(0, "CPU"), (3, "CPU"), (4, None), (7, "Busy%"), (12, "IRQ"), (17, None)])
     def test_a_title_is_under_its_characters(self, x: int, title: str | None) -> None:
-        found = heading_at(self.HEADINGS, x)
-        assert (found and found.slot.title) == title
+        heading = heading_at(self.HEADINGS, x)
+        assert (heading and heading.slot.title) == title
 
     @pytest.mark.parametrize(("x", "title"), [(3, None), (4, "CPU"), (5, "CPU"), (6, "CPU"), (7, None), (12, "Busy%"),
                                               (17, "IRQ"), (18, None)])
     def test_a_border_reaches_to_the_next_title(self, x: int, title: str | None) -> None:
-        found = border_at(self.HEADINGS, x)
-        assert (found and found.slot.title) == title
+        heading = border_at(self.HEADINGS, x)
+        assert (heading and heading.slot.title) == title

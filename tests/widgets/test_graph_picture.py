@@ -44,8 +44,8 @@ ONE = CurvePanel(LOAD, [of(1, 2, 3, 40, 5, math.nan, 7, 8, 9, 10)], 100.0)
 
 @given(st.integers(30, 240), st.integers(8, 70), st.integers(1, 6), st.integers(1, 8))
 def test_every_size_is_filled_and_every_panel_has_a_scale(width: int, height: int, panels: int, curves: int) -> None:
-    one = [of(*range(at, at + 10), name=f"cpu {at}", role=StyleRole[f"LANE_{at}"]) for at in range(curves)]
-    lines = texts(GraphPainter().lines(picture(*[CurvePanel(LOAD, one, 100.0)] * panels), width, height))
+    item = [of(*range(at, at + 10), name=f"cpu {at}", role=StyleRole[f"LANE_{at}"]) for at in range(curves)]
+    lines = texts(GraphPainter().lines(picture(*[CurvePanel(LOAD, item, 100.0)] * panels), width, height))
     assert len(lines) == height
     assert sum("100 %┤" in line for line in lines) == min(panels, room(height))
     assert sum(line.lstrip().startswith("0┤") for line in lines) == min(panels, room(height))

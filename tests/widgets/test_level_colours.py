@@ -76,11 +76,11 @@ def derived(theme: str) -> list[str]:
     points = [on_curve(theme, at / 4000) for at in range(4001)]
 
     def walked(step: float) -> list[Triple]:
-        found = [points[0]]
+        result = [points[0]]
         for point in points:
-            if math.dist(point, found[-1]) >= step:
-                found.append(point)
-        return found
+            if math.dist(point, result[-1]) >= step:
+                result.append(point)
+        return result
 
     low, high = 0.001, 0.3
     for _ in range(40):
@@ -103,7 +103,7 @@ def seen_by(colour: str, matrix: tuple[Triple, Triple, Triple]) -> float:
 
 def rising(values: list[float], least: float) -> bool:
     """Whether each is so much more than the one before."""
-    return all(later - one >= least for one, later in itertools.pairwise(values))
+    return all(later - item >= least for item, later in itertools.pairwise(values))
 
 
 @pytest.mark.parametrize("theme", [CALM, CONTRAST, LIGHT], ids=lambda theme: theme.name)
@@ -114,7 +114,7 @@ def test_levels_are_what_the_curve_gives(theme: Theme) -> None:
 @pytest.mark.parametrize("theme", [CALM, CONTRAST, LIGHT], ids=lambda theme: theme.name)
 def test_steps_are_even_to_the_eye(theme: Theme) -> None:
     points = [oklab(linear(colour)) for colour in levels(theme)]
-    steps = [math.dist(one, later) for one, later in itertools.pairwise(points)]
+    steps = [math.dist(item, later) for item, later in itertools.pairwise(points)]
     assert max(steps) / min(steps) < 1.12  # colours have 8 bits
 
 
@@ -162,8 +162,8 @@ def in_palette(palette: str) -> dict[str, str]:
     """The colours of a terminal by Textual's names; a terminal's own text is white on black."""
     names = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
     named = (*(f"ansi_{name}" for name in names), *(f"ansi_bright_{name}" for name in names))
-    found = dict(zip(named, SIXTEEN_COLOURS[palette], strict=True))
-    return {**found, "ansi_default": found["ansi_white"]}
+    result = dict(zip(named, SIXTEEN_COLOURS[palette], strict=True))
+    return {**result, "ansi_default": result["ansi_white"]}
 
 
 @pytest.mark.parametrize("palette", SIXTEEN_COLOURS)

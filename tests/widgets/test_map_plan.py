@@ -74,8 +74,8 @@ def test_a_rule_stands_between_neighbours_of_two_caches_or_kinds(shape: str, siz
     def home(cpu: int) -> tuple[int, str | None]:
         return topology.index(Scope.L3, cpu), topology.places[cpu].core_type
 
-    for y, found in by_line.items():
-        marks = sorted(dict(found).items())  # of a core's CPUs at one place, one
+    for y, result in by_line.items():
+        marks = sorted(dict(result).items())  # of a core's CPUs at one place, one
         for (x, cpu), (other_x, other) in itertools.pairwise(marks):
             if topology.places[cpu].package == topology.places[other].package:
                 assert (home(cpu) != home(other)) == ("│" in lines[y][x + 1 : other_x])

@@ -35,7 +35,7 @@ def _room(chosen: str = "Busy%", width: int = 100, height: int = 20,
           pasts: Mapping[str, Sequence[float]] = PASTS) -> ChartedRow[RowContent[str], Column[str], Hashable]:
     columns = tuple(_column(name, pasts[name][-1]) for name in pasts)
     content = RowContent(RowTable("made", "row", columns, (ROW,)), NAMING)
-    column = next(one for one in columns if one.id == chosen)
+    column = next(item for item in columns if item.id == chosen)
     return ChartedRow(content, TableView(columns), columns, column, ROW, 1.0, width, height)
 
 

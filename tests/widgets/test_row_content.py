@@ -92,9 +92,9 @@ _JOBS = st.lists(st.tuples(st.text("abc", min_size=1, max_size=3), st.none() | s
 @given(_JOBS, st.booleans())
 def test_rows_are_sorted_with_unknown_ones_last(jobs: list[Job], reverse: bool) -> None:
     content = content_of(jobs)
-    found = keys(content, TableView((NAME, LOAD), sort=LOAD, reverse=reverse))
-    assert sorted(map(str, found)) == sorted(job.name for job in jobs)
-    loads = [content.value(LOAD, row) for row in found]
+    result = keys(content, TableView((NAME, LOAD), sort=LOAD, reverse=reverse))
+    assert sorted(map(str, result)) == sorted(job.name for job in jobs)
+    loads = [content.value(LOAD, row) for row in result]
     known = [round(float(load), LOAD.decimals) for load in loads if isinstance(load, int | float)]
     assert known == sorted(known, reverse=reverse)
     assert all(load is None for load in loads[len(known):])
@@ -103,9 +103,9 @@ def test_rows_are_sorted_with_unknown_ones_last(jobs: list[Job], reverse: bool) 
 def test_idle_rows_and_saturated_ones_sorted_by_load_stay_where_they_are() -> None:
     loads: tuple[float | None, ...] = (99.6, None, 0.2, 50.0, 100.2, 0.9, 98.9)
     content = content_of([Job(f"job {at}", load) for at, load in enumerate(loads)])
-    found = ordered(content, content.rows, LOAD, reverse=True, load=True)
-    assert [int(str(row).split()[1]) for row in found] == [0, 4, 6, 3, 2, 5, 1]
-    assert [*found] != [*ordered(content, content.rows, LOAD, reverse=True)]
+    result = ordered(content, content.rows, LOAD, reverse=True, load=True)
+    assert [int(str(row).split()[1]) for row in result] == [0, 4, 6, 3, 2, 5, 1]
+    assert [*result] != [*ordered(content, content.rows, LOAD, reverse=True)]
 
 
 @given(_JOBS, st.floats(0, 1e6))
@@ -113,8 +113,8 @@ def test_a_filter_leaves_what_passes_it(jobs: list[Job], limit: float) -> None:
     content = content_of(jobs)
     limit = float(f"{limit:.0f}")
     passing = parse_filter(f"Load>{limit:.0f}", lambda name: LOAD if name.lower() == "load" else None)
-    found = keys(content, TableView((NAME, LOAD), filter=passing))
-    assert found == [job.name for job in jobs if job.load is not None and job.load > limit]
+    result = keys(content, TableView((NAME, LOAD), filter=passing))
+    assert result == [job.name for job in jobs if job.load is not None and job.load > limit]
 
 
 def test_cells_are_drawn_with_their_marks() -> None:

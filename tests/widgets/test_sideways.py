@@ -22,7 +22,7 @@ SLOTS = (slot("a", 0), slot("b", 9), slot("c", 1), slot("d", 2), slot("e", 9), s
 
 
 def names(slots: tuple[Slot, ...]) -> str:
-    return "".join(one.column.id for one in slots)
+    return "".join(item.column.id for item in slots)
 
 
 def test_a_column_beyond_the_edge_follows_those_of_the_first_view() -> None:

@@ -21,9 +21,9 @@ WHEN = 1_790_000_000 * NS
 
 @given(SPANS, st.integers(1, 500), st.data())
 def test_places_divide_a_span_from_left_to_right(span: TimeSpan, size: int, data: st.DataObject) -> None:
-    one = data.draw(st.integers(span.first + 1, span.last))
-    other = data.draw(st.integers(one, span.last))
-    assert 0 <= span.place(one, size) <= span.place(other, size) < size
+    item = data.draw(st.integers(span.first + 1, span.last))
+    other = data.draw(st.integers(item, span.last))
+    assert 0 <= span.place(item, size) <= span.place(other, size) < size
     assert span.place(span.last, size) == size - 1
     place = data.draw(st.integers(0, size - 1))
     if span.length >= 2 * size:
@@ -35,24 +35,24 @@ def test_what_is_zoomed_around_stays_where_it_is(span: TimeSpan, factor: float, 
     around = data.draw(st.integers(span.first, span.last))
     least = data.draw(st.integers(1, span.length))
     most = data.draw(st.integers(span.length, 2 * span.length))
-    found = span.zoomed(factor, around, least, most)
-    assert least <= found.length <= most
-    assert found.first <= around <= found.last
-    before, after = (around - span.first) / span.length, (around - found.first) / found.length
-    assert abs(before - after) <= 1 / found.length + 1e-9
+    time_span = span.zoomed(factor, around, least, most)
+    assert least <= time_span.length <= most
+    assert time_span.first <= around <= time_span.last
+    before, after = (around - span.first) / span.length, (around - time_span.first) / time_span.length
+    assert abs(before - after) <= 1 / time_span.length + 1e-9
 
 
 @given(SPANS, SPANS, st.data())
 def test_a_span_moves_to_a_moment_and_never_beyond_the_newest(
         span: TimeSpan, whole: TimeSpan, data: st.DataObject) -> None:
     moment = data.draw(st.integers(whole.first + 1, whole.last))
-    found = span.holding(moment, whole)
-    assert found.length == span.length
-    assert found.first <= moment <= found.last <= whole.last
-    if found.length <= whole.length:
-        assert found.first >= whole.first
+    time_span = span.holding(moment, whole)
+    assert time_span.length == span.length
+    assert time_span.first <= moment <= time_span.last <= whole.last
+    if time_span.length <= whole.length:
+        assert time_span.first >= whole.first
     else:
-        assert found.last == whole.last
+        assert time_span.last == whole.last
 
 
 def test_a_span_that_holds_a_moment_stays() -> None:
@@ -63,11 +63,11 @@ def test_a_span_that_holds_a_moment_stays() -> None:
 
 @given(SPANS, st.integers(20, 300))
 def test_round_times_are_inside_and_can_be_read(span: TimeSpan, width: int) -> None:
-    found = round_times(span, width)
-    assert all(span.first <= time.time_ns <= span.last for time in found)
-    places = [span.place(time.time_ns, width) for time in found]
-    assert all(b - a >= len(time.label) for a, b, time in zip(places, places[1:], found[1:], strict=False))
-    assert len({b.time_ns - a.time_ns for a, b in pairwise(found)}) <= 1
+    times = round_times(span, width)
+    assert all(span.first <= time.time_ns <= span.last for time in times)
+    places = [span.place(time.time_ns, width) for time in times]
+    assert all(b - a >= len(time.label) for a, b, time in zip(places, places[1:], times[1:], strict=False))
+    assert len({b.time_ns - a.time_ns for a, b in pairwise(times)}) <= 1
 
 
 @pytest.mark.parametrize(("seconds", "width", "step", "form"), [
@@ -75,11 +75,11 @@ def test_round_times_are_inside_and_can_be_read(span: TimeSpan, width: int) -> N
     (3600, 70, 600, r"\d\d:\d\d"), (86_400, 70, 10_800, r"\d\d:\d\d|\d\d-\d\d"), (864_000, 70, 86_400, r"\d\d-\d\d"),
 ])
 def test_steps_are_of_the_clock(seconds: int, width: int, step: float, form: str) -> None:
-    found = round_times(TimeSpan(WHEN, WHEN + seconds * NS), width)
-    assert (found[1].time_ns - found[0].time_ns) / NS == step
-    assert all(re.fullmatch(form, time.label) for time in found)
+    times = round_times(TimeSpan(WHEN, WHEN + seconds * NS), width)
+    assert (times[1].time_ns - times[0].time_ns) / NS == step
+    assert all(re.fullmatch(form, time.label) for time in times)
     if form == r"\d\d:\d\d:\d\d":
-        assert all(time.label == time_of_day(time.time_ns) and time.label.endswith("0") for time in found)
+        assert all(time.label == time_of_day(time.time_ns) and time.label.endswith("0") for time in times)
 
 
 @given(SPANS, st.integers(12, 200), st.data())

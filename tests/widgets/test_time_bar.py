@@ -26,9 +26,9 @@ def text_of(shown: TimeBar) -> str:
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
 @pytest.mark.parametrize("note", ["", "mark 1"])
 def test_a_bar_fills_its_line_and_says_how_long_ago(width: int, note: str) -> None:
-    found = text_of(bar(width, note=note))
-    assert len(found) == width
-    assert found.startswith(" PAST 40 s ago · ")
+    result = text_of(bar(width, note=note))
+    assert len(result) == width
+    assert result.startswith(" PAST 40 s ago · ")
 
 
 def test_the_moment_stands_at_its_part_of_the_line_and_events_are_ticks() -> None:
@@ -47,14 +47,14 @@ def test_a_recording_has_no_now() -> None:
 
 def test_older_moments_that_are_kept_at_longer_steps_say_so() -> None:
     times = [START + 10 * second * NS for second in range(50)]
-    found = text_of(time_bar(Moments(times, (), times[20], times[-1], live=True), 120))
-    assert " by 10 s " in found
+    result = text_of(time_bar(Moments(times, (), times[20], times[-1], live=True), 120))
+    assert " by 10 s " in result
 
 
 @given(st.integers(2, 300), st.integers(0, 10**12), st.integers(1, 10**12), st.data())
 def test_a_click_leads_to_the_character_that_was_clicked(size: int, first: int, length: int,
                                                          data: st.DataObject) -> None:
     place = data.draw(st.integers(0, size - 1))
-    found = place_of(time_at(place, first, first + length, size), first, first + length, size)
-    assert abs(found - place) <= (1 if length >= size else size)
-    assert 0 <= found < size
+    result = place_of(time_at(place, first, first + length, size), first, first + length, size)
+    assert abs(result - place) <= (1 if length >= size else size)
+    assert 0 <= result < size

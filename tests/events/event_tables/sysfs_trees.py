@@ -73,25 +73,25 @@ class SysfsTree:
 
     def pmus(self) -> dict[str, tuple[Mapping[str, str], bool]]:
         """Formats of every PMU by its name in sysfs, and whether it is of a core."""
-        found = {name: (formats, True) for name, formats in self.core.items()}
+        result = {name: (formats, True) for name, formats in self.core.items()}
         for name, formats in self.uncore.items():
             names = (name[:-1],) if name.endswith("!") else (f"{name}_0", f"{name}_1")
-            found |= dict.fromkeys(names, (formats, False))
-        return found
+            result |= dict.fromkeys(names, (formats, False))
+        return result
 
     def files(self) -> dict[str, str]:
         """Texts of files by their path below the root."""
-        found = {"sys/devices/system/cpu/online": "0\n", "sys/devices/system/cpu/possible": "0\n",
-                 "sys/devices/system/cpu/present": "0\n"}
+        result = {"sys/devices/system/cpu/online": "0\n", "sys/devices/system/cpu/possible": "0\n",
+                  "sys/devices/system/cpu/present": "0\n"}
         for number, (name, (formats, core)) in enumerate(self.pmus().items()):
             base = f"sys/bus/event_source/devices/{name}"
-            found[f"{base}/type"] = f"{4 if name == 'cpu' else number + 8}\n"
+            result[f"{base}/type"] = f"{4 if name == 'cpu' else number + 8}\n"
             if not core:
-                found[f"{base}/cpumask"] = "0\n"
+                result[f"{base}/cpumask"] = "0\n"
             elif name != "cpu":
-                found[f"{base}/cpus"] = "0\n"
-            found |= {f"{base}/format/{term}": f"{where}\n" for term, where in formats.items()}
-        return {**found, **self.others}
+                result[f"{base}/cpus"] = "0\n"
+            result |= {f"{base}/format/{term}": f"{where}\n" for term, where in formats.items()}
+        return {**result, **self.others}
 
     def write(self, root: Path) -> None:
         """Write the files below a folder."""

@@ -48,7 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
             {"MetricName": "stalled", "MetricExpr": "STALL / 2"},
             {"MetricName": "slotted", "MetricExpr": "#slots * stalled + faults"},
             {"MetricName": "which", "MetricExpr": "STALL * 2 if strcmp_cpuid_str(0x410fd034) else STALL * 3"},
-            *({"MetricName": one, "MetricExpr": text} for one, text in LITTLES if name == "a53")]))
+            *({"MetricName": item, "MetricExpr": text} for item, text in LITTLES if name == "a53")]))
     (arch / "mapfile.csv").write_text("h\n0x00000000410fd030,v1,a53,core\n0x00000000410fd080,v1,a72,core\n")
     return str(tmp_path)
 
@@ -63,9 +63,9 @@ def test_each_pmu_has_the_codes_of_its_own_cores(folder: str, tmp_path: Path) ->
     assert cpuids_of_cores(host) == {"armv8_cortex_a53": "0x00000000410fd034", "armv8_cortex_a72": "0x00000000410fd083"}
     name_event_tables(host, folder)
     engine = open_engine(host)
-    found = {(one.pmu, one.attr.type, one.attr.config) for one in engine.encode("stall")}
-    assert found == {("armv8_cortex_a53", 8, 0xE1), ("armv8_cortex_a72", 9, 0xE2)}
-    assert [one.pmu for one in engine.encode("ONLY_A72")] == ["armv8_cortex_a72"]
+    result = {(event.pmu, event.attr.type, event.attr.config) for event in engine.encode("stall")}
+    assert result == {("armv8_cortex_a53", 8, 0xE1), ("armv8_cortex_a72", 9, 0xE2)}
+    assert [event.pmu for event in engine.encode("ONLY_A72")] == ["armv8_cortex_a72"]
     assert "a53 (mapfile.csv 0x00000000410fd030); armv8_cortex_a72: " in open_vendor_tables(host).source
 
 
@@ -74,8 +74,8 @@ def test_each_kind_has_its_metrics_over_its_own_counters(folder: str, tmp_path: 
     name_event_tables(host, folder)
     watched = read_machine(host)
     planned = metric_requests(watched, open_vendor_tables(host), "metric:stalled,slotted,which")
-    assert [one.refused for one in planned if one.refused is not None] == []
-    columns = {column.name: column for one in planned for column in one.request.columns}
+    assert [request.refused for request in planned if request.refused is not None] == []
+    columns = {column.name: column for request in planned for column in request.request.columns}
     names = ("stalled", "slotted", "which")
     assert set(columns) == {f"{name}.cortex_{kind}" for name in names for kind in ("a53", "a72")}
     little, big = "armv8_cortex_a53/STALL/", "armv8_cortex_a72/STALL/"
@@ -94,14 +94,14 @@ def test_a_metric_of_an_event_that_only_the_other_kind_has_is_refused(folder: st
     with pytest.raises(AddError, match=r"needs armv8_cortex_a53/ONLY_A72/: The PMU armv8_cortex_a53 has no event"):
         metric_requests(watched, open_vendor_tables(host), "metric:lent")
     (planned,) = metric_requests(watched, open_vendor_tables(host), "metric:asked")  # of which has_event() says no
-    assert [one.name for one in planned.request.columns] == ["asked.cortex_a53"]
+    assert [column.name for column in planned.request.columns] == ["asked.cortex_a53"]
     assert planned.request.events == ("armv8_cortex_a53/STALL/",)
 
 
 def test_a_kind_without_tables_is_reported(folder: str, tmp_path: Path) -> None:
     host = machine(tmp_path / "machine", {**KINDS, "armv9_new": ("6-7", UNKNOWN)})
     name_event_tables(host, folder)
-    assert {one.pmu for one in open_engine(host).encode("stall")} == {"armv8_cortex_a53", "armv8_cortex_a72"}
+    assert {event.pmu for event in open_engine(host).encode("stall")} == {"armv8_cortex_a53", "armv8_cortex_a72"}
     with pytest.raises(UnknownEventError, match=r"armv9_new has none: .* has no row for the CPU 0x00000000410fdff0"):
         open_engine(host).encode("no.such")
 
@@ -112,4 +112,4 @@ def test_one_kind_of_core_is_read_as_before(folder: str, tmp_path: Path) -> None
     name_event_tables(host, folder)
     assert len(open_vendor_tables(host).metrics()) == 3 + len(LITTLES)
     assert open_vendor_tables(host).metric("stalled")[0].pmu == DEFAULT_CORE
-    assert [one.attr.config for one in open_engine(host).encode("stall")] == [0xE1]
+    assert [event.attr.config for event in open_engine(host).encode("stall")] == [0xE1]

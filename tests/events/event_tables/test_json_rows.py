@@ -46,27 +46,27 @@ def test_fixed_counters_have_the_codes_that_the_kernel_takes() -> None:
 def test_a_row_keeps_what_people_read() -> None:
     row = {"EventName": "UNC_X.RD", "BriefDescription": "Reads.", "PublicDescription": "All reads", "Unit": "iMC",
            "ScaleUnit": "6.4e-5MiB", "PerPkg": "1", "Deprecated": "1", "Errata": "SPR42"}
-    found = event_row(row, None, "uncore memory")
-    assert (found.name, found.pmu, found.topic) == ("unc_x.rd", "uncore_imc", "uncore memory")
-    assert (found.scale, found.unit, found.per_package, found.deprecated) == (6.4e-5, "MiB", True, True)
-    assert found.brief == "Reads  Spec update: SPR42"
+    event = event_row(row, None, "uncore memory")
+    assert (event.name, event.pmu, event.topic) == ("unc_x.rd", "uncore_imc", "uncore memory")
+    assert (event.scale, event.unit, event.per_package, event.deprecated) == (6.4e-5, "MiB", True, True)
+    assert event.brief == "Reads  Spec update: SPR42"
 
 
 def test_a_standard_event_gives_what_the_row_leaves_out() -> None:
     standard = {"EventName": "INST_RETIRED", "EventCode": "0x08", "BriefDescription": "instructions"}
-    found = event_row({"ArchStdEvent": "INST_RETIRED", "PublicDescription": "mine"}, standard, "retired")
-    assert (found.name, found.terms, found.brief) == ("inst_retired", "event=8", "instructions")
-    assert found.description == "mine"
+    event = event_row({"ArchStdEvent": "INST_RETIRED", "PublicDescription": "mine"}, standard, "retired")
+    assert (event.name, event.terms, event.brief) == ("inst_retired", "event=8", "instructions")
+    assert event.description == "mine"
 
 
 def test_metrics() -> None:
     row = {"MetricName": "tma_x", "MetricExpr": "a / b", "MetricGroup": "TopdownL1;Tma", "ScaleUnit": "100%",
            "MetricThreshold": "tma_x > 0.2", "MetricConstraint": "NO_NMI_WATCHDOG", "MetricgroupNoGroup": "TopdownL1",
            "DefaultMetricgroupName": "TopdownL1", "Unit": "cpu_atom"}
-    found = metric_row(row, None, "metrics")
-    assert (found.groups, found.no_group, found.default_group) == (("TopdownL1", "Tma"), ("TopdownL1",), "TopdownL1")
-    assert (found.threshold, found.constraint, found.scale_unit) == ("tma_x > 0.2", "NO_NMI_WATCHDOG", "100%")
-    assert found.pmu == "cpu_atom"
+    metric = metric_row(row, None, "metrics")
+    assert (metric.groups, metric.no_group, metric.default_group) == (("TopdownL1", "Tma"), ("TopdownL1",), "TopdownL1")
+    assert (metric.threshold, metric.constraint, metric.scale_unit) == ("tma_x > 0.2", "NO_NMI_WATCHDOG", "100%")
+    assert metric.pmu == "cpu_atom"
 
 
 def test_units_of_tables_are_pmus_of_the_kernel() -> None:

@@ -45,7 +45,7 @@ def asked(perf: str, tree: SysfsTree, root: Path, *words: str) -> subprocess.Com
 
 def perfs(perf: str, tree: SysfsTree, root: Path, names: Sequence[str]) -> Counters:
     """Return the events that perf would open; it names each as the kernel refuses it, because no such PMU exists."""
-    found: Counters = {}
+    result: Counters = {}
     for at in range(0, len(names), _AT_ONCE):
         events = [word for name in names[at : at + _AT_ONCE] for word in ("-e", name)]
         text = asked(perf, tree, root, "stat", "-vv", *events, "true").stderr.decode()
@@ -54,10 +54,10 @@ def perfs(perf: str, tree: SysfsTree, root: Path, names: Sequence[str]) -> Count
             if kind is None or name is None:
                 continue
             values = [re_.search(block) for re_ in _CONFIGS]
-            words = [0 if one is None else int(one[1], 0) for one in values]
+            words = [0 if match is None else int(match[1], 0) for match in values]
             event = name[1].strip("/").rpartition("/")[2]
-            found[event, kind[2], int(kind[1])] = (words[0], words[1], words[2], words[3])
-    return found
+            result[event, kind[2], int(kind[1])] = (words[0], words[1], words[2], words[3])
+    return result
 
 
 def turbotuis(host: LinuxHost, tables: VendorTables, names: Sequence[str]) -> Counters:

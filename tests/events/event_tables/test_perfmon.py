@@ -56,8 +56,8 @@ def test_rows_are_the_kernels(tmp_path: Path, keys: dict[str, str], pmu: str, te
     row = {"EventName": "A.B", "BriefDescription": "x", **NOTHING, **keys}
     host = _collection(tmp_path, {"Header": {}, "Events": []}, {"Header": {}, "Events": [row]})
     assert is_perfmon(str(tmp_path))
-    (found,) = PerfmonTables(host, str(tmp_path)).read().events()
-    assert (found.pmu, found.terms, found.per_package) == (pmu, terms, True)
+    (event,) = PerfmonTables(host, str(tmp_path)).read().events()
+    assert (event.pmu, event.terms, event.per_package) == (pmu, terms, True)
 
 
 def test_an_event_whose_register_the_kernel_does_not_fill_is_left_out(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_an_event_whose_register_the_kernel_does_not_fill_is_left_out(tmp_path: 
                         "UMask": "0x01,0x02,0x04,0x08", **registers},
                        {"EventName": "OMR.X", "EventCode": "0xb7", "UMask": "0x01,0x02,0x04,0x08", **registers}]}
     tables = PerfmonTables(_collection(tmp_path, core, {"Events": []}), str(tmp_path)).read()
-    assert [(one.name, one.terms) for one in tables.events()] == [
+    assert [(event.name, event.terms) for event in tables.events()] == [
         ("omr.x", "event=0xb7,umask=1,offcore_rsp=0xFF03F000000001")]
 
 
@@ -75,9 +75,9 @@ def test_kinds_of_core_and_metrics(tmp_path: Path) -> None:
                                      {"EventName": "OFFCORE_RESPONSE:request=X:response=Y", "EventCode": "0x2"},
                                      {"EventName": "UNC.Z", "EventCode": "0x3", "Filter": "HA_AddrMatch"}]}
     tables = PerfmonTables(_collection(tmp_path, core, {"Events": []}), str(tmp_path)).read()
-    assert [(one.name, one.pmu) for one in tables.events()] == [("a.b", "cpu_atom"),
-                                                                ("offcore_response.x.y", "cpu_atom")]
-    assert [(one.name, one.expression, one.groups) for one in tables.metrics()] == [("cpi", "A / B", ())]
+    assert [(event.name, event.pmu) for event in tables.events()] == [("a.b", "cpu_atom"),
+                                                                      ("offcore_response.x.y", "cpu_atom")]
+    assert [(metric.name, metric.expression, metric.groups) for metric in tables.metrics()] == [("cpi", "A / B", ())]
     assert tables.source == f"{tmp_path} (mapfile.csv GenuineIntel-6-AA)"
 
 

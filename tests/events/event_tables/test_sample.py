@@ -102,10 +102,10 @@ def test_an_event_has_perfs_encoding(tmp_path_factory: pytest.TempPathFactory,
     if not root.exists():
         TREES[table].write(root)
     row = event_row({"EventName": name, **dict(word.split("=", 1) for word in keys.split())}, None, "")
-    rows: VendorRows[VendorEvent] = VendorRows({row.name: [row]}, lambda one: one)
-    tables = VendorTables("sample", rows, VendorRows({}, lambda one: one))
+    rows: VendorRows[VendorEvent] = VendorRows({row.name: [row]}, lambda item: item)
+    tables = VendorTables("sample", rows, VendorRows({}, lambda item: item))
     host = LinuxHost(str(root))
-    found = EventEncoder(host, None, VendorDevices(host, tables)).encode(name)
-    (first, *others) = found
+    events = EventEncoder(host, None, VendorDevices(host, tables)).encode(name)
+    (first, *others) = events
     assert (first.pmu, first.attr.config, first.attr.config1) == (pmu, config, config1)
-    assert {(one.attr.config, one.attr.config1) for one in others} <= {(config, config1)}
+    assert {(event.attr.config, event.attr.config1) for event in others} <= {(config, config1)}

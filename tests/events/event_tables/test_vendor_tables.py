@@ -80,26 +80,26 @@ def tables(tmp_path: Path) -> Path:
 
 
 def _attrs(encoder: EventEncoder | PerfEncoder, text: str) -> list[tuple[str, int, int]]:
-    return [(one.pmu, one.attr.config, one.attr.config1) for one in encoder.encode(text)]
+    return [(event.pmu, event.attr.config, event.attr.config1) for event in encoder.encode(text)]
 
 
 def test_a_directory_from_any_level_has_the_same_tables(host: LinuxHost, tables: Path) -> None:
     for folder in (tables, tables / "arch/x86"):
-        found = DirectoryTables(host, str(folder)).read()
-        assert found.source == f"{tables}/arch/x86/model (mapfile.csv GenuineIntel-6-8F)"
-        assert found.events().names() == ["frontend.new", "mem_inst_retired.all_loads", "ocr.reads", "reads",
-                                          "unc_m_cas_count.rd", "writes"]
+        vendor_tables = DirectoryTables(host, str(folder)).read()
+        assert vendor_tables.source == f"{tables}/arch/x86/model (mapfile.csv GenuineIntel-6-8F)"
+        assert vendor_tables.events().names() == ["frontend.new", "mem_inst_retired.all_loads", "ocr.reads", "reads",
+                                                  "unc_m_cas_count.rd", "writes"]
     named = DirectoryTables(host, str(tables / "arch/x86/model")).read()
     assert named.source.endswith("(named, whatever the CPU)")
     assert len(named.events()) == 6
 
 
 def test_metrics_and_their_groups(host: LinuxHost, tables: Path) -> None:
-    found = DirectoryTables(host, str(tables)).read()
-    (metric,) = found.metric("IPC")
+    vendor_tables = DirectoryTables(host, str(tables)).read()
+    (metric,) = vendor_tables.metric("IPC")
     assert (metric.expression, metric.brief) == ("INST / CLK", "x")
-    assert found.group("summary") == (metric,)
-    assert (found.group_names(), found.group_words) == (("Ret", "Summary"), {"Ret": "what retired"})
+    assert vendor_tables.group("summary") == (metric,)
+    assert (vendor_tables.group_names(), vendor_tables.group_words) == (("Ret", "Summary"), {"Ret": "what retired"})
 
 
 def test_names_in_any_case_with_modifiers_terms_groups_and_pmus(host: LinuxHost, tables: Path) -> None:
@@ -125,8 +125,8 @@ def test_sysfs_comes_first(host: LinuxHost, tables: Path) -> None:
         {"EventName": "cas_count_read", "EventCode": "0x77", "Unit": "iMC"}]))
     name_event_tables(host, str(tables))
     for encoder in (PerfEncoder(host), table_encoder(host)):
-        found = encoder.encode("uncore_imc_0/cas_count_read/")
-        assert [(one.attr.config, one.engine) for one in found] == [(0xCF05, "own")]
+        events = encoder.encode("uncore_imc_0/cas_count_read/")
+        assert [(event.attr.config, event.engine) for event in events] == [(0xCF05, "own")]
 
 
 def test_what_the_kernel_lacks_is_named(host: LinuxHost, tables: Path) -> None:
@@ -154,11 +154,11 @@ def test_events_of_systems_go_by_the_identifier(host: LinuxHost, tables: Path) -
 
 
 def test_instances() -> None:
-    found = {(word, name) for word in ("uncore_imc", "hisi_sccl,l3c", "amd_l3")
-             for name in ("uncore_imc_0", "uncore_imc_free_running_0", "imc", "hisi_sccl3_l3c7", "hisi_sccl3_hha1",
-                          "amd_l3", "amd_l3_1") if is_instance(word, name)}
-    assert found == {("uncore_imc", "uncore_imc_0"), ("uncore_imc", "imc"), ("hisi_sccl,l3c", "hisi_sccl3_l3c7"),
-                     ("amd_l3", "amd_l3"), ("amd_l3", "amd_l3_1")}
+    result = {(word, name) for word in ("uncore_imc", "hisi_sccl,l3c", "amd_l3")
+              for name in ("uncore_imc_0", "uncore_imc_free_running_0", "imc", "hisi_sccl3_l3c7", "hisi_sccl3_hha1",
+                           "amd_l3", "amd_l3_1") if is_instance(word, name)}
+    assert result == {("uncore_imc", "uncore_imc_0"), ("uncore_imc", "imc"), ("hisi_sccl,l3c", "hisi_sccl3_l3c7"),
+                      ("amd_l3", "amd_l3"), ("amd_l3", "amd_l3_1")}
 
 
 FAULTS = (
@@ -193,9 +193,9 @@ def test_files_are_bounded_together(host: LinuxHost, tables: Path, folder: str) 
 
 def test_a_row_with_a_wrong_number_is_reported_when_it_is_asked_for(host: LinuxHost, tables: Path) -> None:
     (tables / "arch/x86/model/cache.json").write_text('[{"EventName": "A.B", "EventCode": "zz"}]')
-    found = DirectoryTables(host, str(tables)).read()
+    vendor_tables = DirectoryTables(host, str(tables)).read()
     with pytest.raises(VendorTablesError, match=r"event A\.B in .* cannot be used, its EventCode 'zz' is no number: "):
-        found.event("a.b")
+        vendor_tables.event("a.b")
 
 
 def test_a_folder_without_tables_is_reported(host: LinuxHost, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ LISTED = [
 
 def test_what_perf_lists() -> None:
     found = parse_list(json.dumps(LISTED).encode(), "perf 7.2 list -j")
-    assert [(one.name, one.pmu, one.terms, one.scale, one.unit) for one in found.events()] == [
+    assert [(event.name, event.pmu, event.terms, event.scale, event.unit) for event in found.events()] == [
         ("beats", "amd_df", "event=0x55f", 1.0, ""), ("mem.loads", "cpu", "event=0xd0,umask=0x81", 64.0, "Bytes")]
     assert [(one.name, one.groups, one.constraint) for one in found.metrics()] == [("ipc", ("Ret", "Summary"), None)]
     with pytest.raises(NoTablesError, match="cannot be read: it is not JSON"):
@@ -263,8 +263,8 @@ def test_perf_is_run_once(host: LinuxHost, tmp_path: Path, monkeypatch: pytest.M
     log = tmp_path / "log"
     answer = json.dumps([{**LISTED[0], "Encoding": "cpu/event=0xd1/"}])
     monkeypatch.setenv("PATH", _perf(tmp_path / "bin", ANSWERING % (answer, log)))
-    (found,) = open_engine(host).encode("MEM.LOADS")
-    assert (found.attr.config, found.engine, found.table) == (0xD1, "tables", "perf 9.9 list -j")
+    (event,) = open_engine(host).encode("MEM.LOADS")
+    assert (event.attr.config, event.engine, event.table) == (0xD1, "tables", "perf 9.9 list -j")
     again = LinuxHost(str(tmp_path / "machine"))
     assert open_engine(again).encode("mem.loads")[0].attr.config == 0xD1
     assert log.read_text() == "run\n"
@@ -300,8 +300,8 @@ def test_a_perf_without_json_tells_of_events_of_cores(host: LinuxHost, tmp_path:
 echo perf version 6.1.192"""
     monkeypatch.setenv("PATH", _perf(tmp_path / "bin", script))
     engine = open_engine(host)
-    (found,) = engine.encode("L1D.REPLACEMENT")
-    assert (found.attr.config, found.table) == (0x151, "perf 6.1.192 list")
+    (encoded_event,) = engine.encode("L1D.REPLACEMENT")
+    assert (encoded_event.attr.config, encoded_event.table) == (0x151, "perf 6.1.192 list")
     for name in ("unc_m_act_count.all", "no.such_event"):
         with pytest.raises(UnknownEventError, match=r"perf before 6\.2 lists no units of events.* package linux-perf"):
             engine.encode(name)

@@ -50,11 +50,11 @@ def report(model: str, asked: list[str]) -> None:
             answers.append(["ok", *library.raw_encoding(string).codes])
         except PfmError as error:
             answers.append([type(error).__name__, error.text])
-    found = {
+    result = {
         "present": [pmu.name for pmu in library.pmus()], "events": events, "tried": tried, "encoded": encoded,
         "faults": sorted(faults), "words": words, "asked": answers,
     }  # fmt: skip
-    json.dump(found, sys.stdout)
+    json.dump(result, sys.stdout)
 
 
 def main(models: list[str], asked: list[str]) -> None:

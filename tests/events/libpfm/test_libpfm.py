@@ -74,10 +74,10 @@ def report(model: str, *asked: str) -> Report:
 
 
 def known(model: str) -> Report:
-    found = report(model)
-    if not found.present:
+    result = report(model)
+    if not result.present:
         pytest.skip(f"this libpfm was built without {model}")
-    return found
+    return result
 
 
 def test_twenty_models_are_here() -> None:
@@ -86,12 +86,12 @@ def test_twenty_models_are_here() -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_event_encodes_or_is_refused_by_name(model: str) -> None:
-    found = known(model)
-    assert found.present == [model]
-    assert found.events >= 20
-    assert found.encoded > found.tried / 4
-    assert "PfmError" not in found.faults  # every code has its class
-    assert {"PfmAttributeError", "PfmAttributeValueError"} <= set(found.faults)
+    result = known(model)
+    assert result.present == [model]
+    assert result.events >= 20
+    assert result.encoded > result.tried / 4
+    assert "PfmError" not in result.faults  # every code has its class
+    assert {"PfmAttributeError", "PfmAttributeValueError"} <= set(result.faults)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -243,8 +243,8 @@ FAULTS = {
 
 def test_every_refusal_has_its_class_and_the_librarys_text() -> None:
     known("skx")
-    found = report("skx", *FAULTS)
-    assert [tuple(answer) for answer in found.asked] == list(FAULTS.values())
+    result = report("skx", *FAULTS)
+    assert [tuple(answer) for answer in result.asked] == list(FAULTS.values())
 
 
 EDGES = """
@@ -344,10 +344,10 @@ def test_faults_of_the_command(words: tuple[str, ...], says: str) -> None:
 
 def test_auto_uses_the_engine_that_knows_the_name() -> None:
     known("skx")
-    found = [table(run("encode", text, "--force-pmu", "skx", "--json")[1], "encodings")["rows"][0]["values"]
-             for text in ("cs", "INST_RETIRED:ANY_P")]
-    assert [row["engine"] for row in found] == ["own", "libpfm"]
-    assert [row["idx"] is None for row in found] == [True, False], "only libpfm numbers its events"
+    result = [table(run("encode", text, "--force-pmu", "skx", "--json")[1], "encodings")["rows"][0]["values"]
+              for text in ("cs", "INST_RETIRED:ANY_P")]
+    assert [row["engine"] for row in result] == ["own", "libpfm"]
+    assert [row["idx"] is None for row in result] == [True, False], "only libpfm numbers its events"
 
 
 def test_forcing_by_the_environment_is_the_same() -> None:
@@ -365,7 +365,7 @@ def test_show_has_the_masks_of_a_models_event() -> None:
     (row,) = table(out, "known_events")["rows"]
     assert row["name"] == "spr::MEM_INST_RETIRED:ALL_LOADS"
     assert row["values"]["config"] == 0x81D0
-    masks = [one["values"]["umask"] for one in table(out, "unit_masks")["rows"]]
+    masks = [item["values"]["umask"] for item in table(out, "unit_masks")["rows"]]
     assert sorted(masks) == [0x11, 0x12, 0x21, 0x41, 0x42, 0x81, 0x82, 0x83]
     status, _, err = run(*words, "mem_inst_retired.all_lodes")
     assert (status, "has no event" in err) == (2, True)

@@ -24,10 +24,10 @@ def folded(text: str, runtime: int = 0) -> Folded:
     return fold(parse_metric(text, runtime), PLAIN)
 
 
-def value_of(found: Folded, values: dict[str, float | None]) -> float | None:
-    text = text_of(found.steps)
+def value_of(result: Folded, values: dict[str, float | None]) -> float | None:
+    text = text_of(result.steps)
     made = parse_expression(text)
-    assert made.steps == found.steps  # what is written down, in recordings too, is what is computed
+    assert made.steps == result.steps  # what is written down, in recordings too, is what is computed
     return made.evaluate(values)
 
 
@@ -47,8 +47,8 @@ def value_of(found: Folded, values: dict[str, float | None]) -> float | None:
     ("strcmp_cpuid_str(GenuineIntel\\-6\\-8F)", 1), ("strcmp_cpuid_str(0x0)", 0), ("1e9", 1e9), ("1e308 * 10", None),
 ])  # fmt: skip
 def test_values(text: str, expected: float | None) -> None:
-    found = value_of(folded(text), dict(VALUES))
-    assert found == (None if expected is None else pytest.approx(expected, rel=1e-15))
+    result = value_of(folded(text), dict(VALUES))
+    assert result == (None if expected is None else pytest.approx(expected, rel=1e-15))
 
 
 @pytest.mark.parametrize(("text", "names"), [
@@ -129,10 +129,10 @@ def _choice(value: float, condition: float, otherwise: float) -> float:
 
 
 def _logic(kind: str, first: float, second: float) -> float:
-    known = [one for one in (first, second) if not math.isnan(one)]
-    if kind == "and" and any(one == 0 for one in known):
+    known = [item for item in (first, second) if not math.isnan(item)]
+    if kind == "and" and any(item == 0 for item in known):
         return 0.0
-    if kind == "or" and any(one != 0 for one in known):
+    if kind == "or" and any(item != 0 for item in known):
         return 1.0
     if len(known) < 2:
         return math.nan
@@ -144,8 +144,8 @@ def test_values_are_those_of_an_independent_evaluation(pair: tuple[str, str], co
     text, python = pair
     values = dict(zip("ABC", counts, strict=True))
     expected = _evaluated(python, values)
-    found = value_of(folded(text), dict(values))
-    assert found == (None if math.isnan(expected) or math.isinf(expected) else pytest.approx(expected, rel=1e-12))
+    result = value_of(folded(text), dict(values))
+    assert result == (None if math.isnan(expected) or math.isinf(expected) else pytest.approx(expected, rel=1e-12))
 
 
 def _evaluated(python: str, values: dict[str, float]) -> float:
@@ -163,10 +163,10 @@ def _evaluated(python: str, values: dict[str, float]) -> float:
 @given(st.text(alphabet="abE.019 +-*/%&|^<>()\\,=@:?#_ifelsmnx", max_size=60) | st.text(max_size=30))
 def test_any_text_is_an_expression_or_one_error(text: str) -> None:
     try:
-        found = folded(text)
+        result = folded(text)
     except MetricError:
         return
-    assert parse_expression(text_of(found.steps)).steps == found.steps
+    assert parse_expression(text_of(result.steps)).steps == result.steps
 
 
 def test_names_as_event_strings() -> None:
@@ -186,6 +186,6 @@ def test_scale_and_unit(text: str, expected: tuple[float, str]) -> None:
 
 
 def test_an_expression_of_steps_is_what_was_written() -> None:
-    found = folded("100 * (A + B) / (C - 1) if A > B & C else d_ratio(A, B)")
-    assert text_of(found.steps) == "100 * (A + B) / (C - 1) if A > B and C else d_ratio(A, B)"
-    assert isinstance(parse_expression(text_of(found.steps)), Expression)
+    result = folded("100 * (A + B) / (C - 1) if A > B & C else d_ratio(A, B)")
+    assert text_of(result.steps) == "100 * (A + B) / (C - 1) if A > B and C else d_ratio(A, B)"
+    assert isinstance(parse_expression(text_of(result.steps)), Expression)

@@ -18,9 +18,9 @@ from turbotui.simulated import ManualClock, simulated_host
 
 
 def pmu_of(shape: str, name: str) -> Pmu:
-    found = read_pmu(simulated_host(shape, ManualClock()), name)
-    assert found is not None
-    return found
+    pmu = read_pmu(simulated_host(shape, ManualClock()), name)
+    assert pmu is not None
+    return pmu
 
 
 PCIE = pmu_of("vera-2s", "nvidia_pcie_pmu_0_rc_1")
@@ -48,8 +48,8 @@ def test_what_selects_an_event_is_no_filter(tmp_path: Path) -> None:
 def test_a_name_that_would_end_its_quotation_is_not_counted(tmp_path: Path) -> None:
     events = {"events/clockticks": "event=0x1", "events/x' * 1000 + 'clockticks": "event=0x1",
               "events/y'{`": "event=0x1"}
-    found = machine(tmp_path, {"uncore_cha_0": {**EIGHT, **events, "cpumask": "0"}}, INTEL_INFO, ((0,),))
-    pmu = read_pmu(found.host, "uncore_cha_0")
+    result = machine(tmp_path, {"uncore_cha_0": {**EIGHT, **events, "cpumask": "0"}}, INTEL_INFO, ((0,),))
+    pmu = read_pmu(result.host, "uncore_cha_0")
     assert pmu is not None
     assert len(pmu.events) == 3
     assert [name for name in pmu.events if can_count(pmu, name)] == ["clockticks"]

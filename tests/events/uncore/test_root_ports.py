@@ -39,10 +39,10 @@ def test_the_ports_of_a_complex_are_reported_in_few_characters() -> None:
     """In 120 columns: 0005:00:00.0 0005:40:00.0 was cut behind the first address."""
     host = simulated_host("vera-2s", ManualClock())
     ports, units = PortMap(host), find_units(read_machine(host))
-    told = {unit.pmu.name: (ports.note(unit), ports.addresses(unit)) for unit in units}
-    assert told["nvidia_pcie_pmu_1_rc_4"] == ("000d:{00,40,c0}:00.0", ("000d:00:00.0", "000d:40:00.0", "000d:c0:00.0"))
-    assert told["nvidia_pcie_pmu_0_rc_0"] == ("0001:00:00.0", ("0001:00:00.0",))
-    assert told["nvidia_ucf_pmu_0"] == ("", ())
+    text = {unit.pmu.name: (ports.note(unit), ports.addresses(unit)) for unit in units}
+    assert text["nvidia_pcie_pmu_1_rc_4"] == ("000d:{00,40,c0}:00.0", ("000d:00:00.0", "000d:40:00.0", "000d:c0:00.0"))
+    assert text["nvidia_pcie_pmu_0_rc_0"] == ("0001:00:00.0", ("0001:00:00.0",))
+    assert text["nvidia_ucf_pmu_0"] == ("", ())
 
 
 def test_without_rights_the_place_is_unknown() -> None:

@@ -40,15 +40,15 @@ def piece(process: subprocess.Popen[bytes]) -> bytes:
 
 
 def frames_until(process: subprocess.Popen[bytes], incoming: Incoming, count: int) -> list[Received]:
-    found: list[Received] = []
-    while len(found) < count:
+    result: list[Received] = []
+    while len(result) < count:
         data = piece(process)
         assert data, process.stderr.read() if process.stderr else b""
-        found += [item for item in incoming.take(data) if isinstance(item, Received)]
-    return found
+        result += [item for item in incoming.take(data) if isinstance(item, Received)]
+    return result
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda one: one.name)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda item: item.name)
 def test_a_signal_ends_it_with_a_whole_stream(number: signal.Signals) -> None:
     with collector() as process:
         incoming = Incoming()
@@ -58,14 +58,14 @@ def test_a_signal_ends_it_with_a_whole_stream(number: signal.Signals) -> None:
             frames += [item for item in incoming.take(data) if isinstance(item, Received)]
         assert process.wait(PATIENCE) == (0 if number is signal.SIGINT else 128 + number)
         assert incoming.ended
-        assert [one.frame.seq for one in frames] == list(range(len(frames)))
+        assert [frame.frame.seq for frame in frames] == list(range(len(frames)))
 
 
 def test_a_pipe_has_the_kinds_of_rows_that_it_is_told() -> None:
     with collector("--tables", "memory") as process:
         incoming = Incoming()
-        found = (frame.frame.kind("memory") for _ in range(200) for frame in frames_until(process, incoming, 1))
-        assert any(isinstance(rows, RowDifferences) for rows in found)
+        result = (frame.frame.kind("memory") for _ in range(200) for frame in frames_until(process, incoming, 1))
+        assert any(isinstance(rows, RowDifferences) for rows in result)
 
 
 def test_other_kinds_and_readers_that_ask_are_refused() -> None:

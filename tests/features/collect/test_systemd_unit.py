@@ -34,19 +34,19 @@ LINES = {
 
 
 def settings() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for line in UNIT.read_text().splitlines():
         name, equals, value = line.partition("=")
         if equals and not line.startswith("#"):
-            found.setdefault(name, []).append(value)
-    return found
+            result.setdefault(name, []).append(value)
+    return result
 
 
 def test_its_rights_are_these_and_no_more() -> None:
-    found = settings()
-    assert {name: found.get(name) for name in LINES} == LINES
-    assert not {"User", "ReadWritePaths", "PermissionsStartOnly", "ExecStartPre", "StateDirectory"} & found.keys()
-    calls = found["SystemCallFilter"]
+    result = settings()
+    assert {name: result.get(name) for name in LINES} == LINES
+    assert not {"User", "ReadWritePaths", "PermissionsStartOnly", "ExecStartPre", "StateDirectory"} & result.keys()
+    calls = result["SystemCallFilter"]
     assert calls[:2] == ["@system-service perf_event_open", "~@privileged @resources"]
     assert not {"ptrace", "execveat", "bpf", "setuid", "mount"} & set(calls[2].split())
 
@@ -102,7 +102,7 @@ def test_a_collector_serves_a_group_with_these_rights_alone() -> None:
                 link = connection(path, process)
                 assert link.read(PATIENCE)
                 link.close()
-                found = path.stat()
-                assert (stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid) == (0o660, 64001, 64002)
+                result = path.stat()
+                assert (stat.S_IMODE(result.st_mode), result.st_uid, result.st_gid) == (0o660, 64001, 64002)
             finally:
                 process.kill()

@@ -100,7 +100,7 @@ async def test_a_counter_is_added_removed_and_a_bad_one_refused_with_a_sentence(
         window.query_one(Input).value = "msr0x10,cpu,u64,delta,mine"
         await pilot.press("enter")
         await pilot.pause()
-        assert [one.name for one in session.added] == ["mine"]
+        assert [counter.name for counter in session.added] == ["mine"]
         selected = table(app).selected
         assert selected is not None
         assert selected[0].id == "mine", "it is moved into sight"

@@ -227,7 +227,7 @@ def test_no_command_runs_on_another_machine(options: tuple[str, ...], sentence: 
 
 
 def test_without_a_terminal_it_names_what_needs_none() -> None:
-    found = subprocess.run([sys.executable, "-m", "turbotui", "--", "true"], stdin=subprocess.DEVNULL,
-                           capture_output=True, text=True, check=False)
-    assert found.returncode == 4
-    assert "turbotui stat -- COMMAND" in found.stderr
+    process = subprocess.run([sys.executable, "-m", "turbotui", "--", "true"], stdin=subprocess.DEVNULL,
+                             capture_output=True, text=True, check=False)
+    assert process.returncode == 4
+    assert "turbotui stat -- COMMAND" in process.stderr

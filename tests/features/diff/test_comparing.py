@@ -25,9 +25,9 @@ def test_what_differs_comes_first_by_its_effect() -> None:
     halves = [low if at % 3 else high for at, (low, high) in enumerate(zip(noise(50.0), noise(52.0), strict=True))]
     first = side(0, {"Busy%": noise(50.0), "IPC": noise(1.0), "PkgWatt": noise(100.0), "CorWatt": []})
     second = side(1, {"Busy%": halves, "IPC": noise(1.0, seed=2), "PkgWatt": noise(120.0), "CorWatt": noise(3.0)})
-    found = compared(first, second)
-    assert [one.column.id for one in found] == ["PkgWatt", "Busy%", "IPC", "CorWatt"]
-    watts, _busy, ipc, cores = found
+    columns = compared(first, second)
+    assert [column.column.id for column in columns] == ["PkgWatt", "Busy%", "IPC", "CorWatt"]
+    watts, _busy, ipc, cores = columns
     assert (watts.effect, watts.verdict, watts.size) == (1.0, "differs", "large")
     assert watts.percent == pytest.approx(20.0, abs=1.0)
     assert ipc.verdict == "no difference found"
@@ -44,27 +44,27 @@ def test_p_counts_what_else_was_compared_and_what_never_varies_does_not() -> Non
     busy = {"Busy%": noise(5.0, 6)}
     with_another = compared(side(0, {"IPC": first} | busy), side(1, {"IPC": second, "Busy%": noise(5.0, 6, 2)}))
     assert alone.p is not None
-    p = {one.column.id: one.p for one in (*beside, *with_another)}
-    assert next(one.p for one in beside if one.column.id == "IPC") == alone.p
+    p = {column.column.id: column.p for column in (*beside, *with_another)}
+    assert next(column.p for column in beside if column.column.id == "IPC") == alone.p
     assert p["TjMax"] == 1.0
     assert p["IPC"] == pytest.approx(2 * alone.p)
 
 
 def test_too_few_values_are_not_compared() -> None:
-    found = compared(side(0, {"IPC": noise(1.0, 4)}), side(1, {"IPC": noise(9.0, 40)}))[0]
-    assert found.p is None
-    assert found.why is not None
-    assert found.why.detail == "too few: 4 values in A, 40 in B, 5 each are needed"
+    column = compared(side(0, {"IPC": noise(1.0, 4)}), side(1, {"IPC": noise(9.0, 40)}))[0]
+    assert column.p is None
+    assert column.why is not None
+    assert column.why.detail == "too few: 4 values in A, 40 in B, 5 each are needed"
 
 
 def test_a_drift_is_not_called_the_same() -> None:
     rising: list[Value] = [50.0 + at / 10 for at in range(60)]
-    found = compared(side(0, {"PkgTmp": noise(40.0, 60)}), side(1, {"PkgTmp": rising}))[0]
-    assert found.effect == 1.0
-    assert found.verdict == "not compared"
-    assert found.why is not None
-    assert "60 values of B count as 1.0" in found.why.detail
-    result = checked(parse_limit("PkgTmp +5%"), [found])
+    column = compared(side(0, {"PkgTmp": noise(40.0, 60)}), side(1, {"PkgTmp": rising}))[0]
+    assert column.effect == 1.0
+    assert column.verdict == "not compared"
+    assert column.why is not None
+    assert "60 values of B count as 1.0" in column.why.detail
+    result = checked(parse_limit("PkgTmp +5%"), [column])
     assert result.verdict == "not checked"
     assert exit_status([result]) == 6
 
@@ -72,13 +72,13 @@ def test_a_drift_is_not_called_the_same() -> None:
 def test_texts_and_other_quantities_say_so() -> None:
     first = side(0, {"Governor": ["powersave"], "Driver": ["acpi"], "EPP": [128.0] * 9})
     second = side(1, {"Governor": ["performance"], "Driver": ["acpi"], "EPP": ["power", "balance"]})
-    found = {one.column.id: one for one in compared(first, second)}
-    reasons = {name: one.why.detail for name, one in found.items() if one.why is not None}
+    columns = {column.column.id: column for column in compared(first, second)}
+    reasons = {name: column.why.detail for name, column in columns.items() if column.why is not None}
     assert reasons == {
         "Governor": "another text: powersave in A, performance in B", "Driver": "a text: acpi in both",
         "EPP": "a text: a number in A, power, balance in B",
     }
-    assert notes_of(first, second, list(found.values())) == (
+    assert notes_of(first, second, list(columns.values())) == (
         "Governor is another text: powersave in A, performance in B",)
     watts = side(0, {"PkgWatt": noise(9.0)})
     key, series = next(iter(watts.series.items()))
@@ -91,12 +91,12 @@ def test_texts_and_other_quantities_say_so() -> None:
 def test_what_neither_ever_had_is_reported_only_if_somebody_asked() -> None:
     first, second = side(0, {"SMI": [None] * 9}), side(1, {"SMI": [None] * 9})
     assert compared(first, second) == ()
-    assert [one.verdict for one in compared(first, second, {"SMI"})] == ["not compared"]
+    assert [column.verdict for column in compared(first, second, {"SMI"})] == ["not compared"]
 
 
 def test_rows_of_one_side_only_are_named() -> None:
-    found = compared(side(0, {"IPC": noise(1.0)}, row=cpu_row(0)), side(1, {"IPC": noise(1.0)}, row=cpu_row(1)))
-    assert sorted(one.why.detail for one in found if one.why is not None) == [
+    columns = compared(side(0, {"IPC": noise(1.0)}, row=cpu_row(0)), side(1, {"IPC": noise(1.0)}, row=cpu_row(1)))
+    assert sorted(column.why.detail for column in columns if column.why is not None) == [
         "A has no such column or row", "B has no such column or row"]
 
 
@@ -137,9 +137,9 @@ def test_limits(text: str, verdict: str, status: int) -> None:
 
 def test_a_broken_limit_outweighs_one_that_cannot_be_checked() -> None:
     first, second = side(0, {"PkgWatt": noise(100.0)}), side(1, {"PkgWatt": noise(120.0)})
-    found = compared(first, second)
-    results = [checked(parse_limit(text), found) for text in ("SMI +1%", "PkgWatt +5%")]
-    assert [one.verdict for one in results] == ["not checked", "broken"]
+    columns = compared(first, second)
+    results = [checked(parse_limit(text), columns) for text in ("SMI +1%", "PkgWatt +5%")]
+    assert [result.verdict for result in results] == ["not checked", "broken"]
     assert exit_status(results) == 5
     assert " % higher in B (median 100.0" in results[1].sentence
 

@@ -52,10 +52,10 @@ def test_other_machines_differ_in_every_format(tmp_path: Path, capsys: pytest.Ca
     assert any(line.startswith("note: another processor: ") for line in lines)
     assert any(line.split()[:6] == ["PL1", "W", "15", "0", "700", "0"] for line in lines)
     assert main([*words, "--all", "--format", "json"]) == 0
-    found = tables(capsys.readouterr().out)[0]
-    assert (found["table"], found["kind"]) == ("diff", "RECORDED")
-    assert found["facts"]["A intervals"] == 24
-    rows = {row["column"]: row for row in found["rows"]}
+    result = tables(capsys.readouterr().out)[0]
+    assert (result["table"], result["kind"]) == ("diff", "RECORDED")
+    assert result["facts"]["A intervals"] == 24
+    rows = {row["column"]: row for row in result["rows"]}
     assert rows["PL1"]["values"]["verdict"] == "differs"
     assert rows["PL1"]["values"]["A"] == 15.0
     assert rows["Governor"]["values"]["reason"] == "a text: powersave in both"
@@ -120,13 +120,13 @@ def test_other_intervals_are_compared_in_the_longer_one(tmp_path: Path, capsys: 
     fine = recorded(tmp_path, "fine", seconds=1.0, intervals=60)
     coarse = recorded(tmp_path, "coarse", seconds=10.0, intervals=12)
     assert main(["diff", fine, coarse, "--columns", "IRQ,PL1", "--format", "json", "--all"]) == 0
-    found = tables(capsys.readouterr().out)[0]
-    assert "another interval: 1 s in A, 10 s in B; both are compared in intervals of 10 s" in found["notes"]
-    assert found["facts"]["A seconds"] == found["facts"]["B seconds"] == 10.0
-    irq = next(row["values"] for row in found["rows"] if row["column"] == "IRQ")
+    result = tables(capsys.readouterr().out)[0]
+    assert "another interval: 1 s in A, 10 s in B; both are compared in intervals of 10 s" in result["notes"]
+    assert result["facts"]["A seconds"] == result["facts"]["B seconds"] == 10.0
+    irq = next(row["values"] for row in result["rows"] if row["column"] == "IRQ")
     assert 0.2 < irq["A"] / irq["B"] < 5.0, "counts of an interval are of intervals as long"
-    with open_span(fine).journal as one, open_span(coarse).journal as other:
-        assert one.machine.host.name == other.machine.host.name
+    with open_span(fine).journal as journal, open_span(coarse).journal as other:
+        assert journal.machine.host.name == other.machine.host.name
     assert main(["diff", fine, fine, "--every", "5s", "--format", "json", "--all"]) == 0
     assert tables(capsys.readouterr().out)[0]["facts"]["A seconds"] == 5.0
 

@@ -37,11 +37,11 @@ def delta(first: list[float], second: list[float]) -> float:
 
 
 def autoregression(draw: random.Random, length: int, coefficient: float) -> list[float]:
-    value, found = draw.gauss(0.0, 1.0), []
+    value, result = draw.gauss(0.0, 1.0), []
     for _ in range(length):
-        found.append(value)
+        result.append(value)
         value = coefficient * value + math.sqrt(1.0 - coefficient**2) * draw.gauss(0.0, 1.0)
-    return found
+    return result
 
 
 @given(SAMPLES, SAMPLES)
@@ -57,25 +57,25 @@ def test_exact_p_is_what_dealing_out_in_every_way_gives(first: list[float], seco
     ways = list(itertools.combinations(range(len(both)), len(first)))
     extreme = 0
     for chosen in ways:
-        one = [both[at] for at in chosen]
+        item = [both[at] for at in chosen]
         other = [both[at] for at in range(len(both)) if at not in chosen]
-        extreme += abs(delta(one, other)) >= observed - 1e-12
+        extreme += abs(delta(item, other)) >= observed - 1e-12
     assert exact_p(*dealt(first, second)) == pytest.approx(extreme / len(ways), abs=0.0)
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=40), st.lists(NUMBERS, min_size=1, max_size=40))
 def test_a_comparison_turned_around_is_the_same(first: list[float], second: list[float]) -> None:
-    one, other = rank_test(first, second), rank_test(second, first)
-    assert one.effect == pytest.approx(-other.effect)
-    assert one.p == pytest.approx(other.p)
-    assert 0.0 <= one.p <= 1.0
-    assert all(0.0 < size <= len(series) for size, series in zip(one.sizes, (first, second), strict=True))
+    test, other = rank_test(first, second), rank_test(second, first)
+    assert test.effect == pytest.approx(-other.effect)
+    assert test.p == pytest.approx(other.p)
+    assert 0.0 <= test.p <= 1.0
+    assert all(0.0 < size <= len(series) for size, series in zip(test.sizes, (first, second), strict=True))
 
 
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=40), st.lists(st.integers(-50, 50), min_size=2, max_size=40))
 def test_only_the_order_counts(first: list[int], second: list[int]) -> None:
-    one, other = ([math.exp(value / 9) for value in values] for values in (first, second))
-    assert rank_test(first, second) == rank_test(one, other)
+    item, other = ([math.exp(value / 9) for value in values] for values in (first, second))
+    assert rank_test(first, second) == rank_test(item, other)
 
 
 def test_published_mann_whitney_values() -> None:
@@ -144,8 +144,8 @@ def test_effective_size_of_an_autoregression_is_what_theory_has(coefficient: flo
     draw = random.Random(11)
     length = 4000
     truth = length * (1.0 - coefficient) / (1.0 + coefficient)
-    found = statistics.median(effective_size(autoregression(draw, length, coefficient)) for _ in range(9))
-    assert 0.75 * truth <= found <= 1.05 * truth
+    result = statistics.median(effective_size(autoregression(draw, length, coefficient)) for _ in range(9))
+    assert 0.75 * truth <= result <= 1.05 * truth
 
 
 def test_a_series_that_alternates_or_stands_still_counts_its_length() -> None:
@@ -166,8 +166,8 @@ def test_without_the_autocorrelation_the_same_series_would_differ_all_the_time()
     draw = random.Random(4)
     naive = 0
     for _ in range(100):
-        one, other = autoregression(draw, 120, 0.97), autoregression(draw, 120, 0.97)
-        naive += math.erfc(standard_score(*dealt(one, other), (120.0, 120.0)) / math.sqrt(2.0)) < 0.05
+        item, other = autoregression(draw, 120, 0.97), autoregression(draw, 120, 0.97)
+        naive += math.erfc(standard_score(*dealt(item, other), (120.0, 120.0)) / math.sqrt(2.0)) < 0.05
     assert naive > 60
 
 
@@ -175,9 +175,9 @@ def test_a_real_shift_is_found() -> None:
     draw = random.Random(8)
     before = autoregression(draw, 120, 0.5)
     after = [value + 2.0 for value in autoregression(draw, 120, 0.5)]
-    found = rank_test(before, after)
-    assert found.p < 1e-6
-    assert found.effect > 0.7
+    test = rank_test(before, after)
+    assert test.p < 1e-6
+    assert test.effect > 0.7
 
 
 def test_the_least_p_is_that_of_samples_without_overlap() -> None:

@@ -27,9 +27,9 @@ def test_metrics_and_groups_with_what_is_counted_here(capsys: pytest.CaptureFixt
     assert status == 0
     rows = {row["metric"]: row for row in table(out, "metrics")["rows"]}
     assert set(rows) == {"made_ipc", "made_misses"}
-    one = rows["made_misses"]["values"]
-    assert (one["unit"], one["factor"], one["available"]) == ("%", 100.0, "yes")
-    assert one["events"] == "cache-misses instructions cycles"  # the last for its threshold
+    item = rows["made_misses"]["values"]
+    assert (item["unit"], item["factor"], item["available"]) == ("%", 100.0, "yes")
+    assert item["events"] == "cache-misses instructions cycles"  # the last for its threshold
     groups = {row["group"]: row["values"]["metrics"] for row in table(out, "metric_groups")["rows"]}
     assert groups == {"MadeL1": "made_ipc made_misses", "Work": "made_ipc"}
 

@@ -55,10 +55,10 @@ def test_all_of_an_event_in_any_case(capsys: pytest.CaptureFixture[str], folder:
     assert (values["brief"], values["errata"]) == ("Retired loads  Spec update: SPR1, SPR2", "SPR1, SPR2")
     assert values["description"].startswith("Counts all loads")
     assert (values["deprecated"], values["topic"]) == ("no", "memory")
-    masks = {one["name"]: one["values"]["umask"] for one in table(out, "unit_masks")["rows"]}
+    masks = {item["name"]: item["values"]["umask"] for item in table(out, "unit_masks")["rows"]}
     assert masks == {"mem_inst_retired.all_loads": 0x81, "mem_inst_retired.any": 0x83}
-    uses = {one["metric"]: one["values"] for one in table(out, "event_metrics")["rows"]}
-    assert {name: (one["through"], one["threshold"]) for name, one in uses.items()} == {
+    uses = {item["metric"]: item["values"] for item in table(out, "event_metrics")["rows"]}
+    assert {name: (item["through"], item["threshold"]) for name, item in uses.items()} == {
         "loads": ("", "no"), "through": ("loads", "no"), "farther": ("through", "no"), "ruled": ("", "yes")}
 
 

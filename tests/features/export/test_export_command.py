@@ -83,15 +83,15 @@ def test_busy_in_sql_is_ours(shape: str, tmp_path: Path, capsys: pytest.CaptureF
     path, output = exported(tmp_path, shape=shape)
     assert "RECORDED machine" in capsys.readouterr().out
     tweaked = "tsc_tweak" in watched(shape, 21)[1][-1].capabilities.signals
-    found = duckdb.read_parquet(output).query("run", TWEAKED_BUSY if tweaked else BUSY).fetchall()
+    result = duckdb.read_parquet(output).query("run", TWEAKED_BUSY if tweaked else BUSY).fetchall()
     ours = {}
     for frame in frames_of(path):
         column = catalog_for(frame.capabilities.signals).by_id["Busy%"]
         for row in frame.rows(Scope.CPU):
             ours[frame.newer.wall_ns, row.key[0]] = frame.cell(column, row)
-    assert len(found) == len(ours) > 100
-    assert {(time, cpu): busy for time, cpu, busy in found} == pytest.approx(ours, rel=1e-12)
-    assert len({round(busy) for _time, _cpu, busy in found}) > 1, "the same all the time shows little"
+    assert len(result) == len(ours) > 100
+    assert {(time, cpu): busy for time, cpu, busy in result} == pytest.approx(ours, rel=1e-12)
+    assert len({round(busy) for _time, _cpu, busy in result}) > 1, "the same all the time shows little"
 
 
 def test_polars_reads_increments_and_gauges(tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ def test_elapsed_is_the_time_between_the_readings(tmp_path: Path) -> None:
     duckdb = package("duckdb")
     _path, output = exported(tmp_path, "--elapsed", "--from-time", "+5s", "--to-time", "+3s")
     query = """SELECT seconds, "mperf.seconds" FROM run WHERE row = 'cpu'"""
-    found = duckdb.read_parquet(output).query("run", query).fetchall()
-    assert set(found) == {(1.0, 1.0)}
-    assert len(found) == 3 * 8
+    result = duckdb.read_parquet(output).query("run", query).fetchall()
+    assert set(result) == {(1.0, 1.0)}
+    assert len(result) == 3 * 8
 
 
 def test_csv_has_the_cells_of_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,8 +184,8 @@ def test_json_is_the_object_of_every_verb(tmp_path: Path, capsys: pytest.Capture
     path, output = recorded(tmp_path), tmp_path / "run.json"
     assert main(["export", "--from", path, "--columns", "Busy%,PkgWatt", "--to-time", "+2s", "-o", str(output)]) == 0
     assert capsys.readouterr().out == ""
-    found = tables(output.read_text())
-    assert [(one["table"], one["kind"], len(one["rows"])) for one in found] == [
+    result = tables(output.read_text())
+    assert [(item["table"], item["kind"], len(item["rows"])) for item in result] == [
         ("package", "RECORDED", 1), ("cpu", "RECORDED", 8)] * 2
 
 

@@ -138,7 +138,7 @@ def test_a_sum_that_lacks_a_part_is_marked_and_no_sample(tmp_path: Path, capsys:
     noted = trace.slices["machine", "Busy%: unknown or marked"]
     assert noted[0]["name"] == f"partial: {busy.amount(of_parts[0].cell(busy, SYSTEM_ROW))}"  # type: ignore[arg-type]
     assert noted[0]["args"]["why"]
-    lengths = sum(one["dur"] for one in noted)
+    lengths = sum(item["dur"] for item in noted)
     assert lengths == pytest.approx(2e6)
 
 
@@ -197,14 +197,14 @@ def test_threads_are_on_the_tracks_of_their_cpus(tmp_path: Path, capsys: pytest.
     path = with_tasks(tmp_path)
     trace = traced(path, capsys, "--columns", "Busy%")
     first, second = trace.slices["threads by CPU", "cpu 0"], trace.slices["threads by CPU", "cpu 1"]
-    assert [(one["name"], one["ts"], one["dur"]) for one in first[:3]] == [
+    assert [(item["name"], item["ts"], item["dur"]) for item in first[:3]] == [
         ("gcc", 0.0, 600_000.0), ("ld\x1b[2J", 600_000.0, 300_000.0), ("gcc", 1_000_000.0, 600_000.0)]
-    assert [(one["name"], one["dur"], one["args"].get("marks", "")) for one in second[:2]] == [
+    assert [(item["name"], item["dur"], item["args"].get("marks", "")) for item in second[:2]] == [
         ("gcc", 300_000.0, "estimated"), ("short", 50_000.0, "partial")]
     assert any("when it ran within the interval is not recorded" in note for note in trace.facts["notes"])
     assert any("whose CPU was not recorded" in note for note in trace.facts["notes"])
     regions = trace.slices["regions", "solve"]
-    assert [(one["ts"], one["dur"], one["args"]) for one in regions[-2:]] == [
+    assert [(region["ts"], region["dur"], region["args"]) for region in regions[-2:]] == [
         (at * 1e6, 250_000.0, {"entered": 1}) for at in (2, 3)]
 
 
@@ -217,9 +217,9 @@ def test_threads_for_which_there_is_no_room_are_joined(tmp_path: Path, capsys: p
         export = TraceExport("m", columns, time, replace(thinned(time, columns), slices=1))
         lines = [line for frame in time.frames() for line in export.interval(frame)]
         trace = read_trace("\n".join([*lines, *export.end("")]))
-    names = [one["name"] for one in trace.slices["threads by CPU", "cpu 0"]]
+    names = [item["name"] for item in trace.slices["threads by CPU", "cpu 0"]]
     assert names[:3] == ["gcc", "(other threads)", "gcc"]
-    assert sum(one["dur"] for one in trace.slices["threads by CPU", "cpu 0"]) == pytest.approx(4 * 900_000.0)
+    assert sum(item["dur"] for item in trace.slices["threads by CPU", "cpu 0"]) == pytest.approx(4 * 900_000.0)
     assert any("are joined to (other threads)" in words for words in trace.facts["thinned"])
     assert "joined to (other threads)" in capsys.readouterr().err
 
@@ -229,7 +229,7 @@ def test_tasks_alone_are_a_trace_too(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["tasks", "--replay", path, "--timeline", "--format", "trace", "-n", "2"]) == 0
     trace = read_trace(capsys.readouterr().out)
     assert not trace.counters
-    assert [one["name"] for one in trace.slices["threads by CPU", "cpu 0"]] == ["gcc", "ld\x1b[2J"] * 2
+    assert [item["name"] for item in trace.slices["threads by CPU", "cpu 0"]] == ["gcc", "ld\x1b[2J"] * 2
 
 
 @pytest.mark.parametrize(("words", "said"), [

@@ -129,10 +129,10 @@ NORMAL: Mapping[str, float] = {"Busy%": 80.0, "Bzy_MHz": 3000.0, "CoreTmp": 60.0
 
 def nodes(many: int, **odd: Mapping[str, float]) -> dict[str, dict[str, float]]:
     """Return nodes n0, n1, … that hardly differ, and some changed ones."""
-    found = {f"n{at}": {**NORMAL, "Bzy_MHz": NORMAL["Bzy_MHz"] + at % 5} for at in range(many)}
+    result = {f"n{at}": {**NORMAL, "Bzy_MHz": NORMAL["Bzy_MHz"] + at % 5} for at in range(many)}
     for name, values in odd.items():
-        found[name].update(values)
-    return found
+        result[name].update(values)
+    return result
 
 
 def fleet_answer(values: Values, labels: Mapping[str, Mapping[str, str]] | None = None) -> Callable[[Asked], Reply]:
@@ -141,8 +141,8 @@ def fleet_answer(values: Values, labels: Mapping[str, Mapping[str, str]] | None 
         if asked.path.endswith("query_range"):
             return success([], kind="matrix")
         if "label_replace" in asked.words["query"]:
-            return success([series(name, column, value) for name, mine in values.items()
-                            for column, value in mine.items()], packed=True)
+            return success([series(name, column, value) for name, selected in values.items()
+                            for column, value in selected.items()], packed=True)
         return success([info(name, **(labels or {}).get(name, {})) for name in values])
 
     return answer
@@ -220,7 +220,7 @@ def exporters(fleet: Mapping[str, Node]) -> Iterator[int]:
         node = fleet.get(asked.path.strip("/"))
         now = time.time()
         if asked.path == "/all":
-            text = "".join(one.exposition(now - began, now, name) for name, one in fleet.items())
+            text = "".join(item.exposition(now - began, now, name) for name, item in fleet.items())
             return Reply(body=text.encode(), headers={"Content-Type": "text/plain"})
         if node is None:
             return Reply(404)

@@ -40,7 +40,7 @@ def test_a_refresh_is_one_query_and_labels_are_asked_for_once_a_minute() -> None
         second = reader.read()
         clock.seconds = 75.0
         third = reader.read()
-    assert [one.cost.queries for one in (first, second, third)] == [2, 1, 2]
+    assert [reading.cost.queries for reading in (first, second, third)] == [2, 1, 2]
     assert 0 < first.cost.sent < first.cost.unpacked
     assert [node.labels["model"] for node in second.nodes] == ["EPYC 9754"] * 4
 
@@ -51,9 +51,9 @@ def test_a_new_node_is_asked_for_its_labels_at_once() -> None:
         reader = FleetReader(Server(ServerAccess(server.url)), FleetQuestion())
         reader.read()
         values["n9"] = dict(NORMAL)
-        found = reader.read()
-    assert found.cost.queries == 2
-    assert {node.name for node in found.nodes if node.labels.get("model")} == {"n0", "n1", "n2", "n9"}
+        reading = reader.read()
+    assert reading.cost.queries == 2
+    assert {node.name for node in reading.nodes if node.labels.get("model")} == {"n0", "n1", "n2", "n9"}
 
 
 def test_every_column_is_in_the_one_query_with_what_was_asked() -> None:
@@ -99,10 +99,10 @@ def test_a_node_that_vanished_keeps_its_last_values_with_their_age() -> None:
 def test_a_node_that_vanished_before_is_there_without_values() -> None:
     values = {**nodes(3), "dead": {"Age": 1800.0}}
     with stub(fleet_answer(values)) as server:
-        found = FleetReader(Server(ServerAccess(server.url)), FleetQuestion()).read()
-    dead = next(node for node in found.nodes if node.name == "dead")
+        reading = FleetReader(Server(ServerAccess(server.url)), FleetQuestion()).read()
+    dead = next(node for node in reading.nodes if node.name == "dead")
     assert (dead.gone, dead.why) == (True, "no samples for 30 min")
-    table = fleet_table(found)
+    table = fleet_table(reading)
     why = table.cell(next(column for column in table.columns if column.id == "PkgWatt"), dead).why
     assert why is not None
     assert "vanished before" in why.detail
@@ -114,10 +114,10 @@ def test_a_node_that_vanished_before_is_there_without_values() -> None:
 def test_a_value_that_no_machine_can_have_is_unknown_and_no_finding(column: str, value: float) -> None:
     with stub(fleet_answer(nodes(4, n1={column: value}))) as server:
         reading = FleetReader(Server(ServerAccess(server.url)), FleetQuestion()).read()
-    (node,) = (one for one in reading.nodes if one.name == "n1")
+    (node,) = (fleet_node for fleet_node in reading.nodes if fleet_node.name == "n1")
     assert (node.findings, node.gone, column in node.values) == ((), False, False)
     table = fleet_table(reading, MEASURED)
-    (cell,) = (table.cell(one, node) for one in MEASURED if one.id == column)
+    (cell,) = (table.cell(item, node) for item in MEASURED if item.id == column)
     assert cell.why is not None
     assert f"the server's value is {value:g}, which no machine can have" in cell.why.detail
 
@@ -134,14 +134,14 @@ def test_two_series_of_one_name_are_reported() -> None:
         return success([info("n0", cluster="a"), info("n0", cluster="b")])
 
     with stub(answer) as server:
-        found = FleetReader(Server(ServerAccess(server.url)), FleetQuestion()).read()
-    assert "--node instance,LABEL" in found.notes[0]
+        reading = FleetReader(Server(ServerAccess(server.url)), FleetQuestion()).read()
+    assert "--node instance,LABEL" in reading.notes[0]
 
 
 def test_a_window_shorter_than_two_scrapes_is_reported() -> None:
     with stub(fleet_answer({"n0": {"CPUs": 8.0, "CoreTmp": 50.0}})) as server:
-        found = FleetReader(Server(ServerAccess(server.url)), FleetQuestion()).read()
-    assert "--window 10m" in found.notes[0]
+        reading = FleetReader(Server(ServerAccess(server.url)), FleetQuestion()).read()
+    assert "--window 10m" in reading.notes[0]
 
 
 def test_the_past_of_some_nodes() -> None:
@@ -155,8 +155,8 @@ def test_the_past_of_some_nodes() -> None:
         reader = FleetReader(Server(ServerAccess(server.url)), FleetQuestion())
         names = [node.name for node in reader.read().nodes]
         column = next(column for column in MEASURED if column.id == "CoreTmp")
-        found = reader.past(column, names, 100.0, 130.0, 2)
-    assert found == {"a.b": ((100.0, 1.5), (130.0, 2.0))}
+        result = reader.past(column, names, 100.0, 130.0, 2)
+    assert result == {"a.b": ((100.0, 1.5), (130.0, 2.0))}
     asked = server.asked[-1].words
     assert asked["step"] == "15"
     # a text of PromQL has Go's escapes: the regular expression is a\.b|x"<newline>
@@ -201,14 +201,14 @@ def test_filter_sort_and_top(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_json_is_the_schema_s_object_and_groups_are_a_second_table(capsys: pytest.CaptureFixture[str]) -> None:
-    found = tables(_fleet(capsys, nodes(8, n5={"Ratio%": 80.0}), "--format", "json", "--group", "rack"))
-    assert [one["table"] for one in found] == ["fleet", "fleet_groups"]
-    row = found[0]["rows"][0]
+    result = tables(_fleet(capsys, nodes(8, n5={"Ratio%": 80.0}), "--format", "json", "--group", "rack"))
+    assert [item["table"] for item in result] == ["fleet", "fleet_groups"]
+    row = result[0]["rows"][0]
     assert row["node"] == "n5"
     assert row["values"]["Ratio%"] == 80.0
-    assert found[0]["facts"]["queries"] == 2
-    assert found[1]["rows"][0]["group"] == "r5"
-    assert found[1]["rows"][0]["values"]["OddNodes"] == 1
+    assert result[0]["facts"]["queries"] == 2
+    assert result[1]["rows"][0]["group"] == "r5"
+    assert result[1]["rows"][0]["values"]["OddNodes"] == 1
 
 
 def test_what_a_group_adds_up_says_how_many_nodes_are_missing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,18 +257,18 @@ def test_check(values: Mapping[str, Mapping[str, float]], words: tuple[str, ...]
 
 def test_check_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     text = _fleet(capsys, nodes(8, n5={"Bzy_MHz": 2500.0}), "check", "--slower", "5", "--json", status=7)
-    found = tables(text)[0]
-    assert found["facts"] == {"check": "found", "nodes": 8, "found": 1} | {
-        name: value for name, value in found["facts"].items() if name == "why"}
-    assert [row["node"] for row in found["rows"]] == ["n5"]
+    result = tables(text)[0]
+    assert result["facts"] == {"check": "found", "nodes": 8, "found": 1} | {
+        name: value for name, value in result["facts"].items() if name == "why"}
+    assert [row["node"] for row in result["rows"]] == ["n5"]
 
 
 def test_a_partial_answer_is_no_sure_answer(capsys: pytest.CaptureFixture[str]) -> None:
     def answer(asked: Asked) -> Reply:
         reply = fleet_answer(nodes(8))(asked)
         if reply.headers:
-            return success([series(name, column, value) for name, mine in nodes(8).items()
-                            for column, value in mine.items()], warnings=["a store did not answer"])
+            return success([series(name, column, value) for name, selected in nodes(8).items()
+                            for column, value in selected.items()], warnings=["a store did not answer"])
         return reply
 
     with stub(answer) as server:
@@ -310,18 +310,18 @@ def test_a_server_that_fails_once_is_reported_and_asked_again(capsys: pytest.Cap
 
     with stub(answer) as server:
         assert main(["fleet", "--prometheus", server.url, "-n", "3", "-i", "0.05"]) == 0
-    told = capsys.readouterr()
-    assert told.out.count("3 nodes") == 2
-    assert told.err.count("not ready") == 1
+    output = capsys.readouterr()
+    assert output.out.count("3 nodes") == 2
+    assert output.err.count("not ready") == 1
 
 
 def test_the_evidence_of_a_cell_is_its_promql() -> None:
     with stub(fleet_answer(nodes(8, n5={"Bzy_MHz": 2500.0}))) as server:
-        found = FleetReader(Server(ServerAccess(server.url)), FleetQuestion()).read()
-    table = fleet_table(found)
+        reading = FleetReader(Server(ServerAccess(server.url)), FleetQuestion()).read()
+    table = fleet_table(reading)
     column = next(column for column in table.columns if column.id == "Bzy_MHz")
-    evidence = table.evidence(column, found.nodes[0])
+    evidence = table.evidence(column, reading.nodes[0])
     assert "rate(turbotui_machine_aperf_cycles_total[2m])" in evidence.arithmetic[0]
     assert any("median of 8 busy nodes" in remark for remark in evidence.remarks)
-    assert table.identify(found.nodes[0]).names == {"node": "n5"}
+    assert table.identify(reading.nodes[0]).names == {"node": "n5"}
     assert table.columns[0] is NODE

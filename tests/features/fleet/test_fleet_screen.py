@@ -227,7 +227,7 @@ async def test_a_wide_screen_has_the_last_hour_of_the_nodes_in_sight() -> None:
             return "".join(part.text for y in range(10) for part in screen.table.render_line(y))
 
         await until(pilot, lambda: "███" in drawn() and "▅▅▅" in drawn())
-        asked = [one.words for one in server.asked if one.path.endswith("query_range")][-1]
+        asked = [item.words for item in server.asked if item.path.endswith("query_range")][-1]
         assert "temperature" in asked["query"]
         assert asked["step"] == "150"
 
@@ -255,10 +255,10 @@ def test_pictures_are_asked_for_once_a_minute_and_of_new_nodes() -> None:
     asked: list[PastRequest] = []
     done: list[int] = []
     trends = Trends(asked.append, lambda: done.append(1), lambda: clock[0])
-    column = next(one for one in MEASURED if one.id == "CoreTmp")
+    column = next(item for item in MEASURED if item.id == "CoreTmp")
     trends.want(column, ["a", "b"])
     trends.want(column, ["a", "b", "c"])  # not while an answer is waited for
-    assert [one.nodes for one in asked] == [("a", "b")]
+    assert [request.nodes for request in asked] == [("a", "b")]
     asked[0].take({"a": [(3450.0, 100.0), (3600.0, 50.0)]})
     assert len(trends.pictures["a"]) == 24
     assert trends.pictures["a"].endswith("█▅")
@@ -269,7 +269,7 @@ def test_pictures_are_asked_for_once_a_minute_and_of_new_nodes() -> None:
     clock[0] = 61.0
     trends.want(column, ["a"])
     assert asked[2].nodes == ("a",)
-    other = next(one for one in MEASURED if one.id == "PkgWatt")
+    other = next(item for item in MEASURED if item.id == "PkgWatt")
     trends.want(other, ["a"])
     assert asked[3].column is other
     asked[2].take({"a": [(1.0, 1.0)]})  # the answer of a column that is not shown any more

@@ -25,15 +25,15 @@ def own(text: str) -> FleetSettings:
 
 def options(given: dict[str, str] | None = None, text: str = "", *, server: str = "",
             is_text: bool = True) -> argparse.Namespace:
-    found = argparse.Namespace(**{one.option: None for one in SETTINGS.values() if one.option} | (given or {}))
-    filled(found, own(text), server=server, is_text=is_text)
-    return found
+    value = argparse.Namespace(**{item.option: None for item in SETTINGS.values() if item.option} | (given or {}))
+    filled(value, own(text), server=server, is_text=is_text)
+    return value
 
 
 def test_the_command_line_comes_first_the_settings_next() -> None:
     text = 'server = "http://a:1"\nwindow = "5m"\nnode = ["cluster", "instance"]\nrefresh = 30\nsort = "coretmp"'
-    found = options({"window": "90s"}, text)
-    assert (found.prometheus, found.window, found.node, found.interval, found.sort, found.peers) == (
+    result = options({"window": "90s"}, text)
+    assert (result.prometheus, result.window, result.node, result.interval, result.sort, result.peers) == (
         "http://a:1", "90s", "cluster,instance", "30", "CoreTmp", "model")
     assert options().window == "2m"
     assert options(text=text, is_text=False).sort == ""
@@ -42,8 +42,8 @@ def test_the_command_line_comes_first_the_settings_next() -> None:
 @pytest.mark.parametrize(("given", "server"), [({"prometheus": "http://b:1"}, ""), ({}, "http://b:1")])
 def test_no_other_server_is_told_who_asks(given: dict[str, str], server: str) -> None:
     text = 'server = "http://a:1"\nuser = "ann"\npassword_file = "/x"\nbearer_file = "/y"\ntenant = "t"\nca = "/z"'
-    found = options(given, text, server=server)
-    assert (found.prometheus, found.user, found.password_file, found.bearer_file, found.tenant, found.ca) == (
+    result = options(given, text, server=server)
+    assert (result.prometheus, result.user, result.password_file, result.bearer_file, result.tenant, result.ca) == (
         given.get("prometheus", ""), None, None, None, "", "")
     assert options(text=text).tenant == "t"
 
@@ -58,18 +58,18 @@ def test_limits_are_those_of_the_settings() -> None:
     "nosuch = 1", "server = 7", 'window = "soon"', "window = 5", 'node = "1nstance"', "node = []", "refresh = 0",
     'refresh = "1"', 'sort = "NoSuch"', 'open = "\'"', "throttled = 0", 'stale = "long"', "timeout = -1"])
 def test_what_is_wrong_is_reported_with_its_line_and_the_rest_holds(text: str) -> None:
-    found = own(f'peers = "rack"\n{text}')
-    assert dict(found.values) == {"peers": "rack"}
-    assert len(found.problems) == 1
-    assert found.problems[0].startswith("s.toml, line 4: "), found.problems
+    settings = own(f'peers = "rack"\n{text}')
+    assert dict(settings.values) == {"peers": "rack"}
+    assert len(settings.problems) == 1
+    assert settings.problems[0].startswith("s.toml, line 4: "), settings.problems
 
 
 @given(st.dictionaries(st.sampled_from([*SETTINGS, "x"]), _VALUES, max_size=4))
 def test_whatever_stands_there_is_used_or_told(table: dict[str, object]) -> None:
     settings = parse_settings("", "s.toml")
     object.__setattr__(settings, "fleet", table)
-    found = fleet_settings(settings)
-    assert len(found.values) + len(found.problems) == len(table)
+    result = fleet_settings(settings)
+    assert len(result.values) + len(result.problems) == len(table)
 
 
 def test_the_verb_asks_the_server_of_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -81,6 +81,6 @@ def test_the_verb_asks_the_server_of_the_settings(tmp_path: Path, monkeypatch: p
     with stub(fleet_answer(nodes(8, n3={"CoreTmp": 91.0}))) as server:
         file.write_text(f'[fleet]\nserver = "{server.url}"\nsort = "CoreTmp"\nwindow = "never"\n')
         assert main(["fleet", "-n", "1", "--top", "1", "--show", "CoreTmp"]) == 0
-    told = capsys.readouterr()
-    assert [line.split()[0] for line in told.out.splitlines() if line.startswith("n")] == ["n3"]
-    assert "settings.toml, line 4: window" in told.err
+    output = capsys.readouterr()
+    assert [line.split()[0] for line in output.out.splitlines() if line.startswith("n")] == ["n3"]
+    assert "settings.toml, line 4: window" in output.err

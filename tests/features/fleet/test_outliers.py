@@ -15,16 +15,16 @@ from turbotui.features.fleet.outliers import duration, judged
 
 
 def _judged(values: Mapping[str, Mapping[str, float]], models: Mapping[str, str] | None = None) -> list[FleetNode]:
-    found = [FleetNode(name, {"model": (models or {}).get(name, "EPYC 9754")}, mine, mine.get("Age"))
-             for name, mine in values.items()]
-    return judged(found, lambda node: node.labels["model"])
+    fleet_nodes = [FleetNode(name, {"model": (models or {}).get(name, "EPYC 9754")}, selected, selected.get("Age"))
+                   for name, selected in values.items()]
+    return judged(fleet_nodes, lambda node: node.labels["model"])
 
 
 def test_nothing_is_odd_about_equals() -> None:
-    found = _judged(nodes(8))
-    assert [node.name for node in found] == sorted(node.name for node in found)
-    assert not any(node.findings for node in found)
-    assert found[0].peers == "compared with 8 nodes of its model (EPYC 9754)"
+    fleet_nodes = _judged(nodes(8))
+    assert [node.name for node in fleet_nodes] == sorted(node.name for node in fleet_nodes)
+    assert not any(node.findings for node in fleet_nodes)
+    assert fleet_nodes[0].peers == "compared with 8 nodes of its model (EPYC 9754)"
 
 
 @pytest.mark.parametrize(("values", "words"), [
@@ -38,10 +38,10 @@ def test_nothing_is_odd_about_equals() -> None:
     ({"Age": 900.0}, "its collector read nothing for 15 min"),
 ])
 def test_the_odd_one_is_first_with_its_reason(values: Mapping[str, float], words: str) -> None:
-    found = _judged(nodes(8, n5=values))
-    assert found[0].name == "n5"
-    assert words in found[0].why
-    assert not any(node.findings for node in found[1:])
+    fleet_nodes = _judged(nodes(8, n5=values))
+    assert fleet_nodes[0].name == "n5"
+    assert words in fleet_nodes[0].why
+    assert not any(node.findings for node in fleet_nodes[1:])
 
 
 def test_a_cooler_node_or_a_faster_one_is_no_finding() -> None:
@@ -49,10 +49,10 @@ def test_a_cooler_node_or_a_faster_one_is_no_finding() -> None:
 
 
 def test_two_of_a_model_cannot_tell_which_is_odd() -> None:
-    found = _judged(nodes(2, n1={"Bzy_MHz": 2000.0}))
-    assert not any(node.findings for node in found)
-    assert "nobody can say" in found[0].peers
-    assert why_unsure(found, CheckLimits(slower=5.0)).startswith("none of 2 nodes could be compared")
+    fleet_nodes = _judged(nodes(2, n1={"Bzy_MHz": 2000.0}))
+    assert not any(node.findings for node in fleet_nodes)
+    assert "nobody can say" in fleet_nodes[0].peers
+    assert why_unsure(fleet_nodes, CheckLimits(slower=5.0)).startswith("none of 2 nodes could be compared")
 
 
 def test_models_are_compared_among_themselves() -> None:
@@ -67,17 +67,17 @@ def test_an_idle_node_s_clock_is_not_compared_with_busy_ones() -> None:
 
 
 def test_a_single_idle_node_is_idle_and_nothing_else() -> None:
-    found = _judged(nodes(8, n1={"Busy%": 2.0, "PkgWatt": 90.0, "nJ/instr": 2.0}))
-    assert [one.column for one in found[0].findings] == ["Busy%"]
+    fleet_nodes = _judged(nodes(8, n1={"Busy%": 2.0, "PkgWatt": 90.0, "nJ/instr": 2.0}))
+    assert [oddity.column for oddity in fleet_nodes[0].findings] == ["Busy%"]
 
 
 def test_a_node_of_unknown_load_is_not_taken_for_an_idle_one() -> None:
-    values = {name: dict(mine) for name, mine in nodes(9).items()}
+    values = {name: dict(selected) for name, selected in nodes(9).items()}
     for name in ("n0", "n1", "n2"):
         values[name] |= {"Busy%": 2.0, "CoreTmp": 30.0}
     del values["n8"]["Busy%"]
-    found = {node.name: node for node in _judged(values)}
-    assert "hotter" not in found["n8"].why
+    fleet_nodes = {node.name: node for node in _judged(values)}
+    assert "hotter" not in fleet_nodes["n8"].why
 
 
 def test_an_idle_node_s_baseline_says_nothing() -> None:
@@ -85,25 +85,25 @@ def test_an_idle_node_s_baseline_says_nothing() -> None:
 
 
 def test_a_vanished_node_is_reported_and_compares_with_nobody() -> None:
-    found = [FleetNode(name, {"model": "m"}, mine, 700.0 if name == "n3" else 1.0, gone=name == "n3")
-             for name, mine in nodes(4, n3={"Bzy_MHz": 1.0}).items()]
-    first = judged(found, lambda node: node.labels["model"])[0]
+    fleet_nodes = [FleetNode(name, {"model": "m"}, selected, 700.0 if name == "n3" else 1.0, gone=name == "n3")
+                   for name, selected in nodes(4, n3={"Bzy_MHz": 1.0}).items()]
+    first = judged(fleet_nodes, lambda node: node.labels["model"])[0]
     assert (first.name, first.why) == ("n3", "no samples for 12 min")
 
 
 @given(st.integers(3, 30), st.integers(0, 29), st.floats(0.2, 0.9))
 def test_one_slow_node_is_first_in_any_fleet(many: int, at: int, share: float) -> None:
     at %= many
-    found = _judged(nodes(many, **{f"n{at}": {"Bzy_MHz": NORMAL["Bzy_MHz"] * share}}))
-    assert found[0].name == f"n{at}"
-    assert sum(bool(node.findings) for node in found) == 1
+    fleet_nodes = _judged(nodes(many, **{f"n{at}": {"Bzy_MHz": NORMAL["Bzy_MHz"] * share}}))
+    assert fleet_nodes[0].name == f"n{at}"
+    assert sum(bool(node.findings) for node in fleet_nodes) == 1
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(sorted(NORMAL)), st.floats(-1e12, 1e12)), max_size=12))
 def test_any_numbers_are_judged(values: list[dict[str, float]]) -> None:
-    found = _judged({f"n{at}": mine for at, mine in enumerate(values)})
-    assert len(found) == len(values)
-    assert [node.odd for node in found] == sorted((node.odd for node in found), reverse=True)
+    fleet_nodes = _judged({f"n{at}": selected for at, selected in enumerate(values)})
+    assert len(fleet_nodes) == len(values)
+    assert [node.odd for node in fleet_nodes] == sorted((node.odd for node in fleet_nodes), reverse=True)
 
 
 @pytest.mark.parametrize(("limits", "found"), [
@@ -119,7 +119,7 @@ def test_any_numbers_are_judged(values: list[dict[str, float]]) -> None:
 def test_limits_of_a_check(limits: CheckLimits, found: set[str]) -> None:
     values = nodes(9, n1={"Bzy_MHz": 2700.0}, n2={"CoreTmp": 75.0}, n3={"Throttled%": 8.0, "PkgWatt": 200.0},
                    n4={"Ratio%": 90.0}, n5={"Age": 1000.0})
-    made = [FleetNode(name, {"model": "m"}, mine, mine["Age"]) for name, mine in values.items()]
+    made = [FleetNode(name, {"model": "m"}, selected, selected["Age"]) for name, selected in values.items()]
     seen = failing(judged(made, lambda node: node.labels["model"], limits.rules(), limits.limits()), limits)
     assert {node.name for node in seen} == found
 

@@ -60,24 +60,24 @@ def cluster(tmp_path: Path) -> Iterator[tuple[Started, list[int]]]:
 def test_the_slowed_machine_is_row_1(cluster: tuple[Started, list[int]], capsys: pytest.CaptureFixture[str]) -> None:
     server, ports = cluster
     reader = FleetReader(Server(ServerAccess(server.url)), FleetQuestion(window="20s", seconds=20.0))
-    found: list[FleetReading] = []
+    readings: list[FleetReading] = []
 
     def is_whole() -> bool:
         """On a busy machine scrapes come late, and a window may have one node's beginning alone."""
         try:
-            found.append(reader.read())
+            readings.append(reader.read())
         except ServerError:  # nothing was scraped yet
             return False
-        nodes = found[-1].nodes
-        told = {one.column for one in nodes[0].findings} if nodes else set()
-        return (sum("Bzy_MHz" in node.values for node in nodes) == NODES and told >= {"Bzy_MHz", "Throttled%"}
+        nodes = readings[-1].nodes
+        text = {oddity.column for oddity in nodes[0].findings} if nodes else set()
+        return (sum("Bzy_MHz" in node.values for node in nodes) == NODES and text >= {"Bzy_MHz", "Throttled%"}
                 and nodes[0].odd > 2.0 * nodes[1].odd)  # the others may differ by what is left of their turbo
 
     until(is_whole, "all nodes have a clock, and the first of them is held back, twice as odd as any other")
-    first = found[-1].nodes[0]
+    first = readings[-1].nodes[0]
     assert first.name == f"127.0.0.1:{ports[SLOWED]}"
     assert first.simulated
-    assert {one.column for one in first.findings} >= {"Bzy_MHz", "Throttled%"}
+    assert {oddity.column for oddity in first.findings} >= {"Bzy_MHz", "Throttled%"}
     assert first.values["CPUs"] == 8
     words = ["fleet", "check", "--prometheus", server.url, "--slower", "5", "--window", "20s"]
     until(lambda: main(words) == 7, "the check has found it too")

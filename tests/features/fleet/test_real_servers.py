@@ -41,19 +41,19 @@ _EXPORTED = {column.id for column in MEASURED} - {"NowMHz", "NowErr%"}  # which 
 
 def _whole(reader: FleetReader, many: int = 8) -> FleetReading:
     """Return a reading in which a given number of nodes have every value."""
-    found: list[FleetReading] = []
+    readings: list[FleetReading] = []
 
     def is_whole() -> bool:
         try:
             reading = reader.read()
         except ServerError:  # nothing was scraped yet
             return False
-        found.append(reading)
+        readings.append(reading)
         return sum(node.values.keys() >= _EXPORTED and not node.gone
                    for node in reading.nodes) == many
 
     until(is_whole, f"{many} nodes have every value")
-    return found[-1]
+    return readings[-1]
 
 
 def energies_of(reader: FleetReader) -> dict[str, set[str]]:

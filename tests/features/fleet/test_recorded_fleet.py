@@ -64,8 +64,8 @@ def test_a_reading_is_read_again(found: list[FleetNode]) -> None:
     lambda facts: facts.update(labels=7),
 ])
 def test_damage_is_a_sentence(change: Callable[[dict[str, object]], object]) -> None:
-    found = [FleetNode(name, {}, values) for name, values in nodes(3).items()]
-    record = FleetRecord(5, 6, FleetReading("x", found, 5, 1.0, (), FleetCost(1, 2, 3, 4.0), {}))
+    fleet_nodes = [FleetNode(name, {}, values) for name, values in nodes(3).items()]
+    record = FleetRecord(5, 6, FleetReading("x", fleet_nodes, 5, 1.0, (), FleetCost(1, 2, 3, 4.0), {}))
     with pytest.raises(DamagedError, match="record 7"):
         _again(record, change)
 
@@ -108,9 +108,9 @@ def test_the_verb_tells_of_a_recording(recording: str, capsys: pytest.CaptureFix
 def test_other_verbs_say_which_one_tells_of_it(recording: str, words: tuple[str, ...],
                                                capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, recording, *([recording] if words == ("diff",) else [])])
-    told = capsys.readouterr()
-    assert not told.out
-    assert f"turbotui fleet --replay {recording}" in told.err
+    output = capsys.readouterr()
+    assert not output.out
+    assert f"turbotui fleet --replay {recording}" in output.err
 
 
 def test_nodes_are_read_of_a_file_of_version_1_for_ever() -> None:

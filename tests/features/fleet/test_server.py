@@ -63,8 +63,8 @@ def test_an_answer_that_is_none_is_one_sentence(reply: Reply, words: str) -> Non
 def test_a_value_is_a_time_and_a_number_in_a_text(pair: str, values: tuple[tuple[float, float], ...]) -> None:
     body = f'{{"status":"success","data":{{"resultType":"vector","result":[{{"metric":{{}},"value":{pair}}}]}}}}'
     with stub(lambda _asked: Reply(200, body.encode())) as server:
-        (found,) = Server(ServerAccess(server.url)).instant("up").result
-    assert found.values == values
+        (answered_series,) = Server(ServerAccess(server.url)).instant("up").result
+    assert answered_series.values == values
 
 
 def test_nobody_listens() -> None:
@@ -155,9 +155,9 @@ def test_what_the_server_receives(tmp_path: Path) -> None:
 
 def test_a_server_that_takes_no_post_is_asked_by_get() -> None:
     with stub(lambda asked: success([]) if asked.method == "GET" else Reply(405)) as server:
-        one = Server(ServerAccess(server.url))
-        assert one.instant("up").result == ()
-        one.instant("up")
+        item = Server(ServerAccess(server.url))
+        assert item.instant("up").result == ()
+        item.instant("up")
     assert [asked.method for asked in server.asked] == ["POST", "GET", "GET"]
     assert server.asked[1].words == {"query": "up"}
 

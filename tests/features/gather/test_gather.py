@@ -59,8 +59,8 @@ def diagnosed(host: Host) -> Diagnosis:
 
 def comparable(diagnosis: Diagnosis) -> object:
     facts = {what: value for what, value in diagnosis.facts if what not in ("machine", "signals")}  # of EXECUTED, too
-    sources = [(one.id, one.state, one.detail.partition(MEASURED)[0], one.remedy, one.signals)
-               for one in diagnosis.sources if one.id not in EXECUTED]
+    sources = [(report.id, report.state, report.detail.partition(MEASURED)[0], report.remedy, report.signals)
+               for report in diagnosis.sources if report.id not in EXECUTED]
     return facts, diagnosis.notes, sources
 
 
@@ -73,11 +73,11 @@ def test_a_gathered_machine_is_the_machine(name: str) -> None:
     assert replace(second.model, mhz=0.0) == replace(first.model, mhz=0.0), "the clock of the moment is another one"
     assert (second.platform, second.privileges) == (first.platform, first.privileges)
     assert comparable(diagnosed(again)) == comparable(diagnosed(host))
-    columns = [set(Session(one, SOURCES, 1.0, LinuxHost()).catalog.by_id) for one in (first, second)]
+    columns = [set(Session(machine, SOURCES, 1.0, LinuxHost()).catalog.by_id) for machine in (first, second)]
     assert columns[0] == columns[1]
     # a register that counts or measures has another value by now: their lines say the same of something else
-    lines = [[line.origin for section in configuration(one, detailed=True) for line in section.lines]
-             for one in (first, second)]
+    lines = [[line.origin for section in configuration(machine, detailed=True) for line in section.lines]
+             for machine in (first, second)]
     assert lines[0] == lines[1]
 
 
@@ -98,10 +98,10 @@ def test_the_real_machine(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     host = LinuxHost()
     machine, _ = parse_gathered(Path(path).read_bytes())
     assert read_machine(GatheredHost(machine, "here")).topology.cpus == read_machine(host).topology.cpus
-    signals = {(one.id, signal.id, signal.usable) for one in diagnosed(GatheredHost(machine, "here")).sources
-               for signal in one.signals if one.id not in EXECUTED}
-    here = {(one.id, signal.id, signal.usable) for one in diagnosed(host).sources
-            for signal in one.signals if one.id not in EXECUTED}
+    signals = {(report.id, signal.id, signal.usable) for report in diagnosed(GatheredHost(machine, "here")).sources
+               for signal in report.signals if report.id not in EXECUTED}
+    here = {(report.id, signal.id, signal.usable) for report in diagnosed(host).sources
+            for signal in report.signals if report.id not in EXECUTED}
     assert signals == here
 
 
@@ -125,7 +125,7 @@ def memory_device(*strings: str) -> bytes:
     body[0], body[1] = 17, len(body)
     body[0x10:0x12] = 1, 2
     body[0x17:0x1B] = 1, 3, 4, 5
-    return bytes(body) + b"\0".join(one.encode() for one in strings) + b"\0\0"
+    return bytes(body) + b"\0".join(string.encode() for string in strings) + b"\0\0"
 
 
 def hostile_files() -> Iterator[tuple[str, bytes]]:
@@ -192,12 +192,12 @@ def test_nothing_that_tells_whose_machine_it_was_is_in_the_file(hostile: Path) -
     data = gzip.decompress(archive.packed)
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
         data += gzip.decompress(tar.extractfile("gathered/root/proc/config.gz").read())  # type: ignore[union-attr]
-    found = data.lower()
+    result = data.lower()
     for what, secret in HOSTILE.items():
         for form in {secret, secret.replace(":", "").replace("-", ""), secret.split(".")[0]} - {"192", "fe80"}:
-            assert form.lower().encode() not in found, f"{what}: {form}"
+            assert form.lower().encode() not in result, f"{what}: {form}"
     for also in (MODULE.lower().encode(), b"deadbeef", b"3cecef12ab9f", b"ffffffffc0a1b000", b"10000000d"):
-        assert also not in found
+        assert also not in result
     scrubbed = archive.scrubbed.machine
     assert scrubbed.files["/proc/cmdline"] == b"intel_pstate=passive scrubbed\n"
     assert scrubbed.files["/proc/sys/kernel/osrelease"] == b"6.18.0.1-scrubbed\n", "a version is no address"
@@ -284,15 +284,15 @@ def test_a_machine_with_the_name_of_a_kernel_s_word_still_works(tmp_path: Path) 
     host = tmp_path / "proc/sys/kernel/hostname"
     host.parent.mkdir(parents=True)
     host.write_text("cpu.power.example\n")
-    found = [secret.text for secret in find_secrets(LinuxHost(str(tmp_path)), {})]
+    result = [secret.text for secret in find_secrets(LinuxHost(str(tmp_path)), {})]
     assert {"cpu", "power"} <= KERNELS
-    assert found == ["cpu.power.example", "example"]
+    assert result == ["cpu.power.example", "example"]
 
 
 def test_the_user_who_runs_it_is_no_part_of_it() -> None:
     environment = {"USER": "joyce", "SUDO_USER": "ulysses", "HOME": "/home/leopold"}
-    found = {secret.text for secret in find_secrets(LinuxHost(), environment) if secret.what == "user name"}
-    assert {"joyce", "ulysses", "leopold"} <= found
+    result = {secret.text for secret in find_secrets(LinuxHost(), environment) if secret.what == "user name"}
+    assert {"joyce", "ulysses", "leopold"} <= result
 
 
 # The verb

@@ -41,16 +41,16 @@ def test_its_topology_obeys_the_laws(path: Path) -> None:
     assert topology.cpus
     for scope in Scope:
         instances = topology.instances(scope)
-        assert sorted(cpu for one in instances for cpu in one.cpus) == sorted(topology.cpus)
-        assert len({one.row for one in instances}) == len(instances)
-        assert all(one.label >= -1 for one in instances)
+        assert sorted(cpu for instance in instances for cpu in instance.cpus) == sorted(topology.cpus)
+        assert len({instance.row for instance in instances}) == len(instances)
+        assert all(instance.label >= -1 for instance in instances)
 
 
 @gathered
 def test_no_counter_of_one_instant_has_an_increase(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["stat", "-q", "-n", "1", "-i", "0.1", "--format", "json", "--machine", str(path)]) == 0
     table = json.loads(capsys.readouterr().out.splitlines()[0])
-    counted = {one["id"] for one in table["columns"] if "Δ" in one["formula"]}
+    counted = {item["id"] for item in table["columns"] if "Δ" in item["formula"]}
     assert counted
     for row in table["rows"]:
         assert {name: value for name, value in row["values"].items() if name in counted and value is not None} == {}
@@ -66,8 +66,8 @@ def test_doctor_finds_what_it_found_there(path: Path) -> None:
     there = {(row["source"], row["signal"]): row["values"]["usable"] == "yes" for row in signals["rows"]}
     assert any(there.values())
     probes = probe_sources(read_machine(GatheredHost(machine, "x")), SOURCES).probes
-    known = {(source, name): isinstance(found, Signal)
-             for source, probe in probes.items() for name, found in probe.signals.items()}
+    known = {(source, name): isinstance(result, Signal)
+             for source, probe in probes.items() for name, result in probe.signals.items()}
     both = {key for key in there.keys() & known.keys() if key[0] not in HERE_ONLY}
     assert len(both) > len(there) // 2, "most of what the file tells of has another name now: gather it again"
     assert {key: known[key] for key in both} == {key: there[key] for key in both}

@@ -34,10 +34,10 @@ def _of_row(row: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("span", SPANS)
 def test_every_cell_of_a_recording_stays_as_it_was(span: str, capsys: pytest.CaptureFixture[str]) -> None:
     expected = json.loads((GOLDEN / "version2.groups.json").read_text())[span]
-    found = cells(capsys, *SPANS[span])
-    assert [(one["time"], one["table"], [*one["rows"]]) for one in found] == [
-        (one["time"], one["table"], [*one["rows"]]) for one in expected]
-    for table, then in zip(found, expected, strict=True):
+    result = cells(capsys, *SPANS[span])
+    assert [(item["time"], item["table"], [*item["rows"]]) for item in result] == [
+        (item["time"], item["table"], [*item["rows"]]) for item in expected]
+    for table, then in zip(result, expected, strict=True):
         assert table["seconds"] == pytest.approx(then["seconds"])
         for name, row in table["rows"].items():
             before = then["rows"][name]

@@ -56,46 +56,46 @@ class Bed:
 
 @contextmanager
 def bed(name: str, *added: str, uid: int = 0) -> Iterator[Bed]:
-    one = Bed(name, added, uid)
+    item = Bed(name, added, uid)
     try:
-        yield one
+        yield item
     finally:
-        one.reader.close()
+        item.reader.close()
 
 
-def table(found: GroupInterval) -> RowTable[GroupRow]:
-    return group_table(found.rows, Energy({}, {}), 1, 1, event_columns(found.counted))
+def table(interval: GroupInterval) -> RowTable[GroupRow]:
+    return group_table(interval.rows, Energy({}, {}), 1, 1, event_columns(interval.counted))
 
 
-def cell(found: GroupInterval, path: str, name: str) -> Cell:
-    made = table(found)
+def cell(interval: GroupInterval, path: str, name: str) -> Cell:
+    made = table(interval)
     column = next(column for column in made.columns if column.id == name)
-    return made.cell(column, next(row for row in found.rows if row.group.path == path))
+    return made.cell(column, next(row for row in interval.rows if row.group.path == path))
 
 
-def number(found: GroupInterval, path: str, name: str) -> float:
-    value = cell(found, path, name).value
-    assert isinstance(value, int | float), cell(found, path, name).why
+def number(interval: GroupInterval, path: str, name: str) -> float:
+    value = cell(interval, path, name).value
+    assert isinstance(value, int | float), cell(interval, path, name).why
     return value
 
 
 @pytest.mark.parametrize("name", ["laptop", "laptop-arrow", "laptop-old"])
 def test_a_group_has_its_share_of_what_every_cpu_counted(name: str) -> None:
-    with bed(name, "IPC=instructions/cycles", "instructions", "task-clock,rate") as one:
-        found = one.interval()
-        whole = [truth_of(one.host).truth(cpu) for cpu in one.machine.topology.cpus]
-        one.clock.advance(SECONDS)
-        after = [truth_of(one.host).truth(cpu) for cpu in one.machine.topology.cpus]
-        found = one.reader.read() or found
+    with bed(name, "IPC=instructions/cycles", "instructions", "task-clock,rate") as item:
+        interval = item.interval()
+        whole = [truth_of(item.host).truth(cpu) for cpu in item.machine.topology.cpus]
+        item.clock.advance(SECONDS)
+        after = [truth_of(item.host).truth(cpu) for cpu in item.machine.topology.cpus]
+        interval = item.reader.read() or interval
         counted = sum(new.instructions - old.instructions for new, old in zip(after, whole, strict=True))
         cycles = sum(new.cycles - old.cycles for new, old in zip(after, whole, strict=True))
         for path, share in GROUPS:
-            assert number(found, f"/{path}", "instructions") == pytest.approx(share * counted, rel=0.01, abs=3)
+            assert number(interval, f"/{path}", "instructions") == pytest.approx(share * counted, rel=0.01, abs=3)
             if share:
-                assert number(found, f"/{path}", "IPC") == pytest.approx(counted / cycles, rel=0.02)
-                ran = next(row.rate("cpu_usec") or 0.0 for row in found.rows if row.group.path == f"/{path}")
-                assert number(found, f"/{path}", "task-clock") == pytest.approx(ran * 1e3, rel=1e-3)
-        assert not is_scaled(found.rows[-1], ("perf instructions",))
+                assert number(interval, f"/{path}", "IPC") == pytest.approx(counted / cycles, rel=0.02)
+                ran = next(row.rate("cpu_usec") or 0.0 for row in interval.rows if row.group.path == f"/{path}")
+                assert number(interval, f"/{path}", "task-clock") == pytest.approx(ran * 1e3, rel=1e-3)
+        assert not is_scaled(interval.rows[-1], ("perf instructions",))
 
 
 class Scaled(DelegatingHost):
@@ -127,30 +127,30 @@ def test_an_event_of_a_group_has_the_unit_and_scale_that_its_pmu_says() -> None:
 
 
 def test_the_idle_time_belongs_to_the_outermost_group_alone() -> None:
-    with bed("laptop", "task-clock,rate") as one:
-        found = one.interval()
-        assert number(found, "/", "task-clock") == pytest.approx(len(one.machine.topology.cpus) * 1e9, rel=1e-6)
+    with bed("laptop", "task-clock,rate") as item:
+        interval = item.interval()
+        assert number(interval, "/", "task-clock") == pytest.approx(len(item.machine.topology.cpus) * 1e9, rel=1e-6)
 
 
 def test_more_events_than_counters_are_scaled_and_marked() -> None:
     events = [f"{name}{mode}" for name in ("branches", "branch-misses", "cache-misses") for mode in ("", ":u", ":k")]
-    with bed("laptop", *events) as one:
-        one.interval()
-        found = one.interval()
-        row = next(row for row in found.rows if row.group.path == "/user.slice")
+    with bed("laptop", *events) as item:
+        item.interval()
+        interval = item.interval()
+        row = next(row for row in interval.rows if row.group.path == "/user.slice")
         assert is_scaled(row, ("perf branches",))
-        assert cell(found, "/user.slice", "branches").estimated
-        made = table(found)
+        assert cell(interval, "/user.slice", "branches").estimated
+        made = table(interval)
         said = "\n".join(line for reading in made.evidence(made.columns[0], row).readings for line in reading)
         assert "% of that: the count is scaled to all of it" in said
 
 
 def test_cycles_are_counted_for_each_package_and_always_for_the_outermost_group() -> None:
-    with bed("sapphire-2s", "cycles") as one:
-        one.events.follow(["/system.slice"])
-        moment = one.events.merged(CgroupReader(one.host, {"cpu_usec"}).read())
-        one.clock.advance(SECONDS)
-        later = one.events.merged(CgroupReader(one.host, {"cpu_usec"}).read())
+    with bed("sapphire-2s", "cycles") as item:
+        item.events.follow(["/system.slice"])
+        moment = item.events.merged(CgroupReader(item.host, {"cpu_usec"}).read())
+        item.clock.advance(SECONDS)
+        later = item.events.merged(CgroupReader(item.host, {"cpu_usec"}).read())
         rows = {row.group.path: row.increases for row in rows_between(moment, later)}
         share = dict(GROUPS)["system.slice"]
         for package in (0, 1):
@@ -160,66 +160,66 @@ def test_cycles_are_counted_for_each_package_and_always_for_the_outermost_group(
 
 
 def test_what_counts_no_tasks_is_refused_with_its_reason() -> None:
-    with bed("sapphire-2s", "power/energy-pkg/") as one:
-        why = cell(one.interval(), "/user.slice", "power/energy-pkg/").why
+    with bed("sapphire-2s", "power/energy-pkg/") as item:
+        why = cell(item.interval(), "/user.slice", "power/energy-pkg/").why
         assert why is not None
         assert why.reason is Reason.NO_HARDWARE
-        assert one.events.room == 0
+        assert item.events.room == 0
     with pytest.raises(UsageError, match="tsc is counted for CPUs"):
         Bed("sapphire-2s", ["J=instructions/tsc"])
 
 
 def test_the_busiest_groups_are_counted_where_all_are_too_many() -> None:
-    with bed("sapphire-2s", "instructions") as one:
-        cpus = len(one.machine.topology.cpus)
-        one.host.set_privileges(descriptors=(4 * cpus * 4, 4 * cpus * 4))  # a quarter for counters: four on each CPU
-        one.interval()
-        found = one.interval()
-        assert one.events.room == 4 < len(GROUPS)
-        counted = {row.group.path for row in found.rows if "perf instructions" in row.increases}
-        used = sorted(found.rows, key=lambda row: -(row.rate("cpu_usec") or 0.0))
-        assert counted == {row.group.path for row in used[: one.events.room]}
-        why = cell(found, "/init.scope", "instructions").why
+    with bed("sapphire-2s", "instructions") as item:
+        cpus = len(item.machine.topology.cpus)
+        item.host.set_privileges(descriptors=(4 * cpus * 4, 4 * cpus * 4))  # a quarter for counters: four on each CPU
+        item.interval()
+        interval = item.interval()
+        assert item.events.room == 4 < len(GROUPS)
+        counted = {row.group.path for row in interval.rows if "perf instructions" in row.increases}
+        used = sorted(interval.rows, key=lambda row: -(row.rate("cpu_usec") or 0.0))
+        assert counted == {row.group.path for row in used[: item.events.room]}
+        why = cell(interval, "/init.scope", "instructions").why
         assert why is not None
         assert why.reason is Reason.NOT_READ
-        assert f"{one.events.room} of {len(found.rows)} groups" in found.coverage
-        assert one.events.room * cpus <= MOST_READS
+        assert f"{item.events.room} of {len(interval.rows)} groups" in interval.coverage
+        assert item.events.room * cpus <= MOST_READS
 
 
 def test_a_user_without_the_right_is_told_how_to_get_it() -> None:
-    with bed("laptop", "instructions", uid=1000) as one:
-        why = cell(one.interval(), "/user.slice", "instructions").why
+    with bed("laptop", "instructions", uid=1000) as item:
+        why = cell(item.interval(), "/user.slice", "instructions").why
         assert why is not None
         assert why.reason is Reason.NOT_PERMITTED
         assert "CAP_PERFMON" in why.sentence()
 
 
 def test_a_cpu_that_goes_leaves_no_wrong_count() -> None:
-    with bed("laptop", "instructions") as one:
-        one.interval()
-        one.host.set_online(3, online=False)
-        assert "perf instructions" not in one.interval().rows[0].increases
-        one.interval()
-        assert number(one.interval(), "/user.slice", "instructions") > 0
+    with bed("laptop", "instructions") as item:
+        item.interval()
+        item.host.set_online(3, online=False)
+        assert "perf instructions" not in item.interval().rows[0].increases
+        item.interval()
+        assert number(item.interval(), "/user.slice", "instructions") > 0
 
 
 def test_a_recording_has_the_columns_and_their_counts() -> None:
-    with bed("laptop", "IPC=instructions/cycles", "context-switches,rate") as one:
-        found = one.interval()
-        record = GroupRecord(1, 0, SECONDS, tuple(found.rows), counted=found.counted)
+    with bed("laptop", "IPC=instructions/cycles", "context-switches,rate") as item:
+        interval = item.interval()
+        record = GroupRecord(1, 0, SECONDS, tuple(interval.rows), counted=interval.counted)
         back = group_record(JsonValue(json.loads(json.dumps(record.facts())), "test"), 1)
-        assert back.counted == found.counted
+        assert back.counted == interval.counted
         columns = event_columns(back.counted)
         assert [column.id for column in columns] == ["IPC", "context-switches"]
         for column in columns:
-            assert [column.compute(row) for row in back.rows] == [column.compute(row) for row in found.rows]
+            assert [column.compute(row) for row in back.rows] == [column.compute(row) for row in interval.rows]
 
 
 def test_titles_of_groups_columns_are_not_given_twice() -> None:
     with pytest.raises(UsageError, match="have a column Mem already"):
         Bed("laptop", ["Mem=instructions*1"])
-    with bed("laptop", "instructions,name=Mine") as one:
-        counted = one.interval().counted
+    with bed("laptop", "instructions,name=Mine") as item:
+        counted = item.interval().counted
         assert [column.id for column in event_columns((*counted, *counted))] == ["Mine", "Mine~2"]
 
 

@@ -19,11 +19,11 @@ def words(path: str, kind: str = CGROUP, directory: str = "", resctrl: str = "",
 
 
 def test_a_unit_is_spoken_to_by_its_manager() -> None:
-    found = words("/system.slice/db.service")
-    assert "systemctl set-property --runtime db.service CPUQuota=50%" in found
-    assert 'echo "200000 100000" > /sys/fs/cgroup/system.slice/db.service/cpu.max' in found
-    assert "turbotui tasks --cgroup /system.slice/db.service -i 1" in found
-    assert "mount -t resctrl resctrl /sys/fs/resctrl" in found
+    result = words("/system.slice/db.service")
+    assert "systemctl set-property --runtime db.service CPUQuota=50%" in result
+    assert 'echo "200000 100000" > /sys/fs/cgroup/system.slice/db.service/cpu.max' in result
+    assert "turbotui tasks --cgroup /system.slice/db.service -i 1" in result
+    assert "mount -t resctrl resctrl /sys/fs/resctrl" in result
 
 
 def test_a_part_of_a_unit_is_not_the_unit() -> None:
@@ -43,9 +43,9 @@ def test_a_monitor_group_is_made_where_resctrl_is_and_its_cost_is_reported() -> 
 
 
 def test_groups_of_resctrl_are_looked_at_and_removed() -> None:
-    found = words("/batch", MONITOR, "/sys/fs/resctrl/mon_groups/batch", "/sys/fs/resctrl")
-    assert found == ["cat /sys/fs/resctrl/mon_groups/batch/tasks", "cat /sys/fs/resctrl/mon_groups/batch/schemata",
-                     "rmdir /sys/fs/resctrl/mon_groups/batch"]
+    result = words("/batch", MONITOR, "/sys/fs/resctrl/mon_groups/batch", "/sys/fs/resctrl")
+    assert result == ["cat /sys/fs/resctrl/mon_groups/batch/tasks", "cat /sys/fs/resctrl/mon_groups/batch/schemata",
+                      "rmdir /sys/fs/resctrl/mon_groups/batch"]
     outermost = words("/", CONTROL, "/sys/fs/resctrl", "/sys/fs/resctrl", "4 of 256")
     assert not any("rmdir" in line for line in outermost)
     assert "mkdir /sys/fs/resctrl/mon_groups/NAME && echo TID > /sys/fs/resctrl/mon_groups/NAME/tasks" in outermost
@@ -53,11 +53,11 @@ def test_groups_of_resctrl_are_looked_at_and_removed() -> None:
 
 def test_version_1_has_lines_of_its_own_files() -> None:
     old = {"cpu": "/sys/fs/cgroup/cpu/job", "memory": "/sys/fs/cgroup/memory/job"}
-    found = [line.words for line in group_lines(GroupTarget(CGROUP, "/job", "", old=old))]
-    assert "echo 200000 > /sys/fs/cgroup/cpu/job/cpu.cfs_quota_us" in found
-    assert "cat /sys/fs/cgroup/cpu/job/cgroup.procs" in found
-    assert not any("cpu.max" in line or "memory.high" in line or "cgroup.threads" in line for line in found)
-    assert any(line.startswith("mkdir ") and "< /sys/fs/cgroup/cpu/job/tasks" in line for line in found)
+    result = [line.words for line in group_lines(GroupTarget(CGROUP, "/job", "", old=old))]
+    assert "echo 200000 > /sys/fs/cgroup/cpu/job/cpu.cfs_quota_us" in result
+    assert "cat /sys/fs/cgroup/cpu/job/cgroup.procs" in result
+    assert not any("cpu.max" in line or "memory.high" in line or "cgroup.threads" in line for line in result)
+    assert any(line.startswith("mkdir ") and "< /sys/fs/cgroup/cpu/job/tasks" in line for line in result)
 
 
 def test_counters_of_bandwidth_are_assigned_where_they_are_few() -> None:
@@ -72,8 +72,8 @@ def test_the_target_of_a_row_is_looked_up(tmp_path: Path) -> None:
     tree = GroupTree(tmp_path, V1_MOUNTS + V2_MOUNT)
     tree.used("job", 5)
     tree.write("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "5\n")
-    found = target_of(tree.host, Group(CGROUP, "/job", "job"))
-    assert (found.directory, dict(found.old)) == ("/sys/fs/cgroup/job", {"memory": "/sys/fs/cgroup/memory/job"})
+    target = target_of(tree.host, Group(CGROUP, "/job", "job"))
+    assert (target.directory, dict(target.old)) == ("/sys/fs/cgroup/job", {"memory": "/sys/fs/cgroup/memory/job"})
 
 
 def test_hostile_names_are_quoted_or_have_no_line() -> None:

@@ -93,9 +93,9 @@ def test_what_no_machine_can_have_is_unknown(tree: GroupTree, quantity: str, fil
 def test_rows_stand_as_the_tree_does(tree: GroupTree) -> None:
     tree.used("a-b", 1)  # "-" sorts before "/": a-b must not come between a.slice and what is in it
     tree.used("a.slice.x", 1)
-    found = CgroupReader(tree.host).read().samples
-    assert list(found) == ["/", "/a-b", "/a.slice", "/a.slice/web.service", "/a.slice.x"]
-    assert [one.group.parent for one in found.values()] == [None, "/", "/", "/a.slice", "/"]
+    samples = CgroupReader(tree.host).read().samples
+    assert list(samples) == ["/", "/a-b", "/a.slice", "/a.slice/web.service", "/a.slice.x"]
+    assert [sample.group.parent for sample in samples.values()] == [None, "/", "/", "/a.slice", "/"]
 
 
 def test_only_files_of_what_is_wanted_are_open(tree: GroupTree) -> None:
@@ -174,10 +174,10 @@ def test_what_is_in_a_resting_group_is_not_read_and_its_row_has_the_interval(tre
     tree.used("a.slice/web.service", 1_200)
     tree.group("a.slice", io_stat="8:0 rbytes=1 wbytes=4002 rios=3 wios=4\n8:16 rbytes=10 wbytes=20\n")
     host.rounds = 140
-    found = rows(older, reader.read())
-    assert found["/a.slice"].rate("cpu_usec") == pytest.approx(700)
-    assert found["/a.slice"].rate("read_bytes") == 0
-    assert found["/a.slice/web.service"].rate("cpu_usec") == pytest.approx(700)
+    group_rows = rows(older, reader.read())
+    assert group_rows["/a.slice"].rate("cpu_usec") == pytest.approx(700)
+    assert group_rows["/a.slice"].rate("read_bytes") == 0
+    assert group_rows["/a.slice/web.service"].rate("cpu_usec") == pytest.approx(700)
 
 
 def test_what_was_written_is_seen_while_a_group_has_slept_for_less_than_a_minute(tree: GroupTree) -> None:
@@ -205,17 +205,17 @@ def test_a_group_that_came_is_found_by_the_count_of_the_mount(tree: GroupTree) -
     older = reader.read()
     tree.used("new.scope", 7)
     tree.count(3)
-    found = _until(reader, "/new.scope")
-    row = rows(older, found)["/new.scope"]
+    moment = _until(reader, "/new.scope")
+    row = rows(older, moment)["/new.scope"]
     assert row.absent["cpu_usec"].reason is Reason.FIRST_TICK
     assert "cpu_usec" not in row.increases
 
 
 def _until(reader: CgroupReader, path: str) -> GroupMoment:
     """Groups are listed anew only after a while, however often they change."""
-    while path not in (found := reader.read()).samples:
+    while path not in (moment := reader.read()).samples:
         pass
-    return found
+    return moment
 
 
 def test_a_group_that_is_gone_has_no_row(tree: GroupTree) -> None:
@@ -243,8 +243,8 @@ def test_a_group_that_was_made_again_begins_again(tree: GroupTree) -> None:
     host = Removing(str(tree.root))
     reader = CgroupReader(host, {"cpu_usec"})
     older = reader.read()
-    opened = {os.readlink(f"/proc/self/fd/{one}"): one for one in map(int, os.listdir("/proc/self/fd"))
-              if os.path.exists(f"/proc/self/fd/{one}")}
+    opened = {os.readlink(f"/proc/self/fd/{item}"): item for item in map(int, os.listdir("/proc/self/fd"))
+              if os.path.exists(f"/proc/self/fd/{item}")}
     host.gone = frozenset({opened[str(tree.root / "sys/fs/cgroup/a.slice/cpu.stat")]})
     assert "/a.slice" not in reader.read().samples, "it vanished between listing and reading"
     host.gone = frozenset()
@@ -285,9 +285,9 @@ def test_more_files_than_descriptors_are_read_all_the_same(tree: GroupTree) -> N
     files = OpenFiles(tree.host)
     files._most = 1
     paths = [f"/sys/fs/cgroup/{name}/cpu.stat" for name in ("a.slice", "a.slice/web.service", ".")]
-    found = [files.read(path, lambda content: {"cpu_usec": int(content.split()[1])}) for path in paths * 2]
+    result = [files.read(path, lambda content: {"cpu_usec": int(content.split()[1])}) for path in paths * 2]
     assert len(files) == 1
-    assert [one.values["cpu_usec"] for one in found] == [1_000, 500, 9_000_000] * 2  # type: ignore[union-attr]
+    assert [item.values["cpu_usec"] for item in result] == [1_000, 500, 9_000_000] * 2  # type: ignore[union-attr]
 
 
 def test_a_file_that_was_open_and_is_gone_is_distinguished_from_one_that_never_was(tree: GroupTree) -> None:
@@ -306,7 +306,7 @@ def test_hostile_names_are_visible_and_open(tmp_path: Path, name: str) -> None:
     tree = GroupTree(tmp_path)
     tree.used("", 5)
     tree.used(name, 3)
-    sample = next(one for path, one in CgroupReader(tree.host, {"cpu_usec"}).read().samples.items() if path != "/")
+    sample = next(item for path, item in CgroupReader(tree.host, {"cpu_usec"}).read().samples.items() if path != "/")
     assert sample.readings["cpu.stat"].values["cpu_usec"] == 3
     assert not any(ord(sign) < 32 or 0xD800 <= ord(sign) < 0xE000 for sign in sample.group.path + sample.group.name)
 
@@ -317,9 +317,9 @@ def test_a_very_deep_tree(tmp_path: Path) -> None:
     for depth in range(60):
         path += f"/d{depth}"
         tree.used(path, depth)
-    found = CgroupReader(tree.host, {"cpu_usec"}).read().samples
-    assert len(found) == 61
-    assert list(found)[-1] == path
+    samples = CgroupReader(tree.host, {"cpu_usec"}).read().samples
+    assert len(samples) == 61
+    assert list(samples)[-1] == path
 
 
 def test_five_thousand_groups(tmp_path: Path) -> None:
@@ -350,17 +350,17 @@ def test_version_1_and_hybrid(tmp_path: Path) -> None:
     tree.write("/sys/fs/cgroup/cpu/job/cpu.stat", "nr_periods 8\nnr_throttled 3\nthrottled_time 6000\nwait_sum 9500\n")
     tree.write("/sys/fs/cgroup/memory/other/memory.stat", "pgmajfault 1\ntotal_rss 8\ntotal_pgmajfault 8\n")
     tree.write("/sys/fs/cgroup/unified/job/cpu.pressure", PRESSURE.format(40, 0))
-    found = rows(older, reader.read())
-    row = found["/job"]
+    group_rows = rows(older, reader.read())
+    row = group_rows["/job"]
     assert row.increases["cpu_usec"] == pytest.approx(4_000)
     assert (row.increases["throttled"], row.increases["throttled_usec"]) == (2, 4)
     assert row.increases["waited_usec"] == pytest.approx(0.5)
     assert row.increases["stalled_cpu_some_usec"] == 40, "pressure is version 2's"
     assert row.absent["quota_usec"].reason is Reason.NOT_SET
     assert row.absent["memory_max"].reason is Reason.NOT_SET
-    assert found["/other"].values["memory_bytes"] == 77
-    assert (found["/other"].values["anon_bytes"], found["/other"].increases["major_faults"]) == (8, 5)
-    assert "cpu_usec" not in found["/other"].files, "it is in the tree of memory alone"
+    assert group_rows["/other"].values["memory_bytes"] == 77
+    assert (group_rows["/other"].values["anon_bytes"], group_rows["/other"].increases["major_faults"]) == (8, 5)
+    assert "cpu_usec" not in group_rows["/other"].files, "it is in the tree of memory alone"
 
 
 V2_MOUNT_UNIFIED = "34 30 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"

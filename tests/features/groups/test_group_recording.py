@@ -42,9 +42,9 @@ def read_back(record: GroupRecord) -> GroupRecord:
 
 def test_groups_of_a_file_of_version_1_are_read_for_ever() -> None:
     with recording.read(str(GOLDEN)) as journal:
-        found = [group_record(one.stored, one.wall_ns) for one in journal.rows(GROUPS_STREAM, 0, 2**62)]
+        records = [group_record(rows.stored, rows.wall_ns) for rows in journal.rows(GROUPS_STREAM, 0, 2**62)]
         assert journal.check() == ()
-    assert found == [replace(RECORD, wall_ns=NOON + at * SECOND, started_ns=0, seconds=float(at)) for at in (1, 2, 3)]
+    assert records == [replace(RECORD, wall_ns=NOON + at * SECOND, started_ns=0, seconds=float(at)) for at in (1, 2, 3)]
 
 
 def test_what_was_written_comes_back() -> None:

@@ -34,21 +34,21 @@ def cell(table: RowTable[GroupRow], name: str, at: int = -1) -> Cell:
 
 
 def test_rates_quota_and_throttling() -> None:
-    found = group_table([row("/"), row("/a", quota_usec=50_000, period_usec=100_000, periods=20, throttled=5,
+    table = group_table([row("/"), row("/a", quota_usec=50_000, period_usec=100_000, periods=20, throttled=5,
                                        memory_bytes=30 << 20, memory_max=40 << 20)], NONE, 1, 4)
-    assert cell(found, "CPU%").value == pytest.approx(50.0)
-    assert cell(found, "Quota").value == 0.5
-    assert cell(found, "Quota%").value == pytest.approx(100.0)
-    assert cell(found, "Throttled%").value == 25.0
-    assert (cell(found, "Mem").value, cell(found, "Mem%").value) == (30.0, 75.0)
+    assert cell(table, "CPU%").value == pytest.approx(50.0)
+    assert cell(table, "Quota").value == 0.5
+    assert cell(table, "Quota%").value == pytest.approx(100.0)
+    assert cell(table, "Throttled%").value == 25.0
+    assert (cell(table, "Mem").value, cell(table, "Mem%").value) == (30.0, 75.0)
 
 
 def test_watts_are_an_estimate_that_adds_up_to_the_packages() -> None:
-    found = group_table([row("/", 4e6), row("/a", 1e6), row("/b", 2e6), row("/a/in", 1e6)], ENERGY, 2, 4)
-    assert [cell(found, "Watt", at).value for at in range(4)] == pytest.approx([10.0, 2.5, 5.0, 2.5])
-    assert cell(found, "Watt", 1).estimated
-    assert not cell(found, "CPU%", 1).estimated
-    assert "7.50 of packages' 20.00 W" in sum_held_against_package(found, ENERGY, 2)
+    table = group_table([row("/", 4e6), row("/a", 1e6), row("/b", 2e6), row("/a/in", 1e6)], ENERGY, 2, 4)
+    assert [cell(table, "Watt", at).value for at in range(4)] == pytest.approx([10.0, 2.5, 5.0, 2.5])
+    assert cell(table, "Watt", 1).estimated
+    assert not cell(table, "CPU%", 1).estimated
+    assert "7.50 of packages' 20.00 W" in sum_held_against_package(table, ENERGY, 2)
 
 
 def test_watts_by_cycles_are_of_the_package_where_the_group_ran() -> None:
@@ -58,17 +58,17 @@ def test_watts_by_cycles_are_of_the_package_where_the_group_ran() -> None:
         return replace(one, increases={**one.increases, **more}, files={**one.files, **dict.fromkeys(more, "cpu.stat")})
 
     rows = [counted("/", 8e9, 4e9), counted("/a", 2e9, 0), counted("/b", 4e9, 4e9), row("/c", 1e6)]
-    found = group_table(rows, ENERGY, 2, 4)
-    assert [cell(found, "Watt", at).value for at in range(3)] == pytest.approx([20.0, 3.75, 12.5])
-    uncounted = cell(found, "Watt", 3)
+    table = group_table(rows, ENERGY, 2, 4)
+    assert [cell(table, "Watt", at).value for at in range(3)] == pytest.approx([20.0, 3.75, 12.5])
+    uncounted = cell(table, "Watt", 3)
     assert uncounted.value is None, "by CPU time it would come on top of what the others share by cycles"
     assert uncounted.why is not None
     assert "this group's were not counted" in uncounted.why.detail
-    column = next(column for column in found.columns if column.id == "Watt")
-    said = [line for lines in found.evidence(column, rows[1]).readings for line in lines]
+    column = next(column for column in table.columns if column.id == "Watt")
+    said = [line for lines in table.evidence(column, rows[1]).readings for line in lines]
     assert any("shared by cycles" in line for line in said)
     assert "perf cycles of package 0: +2,000,000,000" in said
-    held = sum_held_against_package(found, ENERGY, 2)
+    held = sum_held_against_package(table, ENERGY, 2)
     assert "Watt~ by cycles: 16.25 of packages' 20.00 W in groups" in held
     assert held.endswith("in groups whose part is unknown")
 
@@ -86,10 +86,10 @@ def test_cycles_of_some_cpus_alone_share_nothing() -> None:
 
 
 def test_no_watts_without_every_package_s_energy() -> None:
-    found = group_table([row("/", 4e6), row("/a")], ENERGY, 3, 4)
-    assert cell(found, "Watt").value is None
-    assert cell(found, "Watt").why is not None
-    assert not sum_held_against_package(found, ENERGY, 3)
+    table = group_table([row("/", 4e6), row("/a")], ENERGY, 3, 4)
+    assert cell(table, "Watt").value is None
+    assert cell(table, "Watt").why is not None
+    assert not sum_held_against_package(table, ENERGY, 3)
     why = cell(group_table([row("/"), row("/a")], NONE, 1, 4), "Watt").why
     assert why is not None
     assert why.detail == "no meter"
@@ -97,31 +97,31 @@ def test_no_watts_without_every_package_s_energy() -> None:
 
 def test_each_unknown_cell_has_its_reason() -> None:
     idle = row("/a", quota_usec=1.0, period_usec=1.0, periods=0, throttled=0)
-    found = group_table([row("/"), idle, row("/elsewhere", None)], NONE, 1, 4)
-    throttled, run_delay, elsewhere = (cell(found, "Throttled%", 1), cell(found, "RunDelay%", 1), cell(found, "CPU%"))
+    table = group_table([row("/"), idle, row("/elsewhere", None)], NONE, 1, 4)
+    throttled, run_delay, elsewhere = (cell(table, "Throttled%", 1), cell(table, "RunDelay%", 1), cell(table, "CPU%"))
     assert throttled.why is not None
     assert "any period" in throttled.why.detail
     assert run_delay.why is not None
     assert "version 2 counts no run delay" in run_delay.why.detail
     assert elsewhere.why is not None
     assert "not in the tree" in elsewhere.why.detail
-    switches = cell(found, "CSw/s").why
+    switches = cell(table, "CSw/s").why
     assert switches is not None
     assert "groups --add context-switches" in switches.remedy
-    for one in found.rows:
-        for column in found.columns:
-            made = found.cell(column, one)
+    for group_row in table.rows:
+        for column in table.columns:
+            made = table.cell(column, group_row)
             assert (made.value is None) == (made.why is not None), column.id
 
 
 def test_every_formula_is_written_down() -> None:
-    found = group_table([row("/", 4e6), row("/a", quota_usec=1.0, period_usec=2.0)], ENERGY, 2, 4)
+    table = group_table([row("/", 4e6), row("/a", quota_usec=1.0, period_usec=2.0)], ENERGY, 2, 4)
     column = next(column for column in COLUMNS if column.id == "CPU%")
-    evidence = found.evidence(column, found.rows[1])
+    evidence = table.evidence(column, table.rows[1])
     assert evidence.arithmetic[0] == "= cpu_usec / Δt cpu.stat x 1e-6 x 100"
     assert any("+1,000,000 in 2.000 s" in line for lines in evidence.readings for line in lines)
     watt = next(column for column in COLUMNS if column.id == "Watt")
-    assert "packages' joules" in found.evidence(watt, found.rows[1]).arithmetic[0]
+    assert "packages' joules" in table.evidence(watt, table.rows[1]).arithmetic[0]
 
 
 def test_columns_need_what_files_give() -> None:
@@ -133,12 +133,12 @@ def test_columns_need_what_files_give() -> None:
 @pytest.mark.parametrize(("inside", "disputed"), [(20.0, False), (31.0, False), (33.0, True)])
 def test_a_group_with_less_memory_than_a_group_in_it_is_disputed(inside: float, disputed: bool) -> None:
     """More than 5 % less is disputed; less than that can be memory that was allocated between two reads."""
-    found = group_table([row("/", memory_bytes=30 * 2.0**20), row("/a", memory_bytes=inside * 2**20),
+    table = group_table([row("/", memory_bytes=30 * 2.0**20), row("/a", memory_bytes=inside * 2**20),
                          row("/b", memory_bytes=2.0**20), row("/b/in", memory_bytes=2.0**20)], NONE, 1, 4)
-    marks = [cell(found, "Mem", at).disputed for at in range(4)]
+    marks = [cell(table, "Mem", at).disputed for at in range(4)]
     assert [bool(mark) for mark in marks] == [disputed, False, False, False]
     assert all("/a" in sentence for mark in marks for sentence in mark)
-    assert not cell(found, "CPU%", 0).disputed
+    assert not cell(table, "CPU%", 0).disputed
 
 
 @pytest.mark.parametrize(("file", "because"), [("memory.usage_in_bytes", True), ("memory.current", False)])

@@ -27,9 +27,9 @@ def tree(tmp_path: Path) -> GroupTree:
 
 def test_values_are_raw_counters_in_base_units(tree: GroupTree) -> None:
     reader = GroupTotalsReader(tree.host)
-    found = {one.group.path: one.values for one in reader.read().groups}
-    assert list(found) == ["/kube.slice", "/other", "/kube.slice/pod"], "nearest to the outermost first, without it"
-    pod = found["/kube.slice/pod"]
+    result = {total.group.path: total.values for total in reader.read().groups}
+    assert list(result) == ["/kube.slice", "/other", "/kube.slice/pod"], "nearest to the outermost first, without it"
+    pod = result["/kube.slice/pod"]
     assert (pod["cpu_seconds"], pod["throttled_seconds"], pod["throttled_periods"]) == (1.5, 0.5, 2)
     assert (pod["cpu_pressure_seconds"], pod["memory_bytes"]) == (2.0, 4096)
     assert "memory_limit_bytes" not in pod, "there is no limit"
@@ -39,10 +39,10 @@ def test_values_are_raw_counters_in_base_units(tree: GroupTree) -> None:
 
 
 def test_what_is_asked_for_and_what_is_left_out(tree: GroupTree) -> None:
-    assert [one.group.path for one in GroupTotalsReader(tree.host, "kube.slice").read().groups] == [
+    assert [total.group.path for total in GroupTotalsReader(tree.host, "kube.slice").read().groups] == [
         "/kube.slice", "/kube.slice/pod"]
     few = GroupTotalsReader(tree.host, most=1).read()
-    assert [one.group.path for one in few.groups] == ["/kube.slice"]
+    assert [total.group.path for total in few.groups] == ["/kube.slice"]
     assert few.left_out == 2
     assert not GroupTotalsReader(tree.host, "/kube").read().groups
 
@@ -51,12 +51,12 @@ def test_groups_of_resctrl_are_summed_over_domains() -> None:
     clock = ManualClock()
     host = simulated_host(TELEMETRY, clock)
     clock.advance(10.0)
-    found = {one.group.path: one.values for one in GroupTotalsReader(host).read().groups if one.is_monitored}
-    assert set(found) == {path for path, _share in SHARES}
+    result = {total.group.path: total.values for total in GroupTotalsReader(host).read().groups if total.is_monitored}
+    assert set(result) == {path for path, _share in SHARES}
     for path, share in SHARES:
-        assert found[path]["core_energy_joules"] == pytest.approx(
+        assert result[path]["core_energy_joules"] == pytest.approx(
             share * truth_of(host).package_truth(0).cores_joules, rel=1e-3)
     amd = simulated_host("turin-2s", clock)
-    unassigned = next(one for one in GroupTotalsReader(amd).read().groups if one.group.path == "/mon_groups/web")
+    unassigned = next(total for total in GroupTotalsReader(amd).read().groups if total.group.path == "/mon_groups/web")
     assert "memory_traffic_bytes" not in unassigned.values
     assert unassigned.values["l3_bytes"] > 0

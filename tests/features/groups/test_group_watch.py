@@ -15,15 +15,15 @@ from turbotui.simulated import ManualClock, simulated_host
 
 def test_what_is_read_between_two_ticks_is_part_of_the_interval() -> None:
     clock = ManualClock()
-    found: queue.SimpleQueue[GroupInterval] = queue.SimpleQueue()
-    watcher = GroupWatcher(known_machine(simulated_host("guest", clock)), found.put)
+    simple_queue: queue.SimpleQueue[GroupInterval] = queue.SimpleQueue()
+    watcher = GroupWatcher(known_machine(simulated_host("guest", clock)), simple_queue.put)
     watcher.start()
 
     def snapshot(wall_ns: int, *, early: bool) -> GroupInterval:
         watcher.ask(GroupRequest(QUANTITIES, resctrl=False, clocks=(wall_ns, wall_ns)), early=early)
-        while (one := found.get(timeout=PATIENCE)).early != early:
+        while (interval := simple_queue.get(timeout=PATIENCE)).early != early:
             continue  # the groups are read early once, without being asked
-        return one
+        return interval
 
     assert snapshot(1, early=False).seconds == 0
     clock.advance(1.0)

@@ -53,9 +53,9 @@ async def groups(size: tuple[int, int] = (120, 36),
 def value(screen: GroupsScreen, path: str, name: str) -> float:
     content = screen.table.content
     assert content is not None
-    found = content.value_of(name, path)
-    assert isinstance(found, int | float), (path, name, found)
-    return found
+    result = content.value_of(name, path)
+    assert isinstance(result, int | float), (path, name, result)
+    return result
 
 
 def lines(screen: GroupsScreen) -> list[tuple[str, int]]:

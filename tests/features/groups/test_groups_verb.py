@@ -32,16 +32,16 @@ def test_json_has_every_group_with_its_known_share(capsys: pytest.CaptureFixture
 
 
 def test_text_is_a_tree_without_columns_of_which_nothing_is_known(capsys: pytest.CaptureFixture[str]) -> None:
-    found = out(capsys)
-    assert re.search(r"(?m)^/ .*\n· init\.scope .*\n· system\.slice .*\n· · db\.service ", found)
-    assert "RunDelay%" not in found.splitlines()[1]
-    assert re.search(r"(?m)^# no Quota, Quota%: not set", found)
-    assert "of packages'" in found
+    result = out(capsys)
+    assert re.search(r"(?m)^/ .*\n· init\.scope .*\n· system\.slice .*\n· · db\.service ", result)
+    assert "RunDelay%" not in result.splitlines()[1]
+    assert re.search(r"(?m)^# no Quota, Quota%: not set", result)
+    assert "of packages'" in result
 
 
 def test_rows_and_columns_are_chosen(capsys: pytest.CaptureFixture[str]) -> None:
-    found = out(capsys, "--filter", "service", "--sort", "CPU%", "-s", "cpu%,User%")
-    lines = [line for line in found.splitlines() if line and not line.startswith("#")]
+    result = out(capsys, "--filter", "service", "--sort", "CPU%", "-s", "cpu%,User%")
+    lines = [line for line in result.splitlines() if line and not line.startswith("#")]
     assert lines[0].split() == ["%", "%"] or lines[0].split()[:1] == ["Group"]
     assert [line.split()[0] for line in lines[-2:]] == ["db.service", "web.service"]
     assert len(out(capsys, "--top", "2", "--format", "csv").splitlines()) == 3

@@ -38,10 +38,10 @@ def read() -> tuple[CgroupReader, GroupEvents]:
 
 def counts(moment: GroupMoment, path: str) -> Mapping[str, float]:
     sample = moment.samples[path]
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for reading in sample.readings.values():
-        found |= {name: value for name, value in reading.values.items() if isinstance(value, int | float)}
-    return found
+        result |= {name: value for name, value in reading.values.items() if isinstance(value, int | float)}
+    return result
 
 
 def kernel_switches() -> int:

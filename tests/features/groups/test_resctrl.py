@@ -76,15 +76,15 @@ def table(rows: list[GroupRow]) -> ResctrlTable:
     return resctrl_table(rows, resctrl_columns(events_in(rows)))
 
 
-def cell(found: ResctrlTable, path: str, name: str, domain: str = "") -> Cell:
-    row = next(row for row in found.rows if (row.group.path, row.group.domain) == (path, domain))
-    return found.cell(next(column for column in found.columns if column.id == name), row)
+def cell(result: ResctrlTable, path: str, name: str, domain: str = "") -> Cell:
+    row = next(row for row in result.rows if (row.group.path, row.group.domain) == (path, domain))
+    return result.cell(next(column for column in result.columns if column.id == name), row)
 
 
 def test_groups_and_what_can_be_monitored(intel: Tree) -> None:
     assert resctrl_mount(intel.host) == TOP
     groups = resctrl_groups(intel.host, TOP)
-    assert [(one.path, one.is_monitor, one.outer) for one in groups] == [
+    assert [(group.path, group.is_monitor, group.outer) for group in groups] == [
         ("/", False, None), ("/batch", False, None), ("/batch/mon_groups/one", True, "/batch")]
     info = resctrl_info(intel.host, TOP)
     assert info.events == {"L3": ("llc_occupancy", "mbm_total_bytes", "mbm_local_bytes"),
@@ -97,22 +97,22 @@ def test_a_group_is_the_sum_of_its_domains(intel: Tree) -> None:
         intel.group("/", mon_L3_00=l3(3 << 20, 3 * 10**9, 2 * 10**9), mon_L3_01=l3(1 << 20, 10**9, 0),
                     mon_PERF_PKG_00={"core_energy": "22.500000", "activity": "4.5", "uops_retired": "3000"})
 
-    found = table(rows := between(intel, change))
+    result = table(rows := between(intel, change))
     assert [row.group.kind for row in rows[:5]] == [CONTROL, DOMAIN, DOMAIN, DOMAIN, CONTROL]
     whole = rows[0]
-    assert cell(found, "/", "L3").value == 4.0
-    assert cell(found, "/", "L3", "L3 01").value == 1.0
-    bandwidth = [cell(found, "/", "MemBW", domain).value for domain in ("", "L3 00", "L3 01")]
+    assert cell(result, "/", "L3").value == 4.0
+    assert cell(result, "/", "L3", "L3 01").value == 1.0
+    bandwidth = [cell(result, "/", "MemBW", domain).value for domain in ("", "L3 00", "L3 01")]
     spans = [whole.spans[f"Δt L3 0{at} mbm_total_bytes"] for at in range(2)]
     assert bandwidth[1:] == pytest.approx([2 / spans[0], 1 / spans[1]])
     assert bandwidth[0] == pytest.approx(2 / spans[0] + 1 / spans[1])
     total = 2 / spans[0] + 1 / spans[1]
     local = 1 / whole.spans["Δt L3 00 mbm_local_bytes"]
-    assert cell(found, "/", "Remote%").value == pytest.approx((total - local) / total * 100)
-    watt = cell(found, "/", "CorWatt")
+    assert cell(result, "/", "Remote%").value == pytest.approx((total - local) / total * 100)
+    watt = cell(result, "/", "CorWatt")
     assert watt.value == pytest.approx(10.0 / whole.spans["Δt PERF_PKG 00 core_energy"])
     assert not watt.estimated, "measured"
-    assert cell(found, "/", "CorWatt", "L3 00").why is not None
+    assert cell(result, "/", "CorWatt", "L3 00").why is not None
 
 
 def test_rows_stand_below_what_counts_for_them_too(intel: Tree) -> None:
@@ -129,11 +129,11 @@ def test_amd_says_which_counters_are_assigned(tmp_path: Path) -> None:
     tree.group("/", mon_L3_00=l3(5, 100, "Unassigned"), mon_L3_01=l3("Unavailable", "Error", "Unassigned"))
     info = resctrl_info(tree.host, TOP)
     assert (info.mode, info.counters) == ("mbm_event", "0=30;1=0")
-    found = table(between(tree))
-    total = cell(found, "/", "MemBW")
+    result = table(between(tree))
+    total = cell(result, "/", "MemBW")
     assert (total.value, total.partial) == (0.0, True), "one domain of two"
-    local, error = cell(found, "/", "LocalBW").why, cell(found, "/", "MemBW", "L3 01").why
-    occupancy = cell(found, "/", "L3", "L3 01").why
+    local, error = cell(result, "/", "LocalBW").why, cell(result, "/", "MemBW", "L3 01").why
+    occupancy = cell(result, "/", "L3", "L3 01").why
     assert isinstance(local, Unavailable)
     assert (local.reason, "mbm_L3_assignments" in local.remedy) == (Reason.NOT_SET, True)
     assert isinstance(error, Unavailable)
@@ -148,16 +148,16 @@ def test_a_counter_that_was_unavailable_between_has_no_difference(intel: Tree) -
     intel.group("/", mon_L3_00=l3(1, "Unavailable", 5))
     middle = reader.read()
     intel.group("/", mon_L3_00=l3(1, 9 * 10**9, 5))
-    found = table(list(resctrl_rows(middle, reader.read())))
-    why = cell(found, "/", "MemBW", "L3 00").why
+    result = table(list(resctrl_rows(middle, reader.read())))
+    why = cell(result, "/", "MemBW", "L3 00").why
     assert why is not None
     assert why.reason is Reason.FIRST_TICK
-    assert cell(found, "/", "MemBW").partial
+    assert cell(result, "/", "MemBW").partial
 
 
 def test_a_counter_that_was_assigned_again_went_back(intel: Tree) -> None:
-    found = table(between(intel, lambda: intel.group("/", mon_L3_00=l3(1, 5, 5))))
-    why = cell(found, "/", "MemBW", "L3 00").why
+    result = table(between(intel, lambda: intel.group("/", mon_L3_00=l3(1, 5, 5))))
+    why = cell(result, "/", "MemBW", "L3 00").why
     assert why is not None
     assert why.reason is Reason.WENT_BACK
 
@@ -166,9 +166,9 @@ def test_arm_has_what_its_info_says_and_events_nobody_knows_are_plain_rates(tmp_
     tree = Tree(tmp_path)
     tree.info("L3", mon_features="mbm_total_bytes\nmbm_writes\n", num_rmids="1\n")
     tree.group("/", mon_L3_01={"mbm_total_bytes": 10, "mbm_writes": 4})
-    found = table(between(tree, lambda: tree.group("/", mon_L3_01={"mbm_total_bytes": 10, "mbm_writes": 9})))
-    assert [column.id for column in found.columns if not column.identity] == ["MemBW", "mbm_writes"]
-    value = cell(found, "/", "mbm_writes").value
+    result = table(between(tree, lambda: tree.group("/", mon_L3_01={"mbm_total_bytes": 10, "mbm_writes": 9})))
+    assert [column.id for column in result.columns if not column.identity] == ["MemBW", "mbm_writes"]
+    value = cell(result, "/", "mbm_writes").value
     assert isinstance(value, float)
     assert value > 0
 
@@ -188,17 +188,17 @@ def test_sub_numa_nodes_have_rows_in_their_domain_which_is_their_sum(intel: Tree
         intel.write(f"{TOP}/mon_data/mon_L3_00/mon_sub_L3_01/mbm_total_bytes", "5000000000\n")
         intel.write(f"{TOP}/mon_data/mon_L3_00/mbm_total_bytes", "6000000000\n")
 
-    found = table(rows := between(intel, change))
+    result = table(rows := between(intel, change))
     assert [(row.group.name, row.group.kind) for row in rows[:5]] == [
         ("default group", CONTROL), ("L3 00", DOMAIN), ("node 00", SUB_NODE), ("node 01", SUB_NODE), ("L3 01", DOMAIN)]
     keys = {row.group.key for row in rows}
     assert all(row.group.parent in keys for row in rows if row.group.domain)
     assert (rows[2].group.parent, rows[1].group.key) == (rows[1].group.key, rows[1].group.key)
-    assert cell(found, "/", "L3").value == 3_000_000 / 2**20, "nodes are not added to the domains"
-    assert cell(found, "/", "L3", "L3 00 node 01").value == 750_000 / 2**20
+    assert cell(result, "/", "L3").value == 3_000_000 / 2**20, "nodes are not added to the domains"
+    assert cell(result, "/", "L3", "L3 00 node 01").value == 750_000 / 2**20
     span = rows[3].spans["Δt L3 00 node 01 mbm_total_bytes"]
-    assert cell(found, "/", "MemBW", "L3 00 node 01").value == pytest.approx(5 / span)
-    assert {row.group.kind for row in found.own_rows(found.columns[-1])} == {DOMAIN}
+    assert cell(result, "/", "MemBW", "L3 00 node 01").value == pytest.approx(5 / span)
+    assert {row.group.kind for row in result.own_rows(result.columns[-1])} == {DOMAIN}
 
 
 def test_hostile_content_and_names(intel: Tree) -> None:
@@ -225,21 +225,21 @@ def test_why_there_is_none(tmp_path: Path, filesystems: str, reason: Reason) -> 
 
 
 def test_kinds_of_rows_are_distinguished(intel: Tree) -> None:
-    found = table(between(intel))
-    kinds = {found.identify(row).kind for row in found.rows}
+    result = table(between(intel))
+    kinds = {result.identify(row).kind for row in result.rows}
     assert kinds == {CONTROL, MONITOR, DOMAIN}
-    assert {row.group.kind for row in found.own_rows(found.columns[-1])} == {DOMAIN}
+    assert {row.group.kind for row in result.own_rows(result.columns[-1])} == {DOMAIN}
 
 
 def test_a_jump_that_no_memory_can_have_is_unknown_and_marks_the_sum(intel: Tree) -> None:
     def change() -> None:
         intel.group("/", mon_L3_00=l3(1 << 60, 10**9 + 2**63, 2 * 10**9), mon_L3_01=l3(2_000_000, 10**6, 0))
 
-    found = table(between(intel, change))
-    jump, level = cell(found, "/", "MemBW", "L3 00"), cell(found, "/", "L3", "L3 00")
+    result = table(between(intel, change))
+    jump, level = cell(result, "/", "MemBW", "L3 00"), cell(result, "/", "L3", "L3 00")
     assert jump.why is not None
     assert level.why is not None
     assert (jump.why.reason, level.why.reason) == (Reason.OUT_OF_RANGE, Reason.OUT_OF_RANGE)
     assert "mbm_total_bytes" in jump.why.detail
-    assert cell(found, "/", "MemBW").partial, "the sum lacks a domain"
-    assert cell(found, "/", "LocalBW", "L3 00").value, "what is possible is believed"
+    assert cell(result, "/", "MemBW").partial, "the sum lacks a domain"
+    assert cell(result, "/", "LocalBW", "L3 00").value, "what is possible is believed"

@@ -27,12 +27,12 @@ def interval(name: str) -> tuple[SimulatedHost, GroupInterval, list[tuple[float,
     packages = range(host.shape.packages)
     before = [truth_of(host).package_truth(package) for package in packages]
     clock.advance(SECONDS)
-    found = reader.read()
+    group_interval = reader.read()
     reader.close()
-    assert found.seconds == pytest.approx(SECONDS)
+    assert group_interval.seconds == pytest.approx(SECONDS)
     after = [truth_of(host).package_truth(package) for package in packages]
-    return host, found, [(new.read_bytes + new.written_bytes - old.read_bytes - old.written_bytes,
-                          new.cores_joules - old.cores_joules) for old, new in zip(before, after, strict=True)]
+    return host, group_interval, [(new.read_bytes + new.written_bytes - old.read_bytes - old.written_bytes,
+                                   new.cores_joules - old.cores_joules) for old, new in zip(before, after, strict=True)]
 
 
 def value(table: ResctrlTable, path: str, name: str, domain: str = "") -> object:
@@ -41,20 +41,20 @@ def value(table: ResctrlTable, path: str, name: str, domain: str = "") -> object
     return column.compute(row)
 
 
-def table(found: GroupInterval) -> ResctrlTable:
-    return resctrl_table(found.resctrl, resctrl_columns(events_in(found.resctrl)))
+def table(group_interval: GroupInterval) -> ResctrlTable:
+    return resctrl_table(group_interval.resctrl, resctrl_columns(events_in(group_interval.resctrl)))
 
 
 @pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s", "grace-2s", TELEMETRY])
 def test_bandwidth_and_occupancy_are_the_group_s_share(name: str) -> None:
-    host, found, packages = interval(name)
+    host, reply, packages = interval(name)
     moved = sum(traffic for traffic, _ in packages)
-    made = table(found)
+    made = table(reply)
     local = 1.0 if name == TELEMETRY else LOCAL  # it has one node
-    assert found.info is not None
+    assert reply.info is not None
     for path, share in SHARES:
-        if found.info.mode == "mbm_event" and UNASSIGNED.startswith(path):  # the sum of / lacks the group in it
-            row = next(row for row in found.resctrl if (row.group.path, row.group.domain) == (path, ""))
+        if reply.info.mode == "mbm_event" and UNASSIGNED.startswith(path):  # the sum of / lacks the group in it
+            row = next(row for row in reply.resctrl if (row.group.path, row.group.domain) == (path, ""))
             assert row.absent["L3 00 mbm_total_bytes"].reason is Reason.NOT_SET
             continue
         assert value(made, path, "MemBW") == pytest.approx(share * moved / SECONDS / 1e9, rel=1e-3)
@@ -63,16 +63,16 @@ def test_bandwidth_and_occupancy_are_the_group_s_share(name: str) -> None:
 
 
 def test_watts_of_a_group_are_measured_where_there_is_telemetry() -> None:
-    _host, found, packages = interval(TELEMETRY)
+    _host, reply, packages = interval(TELEMETRY)
     for path, share in SHARES:
-        assert value(table(found), path, "CorWatt") == pytest.approx(share * packages[0][1] / SECONDS, rel=1e-3)
+        assert value(table(reply), path, "CorWatt") == pytest.approx(share * packages[0][1] / SECONDS, rel=1e-3)
     _host, without, _packages = interval("sapphire-2s")
     assert "CorWatt" not in {column.id for column in table(without).columns}
 
 
 def test_control_groups_have_memory_storage_and_tasks() -> None:
-    host, found, _packages = interval("laptop")
-    rows: dict[str, GroupRow] = {row.group.path: row for row in found.rows}
+    host, group_interval, _packages = interval("laptop")
+    rows: dict[str, GroupRow] = {row.group.path: row for row in group_interval.rows}
     for path, share in GROUPS:
         row = rows[f"/{path}"]
         assert row.values["memory_bytes"] == int((host.shape.memory_gib << 30) * share * MEMORY)
@@ -81,5 +81,5 @@ def test_control_groups_have_memory_storage_and_tasks() -> None:
         assert row.increases["major_faults"] >= 0
         assert row.rate("read_bytes") == pytest.approx(share * DISK[0], rel=1e-4)
         assert ("memory_max" in row.values) == (path == SLICE)
-    assert not found.resctrl
-    assert found.info is None
+    assert not group_interval.resctrl
+    assert group_interval.info is None

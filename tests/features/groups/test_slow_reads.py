@@ -35,9 +35,9 @@ class BusyHost(SlowHost):
         self.pause()
         used = self.now * CPUS // 1000
         self.files |= {f"{TOP}/cpu.stat": f"usage_usec {used}\nuser_usec {used}\nsystem_usec 0\n"}
-        found = super().read_at(descriptor, size, offset)
+        result = super().read_at(descriptor, size, offset)
         self.pause()
-        return found
+        return result
 
 
 class Groups:
@@ -63,16 +63,16 @@ class Groups:
         return self.reader.read()
 
 
-def cell(found: GroupInterval, name: str) -> Cell:
-    table = group_table(found.rows, Energy({}, {}), 1, CPUS, (*event_columns(found.counted),))
-    every = group_table(found.rows, Energy({}, {}), 1, CPUS)
+def cell(interval: GroupInterval, name: str) -> Cell:
+    table = group_table(interval.rows, Energy({}, {}), 1, CPUS, (*event_columns(interval.counted),))
+    every = group_table(interval.rows, Energy({}, {}), 1, CPUS)
     column = next(column for column in (*table.columns, *every.columns) if column.id == name)
-    return table.cell(column, found.rows[0])
+    return table.cell(column, interval.rows[0])
 
 
-def judge(found: GroupInterval) -> None:
+def judge(value: GroupInterval) -> None:
     for name, factor in (("task-clock", 1), ("x", 3), ("CPU%", 1e-7)):
-        seen = cell(found, name)
+        seen = cell(value, name)
         if seen.value is None:
             assert seen.why is not None
             assert seen.why.reason is Reason.INTERRUPTED
@@ -80,16 +80,16 @@ def judge(found: GroupInterval) -> None:
         else:
             assert isinstance(seen.value, int | float)
             assert seen.value / factor == SURE
-    assert cell(found, "task-clock").value is None or float(str(cell(found, "task-clock").value)) <= CPUS * 1e9 + 1
+    assert cell(value, "task-clock").value is None or float(str(cell(value, "task-clock").value)) <= CPUS * 1e9 + 1
 
 
 @given(st.lists(st.lists(st.sampled_from([1e-6, 1e-5, 0.01, 0.02, 0.1, 0.33]), max_size=16), min_size=3, max_size=5))
 def test_a_rate_is_true_or_unknown_however_long_each_read_takes(readings: list[list[float]]) -> None:
     groups = Groups()
     for pauses in readings:
-        found = groups.read(pauses)
-        if found.seconds:
-            judge(found)
+        interval = groups.read(pauses)
+        if interval.seconds:
+            judge(interval)
     groups.reader.close()
 
 
@@ -100,8 +100,8 @@ def test_an_interrupted_read_is_read_again(at: int) -> None:
     groups.read(())
     disturbed = groups.read([1e-6] * at + [0.33])
     quiet = groups.read(())
-    for found in (disturbed, quiet):
-        assert [cell(found, name).value for name in ("task-clock", "x", "CPU%")] == pytest.approx(
+    for interval in (disturbed, quiet):
+        assert [cell(interval, name).value for name in ("task-clock", "x", "CPU%")] == pytest.approx(
             [CPUS * 1e9, CPUS * 3e9, CPUS * 100.0], rel=1e-4)
 
 
@@ -111,7 +111,7 @@ def test_the_reason_is_told_where_no_read_was_quick(reads: int, name: str) -> No
     groups.read(())
     groups.read(())
     groups.read([0.2] * 2 * reads)
-    found = groups.read(())
-    why = cell(found, name).why
+    interval = groups.read(())
+    why = cell(interval, name).why
     assert why is not None
     assert (why.reason, "-i" in why.remedy) == (Reason.INTERRUPTED, True)

@@ -42,7 +42,7 @@ def of(words: dict[int, int], model: CpuModel = SKYLAKE, **more: object) -> list
 
 
 def test_the_worked_decodes() -> None:
-    found = of(WORKED, leaves={(0, 0): (0x16, 0, 0, 0), (0x15, 0): (2, 258, 0, 0), (6, 0): (0xFC3, 0, 8, 0)})
+    result = of(WORKED, leaves={(0, 0): (0x16, 0, 0, 0), (0x15, 0): (2, 258, 0, 0), (6, 0): (0xFC3, 0, 8, 0)})
     for line in (
         "cpu0: MSR_RAPL_POWER_UNIT: 0x000a0e03 (0.125000 Watts, 0.000061 Joules, 0.000977 sec.)",
         "RAPL: 5825 sec. Joule Counter Range, at 45 Watts",
@@ -76,19 +76,19 @@ def test_the_worked_decodes() -> None:
         "CPUID(0x15): eax_crystal: 2 ebx_tsc: 258 ecx_crystal_hz: 0",
         "TSC: 3096 MHz (24000000 Hz * 258 / 2 / 1000000)",
     ):
-        assert line in found
-    assert [line for line in found if "5 active cores" in line] == []  # a ratio of 0 is left out
+        assert line in result
+    assert [line for line in result if "5 active cores" in line] == []  # a ratio of 0 is left out
 
 
 def test_the_order_is_turbostats() -> None:
-    found = of({**WORKED, 0x1A4: 0}, files={"/proc/cmdline": "root=/dev/sda1 quiet\n"})
+    result = of({**WORKED, 0x1A4: 0}, files={"/proc/cmdline": "root=/dev/sda1 quiet\n"})
     order = ("turbotui version", "Kernel command line: root=/dev/sda1 quiet", "CPUID(1): family", "CPUID(1): SSE3",
              "CPUID(1): No-SSE3", "CPUID(6)", "MSR_IA32_MISC_ENABLE", "MSR_PLATFORM_INFO", "MSR_TURBO_RATIO_LIMIT",
              "NSFOD", "MSR_PM_ENABLE", "MSR_IA32_POWER_CTL", "MSR_PKG_CST_CONFIG_CONTROL", "cpuidle not loaded",
              "MSR_PKGC3_IRTL", "RAPL:", "MSR_RAPL_POWER_UNIT", "MSR_PKG_POWER_INFO", "MSR_PKG_POWER_LIMIT",
              "MSR_DRAM_POWER_LIMIT", "MSR_IA32_TEMPERATURE_TARGET", "MSR_IA32_PACKAGE_THERM_STATUS",
              "MSR_MISC_FEATURE_CONTROL")
-    places = [next((at for at, line in enumerate(found) if word in line), -1) for word in order]
+    places = [next((at for at, line in enumerate(result) if word in line), -1) for word in order]
     known = [place for place in places if place >= 0]
     assert len(known) == len(order) - 1  # either SSE3 or No-SSE3
     assert known == sorted(known)
@@ -97,8 +97,8 @@ def test_the_order_is_turbostats() -> None:
 @pytest.mark.parametrize(("unit", "nanoseconds"), enumerate((1, 32, 1024, 32768, 1_048_576, 33_554_432)))
 def test_latency_limits_have_three_bits_of_unit(unit: int, nanoseconds: int) -> None:
     """DEFECT upstream: the unit is masked with 3 instead of 7."""
-    found = of({0x60A: unit << 10 | 5})
-    assert f"cpu0: MSR_PKGC3_IRTL: 0x{unit << 10 | 5:08x} (NOTvalid, {5 * nanoseconds} ns)" in found
+    result = of({0x60A: unit << 10 | 5})
+    assert f"cpu0: MSR_PKGC3_IRTL: 0x{unit << 10 | 5:08x} (NOTvalid, {5 * nanoseconds} ns)" in result
 
 
 @pytest.mark.parametrize(
@@ -124,18 +124,18 @@ def test_a_hypervisors_name_changes_nothing_else() -> None:
     name = struct.unpack("<3I", b"KVMKVMKVM\0\0\0")
     model = CpuModel(architecture="x86_64", vendor="AuthenticAMD", family=0x19, model=1, stepping=1, hypervisor=True,
                      flags=frozenset({"rapl", "hypervisor"}))
-    found = of({0xC0010299: 0xA1003}, model, leaves={
+    result = of({0xC0010299: 0xA1003}, model, leaves={
         (0, 0): (0x10, *struct.unpack("<3I", b"AuthcAMDenti")), (0x4000_0000, 0): (0x4000_0001, *name),
         (0x8000_0000, 0): (0x8000_0028, 0, 0, 0)})
-    assert "Hypervisor: KVMKVMKVM" in found
-    assert "CPUID(0): AuthenticAMD 0x10 CPUID levels" in found
-    assert "CPUID(0x80000000): max_extended_levels: 0x80000028" in found
-    assert "cpu0: MSR_RAPL_PWR_UNIT: 0x000a1003 (0.125000 Watts, 0.000015 Joules, 0.000977 sec.)" in found
+    assert "Hypervisor: KVMKVMKVM" in result
+    assert "CPUID(0): AuthenticAMD 0x10 CPUID levels" in result
+    assert "CPUID(0x80000000): max_extended_levels: 0x80000028" in result
+    assert "cpu0: MSR_RAPL_PWR_UNIT: 0x000a1003 (0.125000 Watts, 0.000015 Joules, 0.000977 sec.)" in result
 
 
 def test_leaves_above_the_highest_are_not_believed() -> None:
-    found = of({}, leaves={(0, 0): (0x14, 0, 0, 0), (0x15, 0): (2, 258, 0, 0), (0x16, 0): (3000, 4000, 100, 0)})
-    assert not [line for line in found if line.startswith(("CPUID(0x15)", "CPUID(0x16)", "TSC:"))]
+    result = of({}, leaves={(0, 0): (0x14, 0, 0, 0), (0x15, 0): (2, 258, 0, 0), (0x16, 0): (3000, 4000, 100, 0)})
+    assert not [line for line in result if line.startswith(("CPUID(0x15)", "CPUID(0x16)", "TSC:"))]
 
 
 def test_a_register_that_fails_costs_its_line_only() -> None:
@@ -148,20 +148,20 @@ def test_a_register_that_fails_costs_its_line_only() -> None:
 
 
 def test_a_machine_of_nothing_has_a_header() -> None:
-    found = lines(machine_of(FilesHost(), CpuModel(), PAIR))
-    assert found[0].startswith("turbotui version")
-    assert "cpuidle not loaded" in found
+    result = lines(machine_of(FilesHost(), CpuModel(), PAIR))
+    assert result[0].startswith("turbotui version")
+    assert "cpuidle not loaded" in result
 
 
 def test_tcc_is_told_guessed_or_read() -> None:
     machine = machine_of(FilesHost(registers=registers({0x1A2: 0x05690000, 0xCE: 1 << 30, 0x1B1: 0x88200000})), SKYLAKE,
                          PAIR)
-    found = lines(machine)
-    assert "cpu0: MSR_IA32_TEMPERATURE_TARGET: 0x05690000 (100 C) (105 default - 5 offset)" in found
-    assert "cpu0: MSR_IA32_PACKAGE_THERM_STATUS: 0x88200000 (73 C)" in found
-    told = lines(replace(machine, tcc=90))
-    assert "cpu0: Using cmdline TCC Target (90 C)" in told
-    assert "cpu0: MSR_IA32_PACKAGE_THERM_STATUS: 0x88200000 (58 C)" in told
+    result = lines(machine)
+    assert "cpu0: MSR_IA32_TEMPERATURE_TARGET: 0x05690000 (100 C) (105 default - 5 offset)" in result
+    assert "cpu0: MSR_IA32_PACKAGE_THERM_STATUS: 0x88200000 (73 C)" in result
+    text = lines(replace(machine, tcc=90))
+    assert "cpu0: Using cmdline TCC Target (90 C)" in text
+    assert "cpu0: MSR_IA32_PACKAGE_THERM_STATUS: 0x88200000 (58 C)" in text
     warning = "cpu0: Guessing tjMax 100 C, Please use -T to specify"
     assert warning not in of({})  # nothing counts down from it
     blind = machine_of(FilesHost(registers=registers({0x19C: 0x8840_0000})), SKYLAKE, PAIR)
@@ -173,10 +173,10 @@ def test_thresholds_of_cores_come_with_debug_only() -> None:
     words = registers({0x1A2: 0x640000, 0x19C: 0x8840_0000, 0x19B: 0x0A05_00}, *SERVER.cpus)
     machine = machine_of(FilesHost(registers=words), SKYLAKE, SERVER)
     assert not [line for line in lines(machine) if "IA32_THERM" in line]
-    found = [line for line in lines(machine, detailed=True) if "IA32_THERM" in line]
-    assert found[0] == "cpu0: MSR_IA32_THERM_STATUS: 0x88400000 (36 C +/- 1)"
-    assert found[1] == "cpu0: MSR_IA32_THERM_INTERRUPT: 0x000a0500 (90 C, 95 C)"
-    assert len(found) == 2 * 3
+    result = [line for line in lines(machine, detailed=True) if "IA32_THERM" in line]
+    assert result[0] == "cpu0: MSR_IA32_THERM_STATUS: 0x88400000 (36 C +/- 1)"
+    assert result[1] == "cpu0: MSR_IA32_THERM_INTERRUPT: 0x000a0500 (90 C, 95 C)"
+    assert len(result) == 2 * 3
 
 
 def test_places_of_cpus_come_with_debug_only() -> None:
@@ -188,7 +188,7 @@ def test_places_of_cpus_come_with_debug_only() -> None:
 def test_files_of_the_kernel() -> None:
     cpu = "/sys/devices/system/cpu"
     cap = "/sys/class/powercap"
-    found = of({}, files={
+    result = of({}, files={
         f"{cpu}/cpu0/cpufreq/scaling_driver": "intel_pstate\n", f"{cpu}/cpu0/cpufreq/scaling_governor": "powersave\n",
         f"{cpu}/intel_pstate/no_turbo": "0\n", f"{cpu}/cpufreq/boost": "1\n",
         f"{cpu}/cpu0/power/energy_perf_bias": "7\n",
@@ -214,7 +214,7 @@ def test_files_of_the_kernel() -> None:
         "Uncore Frequency package1 die2: 800 - 2400 MHz (700 - 2500 MHz) 1234 MHz",
         "intel-rapl:0: package-0 28.0s:45W,max:45W 2.4ms:60W", "intel-rapl:0/intel-rapl:0:0: core disabled",
     ):
-        assert line in found
+        assert line in result
 
 
 @pytest.mark.parametrize("bit", [0, 1 << 8])
@@ -222,24 +222,24 @@ def test_lines_of_hwp_agree_with_the_line_of_cpuid(bit: int) -> None:
     """The kernel's flags may say something else: CPUID decides where it can be asked."""
     words, leaves = {0x770: 1, 0x773: 1}, {(0, 0): (0x16, 0, 0, 0), (6, 0): (0x80 | bit, 0, 0, 0)}
     for flags in ((), ("hwp_notify",)):
-        found = of(words, intel(0x5E, "hwp", *flags), leaves=leaves)
-        (told,) = (line for line in found if line.startswith("CPUID(6)"))
-        assert ("No-HWPnotify" in told) is not bool(bit)
-        assert any("MSR_HWP_INTERRUPT" in line for line in found) is bool(bit)
+        result = of(words, intel(0x5E, "hwp", *flags), leaves=leaves)
+        (text,) = (line for line in result if line.startswith("CPUID(6)"))
+        assert ("No-HWPnotify" in text) is not bool(bit)
+        assert any("MSR_HWP_INTERRUPT" in line for line in result) is bool(bit)
     without = of(words, intel(0x5E, "hwp"))
     assert "No-HWPnotify" in " ".join(without)
     assert not any("MSR_HWP_INTERRUPT" in line for line in without)
 
 
 def test_reasons_for_limits_are_named() -> None:
-    found = of({0x690: 1 << 1 | 1 << 10 | 1 << 16 | 1 << 25, 0x6B1: 0}, intel(0x3C))
+    result = of({0x690: 1 << 1 | 1 << 10 | 1 << 16 | 1 << 25, 0x6B1: 0}, intel(0x3C))
     assert ("cpu0: MSR_CORE_PERF_LIMIT_REASONS, 0x02010402 (Active: ThermStatus, PkgPwrL1, ) "
-            "(Logged: PROCHOT, CorePwr, )") in found
+            "(Logged: PROCHOT, CorePwr, )") in result
     # DEFECT of turbostat: it names a server's bits as a client's, and so calls its multi-core turbo limit PkgPwrL1.
     server = of({0x690: 0xC500C500, 0x6B1: 0}, intel(0x3F))
     assert ("cpu0: MSR_CORE_PERF_LIMIT_REASONS, 0xc500c500 (Active: Amps, MultiCoreTurbo, BelowMaxTurbo, "
             "BelowRequest, ) (Logged: Amps, MultiCoreTurbo, BelowMaxTurbo, BelowRequest, )") in server
-    assert "cpu0: MSR_RING_PERF_LIMIT_REASONS, 0x00000000 (Active: ) (Logged: )" in found
+    assert "cpu0: MSR_RING_PERF_LIMIT_REASONS, 0x00000000 (Active: ) (Logged: )" in result
 
 
 def test_turbo_layouts() -> None:
@@ -298,14 +298,14 @@ def test_real_registers_decode(name: str, model: CpuModel, expected: tuple[str, 
               for key, values in first["cpuid"].items()}
     host = FilesHost(registers=registers({key: word for key, word in words.items() if word is not None}),
                      leaves=leaves)
-    found = lines(machine_of(host, model, PAIR), detailed=True)
+    result = lines(machine_of(host, model, PAIR), detailed=True)
     for line in expected:
-        assert line in found
-    base = next(line for line in found if line.endswith("base frequency"))
+        assert line in result
+    base = next(line for line in result if line.endswith("base frequency"))
     assert 10 <= int(base.split()[0]) <= 50
     turbo = first["cpuid"]["6.0"][0] >> 1 & 1
-    assert any("active cores" in line for line in found) == bool(turbo)
+    assert any("active cores" in line for line in result) == bool(turbo)
     if 0x1A2 in words and words[0x1A2] is not None:
-        target = next(line for line in found if "TEMPERATURE_TARGET" in line)
+        target = next(line for line in result if "TEMPERATURE_TARGET" in line)
         assert 80 <= words[0x1A2] >> 16 & 0xFF <= 115
         assert f"0x{words[0x1A2]:08x}" in target

@@ -57,18 +57,18 @@ def test_as_hwloc_prints_it(console: Path) -> None:
     expected = Counter((f"L{level}{kind}", int(size) * _UNITS[unit], int(ways))
                        for level, kind, size, unit, ways in
                        re.findall(r"^ *L(\d)([di]?)Cache.*size=(\d+)([KMG]iB).*ways=(\d+)", text, re.MULTILINE))
-    found: Counter[tuple[str, int, int]] = Counter()
+    result: Counter[tuple[str, int, int]] = Counter()
     for kind in shape.cache_kinds(facts):
-        found[kind.name, kind.size, kind.ways] += len(kind.shared)
+        result[kind.name, kind.size, kind.ways] += len(kind.shared)
     shown = {name for name, _size, _ways in expected}
-    doubted = {(name, size) for name, size, ways in found if not ways}  # ways that sets, lines and size contradict
-    said = Counter({key: number for key, number in found.items() if key[0] in shown and key[:2] not in doubted})
+    doubted = {(name, size) for name, size, ways in result if not ways}  # ways that sets, lines and size contradict
+    said = Counter({key: number for key, number in result.items() if key[0] in shown and key[:2] not in doubted})
     assert said == Counter({key: number for key, number in expected.items() if key[:2] not in doubted})
     assert doubted == ({("L3", 32 << 20)} if console.stem.startswith("128arm") else set())
-    told, lines = words(lines_of(facts)["Topology"]), lines_of(facts)
+    output, lines = words(lines_of(facts)["Topology"]), lines_of(facts)
     counts = Counter(re.findall(r"^ *(Package|Die|Core|NUMANode)\b", text.split("depth")[0], re.MULTILINE))
-    assert told["package"] == counts["Package"]
-    assert told.get("die", 0) == (counts["Die"] if counts["Die"] != counts["Package"] else 0)
+    assert output["package"] == counts["Package"]
+    assert output.get("die", 0) == (counts["Die"] if counts["Die"] != counts["Package"] else 0)
     whole = re.search(r"^Machine \(.*?\btotal=(\d+)([KMG]iB)", text, re.MULTILINE)
     assert whole is not None
     amount, unit = lines["Memory"].split()
@@ -76,11 +76,11 @@ def test_as_hwloc_prints_it(console: Path) -> None:
     assert said_bytes == pytest.approx(int(whole[1]) * _UNITS[whole[2]], rel=0.03), "less what the kernel keeps"
     model = facts.machine.model
     if not (model.vendor == "AuthenticAMD" and model.family == BULLDOZER):
-        assert told["core"] == counts["Core"]
+        assert output["core"] == counts["Core"]
     nodes = re.findall(r"^ *NUMANode .*P#(\d+)", text.split("depth")[0], re.MULTILINE)
     assert {name for name in lines if name.startswith("Node ")} <= {f"Node {number}" for number in nodes}
     if any(name.startswith("Node ") for name in lines):
-        assert told["node"] == len(nodes)
+        assert output["node"] == len(nodes)
 
 
 @pytest.mark.parametrize("expected", LSCPU, ids=lambda path: path.name.removesuffix(".expected.txt"))
@@ -91,20 +91,20 @@ def test_as_lscpu_prints_it(expected: Path) -> None:
     assert f"({said['On-line CPU(s) list']})" in lines["CPUs"].replace(" ", "")
     if "Off-line CPU(s) list" in said:
         assert parse_cpulist(said["Off-line CPU(s) list"]) == frozenset(facts.machine.topology.offline)
-    told = words(lines["Topology"])
+    text = words(lines["Topology"])
     virtual = ([said["Virtualization"]] if "Virtualization" in said else []) + (
         ["inside a virtual machine"] if "Hypervisor vendor" in said else [])
     assert lines.get("Virtualization") == (", ".join(virtual) or None)
     assert lines.get("Addresses") == said.get("Address sizes")
-    processor = dict(line.text.split(": ", 1) for one in configuration(facts.machine) if one.title == "processor"
-                     for line in one.lines)
+    processor = dict(line.text.split(": ", 1) for item in configuration(facts.machine) if item.title == "processor"
+                     for line in item.lines)
     assert processor["BogoMIPS"].split(" to ")[0] <= said["BogoMIPS"] <= processor["BogoMIPS"].split(" to ")[-1]
     steppings = set(re.findall(r"^Stepping: +(r\d+p\d+)$", expected.read_text(), re.MULTILINE))
     assert set(re.findall(r"r\d+p\d+", processor.get("Revision", ""))) == steppings
-    assert told["thread"] == int(said["Thread(s) per core"])
+    assert text["thread"] == int(said["Thread(s) per core"])
     if "Socket(s)" in said and facts.machine.model.x86:
-        assert told["package"] == int(said["Socket(s)"])
-        assert told["core"] == int(said["Socket(s)"]) * int(said["Core(s) per socket"])
+        assert text["package"] == int(said["Socket(s)"])
+        assert text["core"] == int(said["Socket(s)"]) * int(said["Core(s) per socket"])
     caches: dict[str, list[int]] = {}
     for kind in shape.cache_kinds(facts):
         caches.setdefault(kind.name, []).append(kind.size * len(kind.shared))

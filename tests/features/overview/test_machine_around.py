@@ -32,9 +32,9 @@ def note(facts: MachineStatus, mute: int, sources: int, width: int) -> str:
     (80, " load 11.3 9.04 0.50 · mem ■···· 2.3 of 23.5 GiB    9 doctor: 21 sources missing"),
 ])
 def test_the_line_says_as_much_as_fits(width: int, said: str) -> None:
-    found = note(_FACTS, 21, 36, width)
-    assert " ".join(found.split()) == " ".join(said.split())
-    assert len(found) <= width - 1
+    result = note(_FACTS, 21, 36, width)
+    assert " ".join(result.split()) == " ".join(said.split())
+    assert len(result) <= width - 1
 
 
 def test_threads_and_swap_are_told_where_nothing_becomes_shorter_for_them() -> None:

@@ -108,8 +108,8 @@ class TestWhatIsShown:
 
     async def test_each_package_has_its_figures_beside_its_cores(self, machines: dict[str, Recording]) -> None:
         async with dashboard(ReplayedSession(machines["big-8s"]), (120, 36), ticks=2, screen="overview") as (app, _):
-            found = re.findall(r"package (\d) .* \d+ % +[\d,]+ MHz +\d+ W +\d+ °C", "\n".join(drawn(app)))
-            assert found == [*"01234567"]
+            result = re.findall(r"package (\d) .* \d+ % +[\d,]+ MHz +\d+ W +\d+ °C", "\n".join(drawn(app)))
+            assert result == [*"01234567"]
 
     async def test_the_verdict_stands_on_top(self, machines: dict[str, Recording]) -> None:
         async with dashboard(ReplayedSession(machines["guest"]), screen="overview") as (app, _):

@@ -112,27 +112,27 @@ class TestRoom:
     @pytest.mark.parametrize(("has_tasks", "most"), [(True, None), (True, 4), (False, None)])
     def test_parts_fill_the_room_and_no_more(self, machine: str, size: tuple[int, int], has_tasks: bool,
                                              most: int | None) -> None:
-        found = parts(topology(machine), *size, has_tasks=has_tasks, note=True, most=most)
-        assert most is None or found.beside or found.tasks <= most  # no lines for tasks that there are not
-        used = found.charts + found.note + (0 if found.meters is None else found.meters.lines + found.gap)
-        if found.core_map is not None:
-            used += len(found.core_map.lines) + found.gap
-        used += found.rows + 1 + found.gap if found.rows else 0
-        used += found.tasks + 1 + found.gap if found.tasks and not found.beside else 0
-        assert found.charts >= 4
-        assert used == size[1] or (found.core_map is not None and machine == "big-8s" and size == SIZES[0])
+        result = parts(topology(machine), *size, has_tasks=has_tasks, note=True, most=most)
+        assert most is None or result.beside or result.tasks <= most  # no lines for tasks that there are not
+        used = result.charts + result.note + (0 if result.meters is None else result.meters.lines + result.gap)
+        if result.core_map is not None:
+            used += len(result.core_map.lines) + result.gap
+        used += result.rows + 1 + result.gap if result.rows else 0
+        used += result.tasks + 1 + result.gap if result.tasks and not result.beside else 0
+        assert result.charts >= 4
+        assert used == size[1] or (result.core_map is not None and machine == "big-8s" and size == SIZES[0])
 
     @pytest.mark.parametrize("machine", ["laptop", "grace-2s", "sapphire-2s", "turin-2s"])
     @pytest.mark.parametrize("height", [18, 19, 20])  # of 24, beside the lines around, a banner and the tour
     def test_small_screens_have_cpus_and_tasks(self, machine: str, height: int) -> None:
-        found = parts(topology(machine), 80, height, has_tasks=True, note=True, most=4)
-        assert found.tasks >= 2
-        assert found.meters is not None or found.rows >= 3
+        result = parts(topology(machine), 80, height, has_tasks=True, note=True, most=4)
+        assert result.tasks >= 2
+        assert result.meters is not None or result.rows >= 3
 
     @pytest.mark.parametrize("height", [17, 18])
     def test_tasks_have_the_lines_that_the_map_of_a_small_screen_leaves(self, height: int) -> None:
-        found = parts(topology("big-8s"), 80, height, has_tasks=True, note=True, most=4)
-        assert (found.rows, found.tasks >= 2) == (0, True)
+        result = parts(topology("big-8s"), 80, height, has_tasks=True, note=True, most=4)
+        assert (result.rows, result.tasks >= 2) == (0, True)
 
     def test_few_cpus_have_a_chart_each_where_there_is_room(self) -> None:
         wide = plan_meters(2, 300, 40, 30)
@@ -168,7 +168,7 @@ class TestRoom:
         known = topology("turin-2s")
         plan = plan_map(known, 300, 30)
         above: dict[int, str] = {}
-        told = set()
+        text = set()
         for line in plan.lines:
             above = dict(line.names) or above  # lines that have the same names stand below them
             for mark in line.marks:
@@ -176,8 +176,8 @@ class TestRoom:
                     cpu = first_cpu(known, mark.row)
                     assert cpu is not None
                     assert known.chiplets[known.row(Scope.L3, cpu).key] == above[mark.x]
-                    told.add(known.row(Scope.L3, cpu))
-        assert told == set(known.rows(Scope.L3))
+                    text.add(known.row(Scope.L3, cpu))
+        assert text == set(known.rows(Scope.L3))
         assert all(plan.at(x, y) is None for y, line in enumerate(plan.lines) for x, _ in line.names)
         assert not any(line.names for line in plan_map(known, 120, 4).lines)  # cores before names
 
@@ -280,12 +280,12 @@ class TestFirstMinute:
         assert plan.height == 1
         head, first, *_ = ["".join(span.text for span in line) for line in meter_lines(source, plan, KeptLines())]
         assert len(_) + 2 == plan.lines
-        one = head[:plan.width]
-        assert one.split()[:2] == ["CPU", "Busy%"]
-        end = one.index("Busy%") + len("Busy%")
+        item = head[:plan.width]
+        assert item.split()[:2] == ["CPU", "Busy%"]
+        end = item.index("Busy%") + len("Busy%")
         assert re.fullmatch(r" *[\d.]+", first[end - 5:end])
         if numbers.clock is not None:
-            end = one.index("MHz") + 3
+            end = item.index("MHz") + 3
             assert first[end - 1].isdigit()
             assert first[end] == " "
 
@@ -371,9 +371,9 @@ class TestPlaces:
     def test_as_many_rows_as_asked_each_once(self, values: list[float], count: int, data: st.DataObject) -> None:
         known: dict[RowId, float] = {cpu_row(cpu): value for cpu, value in enumerate(values)}
         before = data.draw(st.permutations(list(known)))
-        found = settled(before, known, count)
-        assert len(found) == len(set(found)) == min(count, len(known))
-        assert max(known.values()) <= max(known[row] for row in found) * 1.02 + 1e-9
+        result = settled(before, known, count)
+        assert len(result) == len(set(result)) == min(count, len(known))
+        assert max(known.values()) <= max(known[row] for row in result) * 1.02 + 1e-9
 
     def test_the_cursor_goes_to_the_nearest_cell_in_a_direction(self) -> None:
         places = {"here": (0, 0), "right": (20, 0), "far right": (30, 0), "below": (3, 1), "lower": (0, 2)}
@@ -434,5 +434,5 @@ class TestTasks:
                 raise HostError(2, path)
 
         host: Host = Bare()  # type: ignore[assignment]  # no more of a host is asked for
-        found, other = make_poll(host, ProcessStats(host), None, len)()
-        assert (found.tasks, found.count, other) == ((), 0, 0)
+        process_look, other = make_poll(host, ProcessStats(host), None, len)()
+        assert (process_look.tasks, process_look.count, other) == ((), 0, 0)

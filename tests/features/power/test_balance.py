@@ -19,78 +19,79 @@ def part(name: str, watts: float | None, role: BalanceRole = COUNTED, inside: st
 
 
 def test_what_lies_inside_another_is_not_added() -> None:
-    found = balanced([part("package", 30.0), part("cores", 20.0, INSIDE, "package"),
-                      part("graphics", 6.0, INSIDE, "package"), part("memory", 4.0), part("psys", 50.0, PLATFORM)], 1.0)
-    assert found.counted == 34.0
-    assert found.elsewhere == 16.0
-    assert found.total == 50.0
-    assert found.contradictions == ()
-    assert sentence(found) == "50.0 W by psys: package 30.0, memory 4.0, elsewhere 16.0"
+    balance = balanced([part("package", 30.0), part("cores", 20.0, INSIDE, "package"),
+                        part("graphics", 6.0, INSIDE, "package"), part("memory", 4.0),
+                        part("psys", 50.0, PLATFORM)], 1.0)
+    assert balance.counted == 34.0
+    assert balance.elsewhere == 16.0
+    assert balance.total == 50.0
+    assert balance.contradictions == ()
+    assert sentence(balance) == "50.0 W by psys: package 30.0, memory 4.0, elsewhere 16.0"
 
 
 def test_supplies_are_added_up_and_one_that_is_silent_makes_them_silent() -> None:
     both = balanced([part("package", 30.0), part("PSU0", 40.0, PLATFORM, kind="psu"),
                      part("PSU1", 45.0, PLATFORM, kind="psu")], 1.0)
     assert both.elsewhere == 55.0
-    one = balanced([part("package", 30.0), part("PSU0", 40.0, PLATFORM, kind="psu"),
-                    part("PSU1", None, PLATFORM, kind="psu")], 1.0)
-    assert one.elsewhere is None
-    assert one.total == 30.0
-    assert one.why is not None
-    assert one.why.reason is Reason.NOT_SET
+    balance = balanced([part("package", 30.0), part("PSU0", 40.0, PLATFORM, kind="psu"),
+                        part("PSU1", None, PLATFORM, kind="psu")], 1.0)
+    assert balance.elsewhere is None
+    assert balance.total == 30.0
+    assert balance.why is not None
+    assert balance.why.reason is Reason.NOT_SET
 
 
 def test_the_plug_is_believed_before_psys_and_psys_before_a_battery() -> None:
     consumers = [part("package", 30.0), part("Bat0", 44.0, PLATFORM, kind="battery"), part("psys", 42.0, PLATFORM),
                  part("PSU0", 50.0, PLATFORM, kind="psu")]
     assert balanced(consumers, 1.0).platform == balanced(consumers, 1.0).platforms[0]
-    assert [one.kind for one in balanced(consumers, 1.0).platforms] == ["psu", "psys", "battery"]
+    assert [figure.kind for figure in balanced(consumers, 1.0).platforms] == ["psu", "psys", "battery"]
     assert balanced(consumers, 1.0).elsewhere == 20.0
 
 
 def test_a_battery_on_mains_says_nothing_of_the_machine() -> None:
     for watts in (0.0, -20.0):
-        found = balanced([part("package", 30.0), part("Bat0", watts, PLATFORM, kind="battery")], 1.0)
-        assert found.elsewhere is None
-        assert found.total == 30.0
+        balance = balanced([part("package", 30.0), part("Bat0", watts, PLATFORM, kind="battery")], 1.0)
+        assert balance.elsewhere is None
+        assert balance.total == 30.0
 
 
 def test_two_batteries_are_a_figure_of_the_machine() -> None:
-    found = balanced([part(name, 40.0, PLATFORM, kind="battery") for name in ("Bat0", "Bat1")], 1.0)
-    assert [(one.name, one.watts) for one in found.platforms] == [("2 batteries", 80.0)]
+    balance = balanced([part(name, 40.0, PLATFORM, kind="battery") for name in ("Bat0", "Bat1")], 1.0)
+    assert [(figure.name, figure.watts) for figure in balance.platforms] == [("2 batteries", 80.0)]
 
 
 def test_a_psys_below_the_parts_is_named_and_the_next_figure_asked() -> None:
-    found = balanced([part("package", 60.0), part("psys", 25.0, PLATFORM),
-                      part("Bat0", 80.0, PLATFORM, kind="battery")], 1.0)
-    assert found.elsewhere == 20.0
-    assert found.contradictions == (
+    balance = balanced([part("package", 60.0), part("psys", 25.0, PLATFORM),
+                        part("Bat0", 80.0, PLATFORM, kind="battery")], 1.0)
+    assert balance.elsewhere == 20.0
+    assert balance.contradictions == (
         "the parts, 60.0 W, exceed psys, 25.0 W: this board does not wire it to the whole platform",)
 
 
 def test_where_every_figure_is_below_the_parts_the_rest_is_unknown() -> None:
-    found = balanced([part("package", 60.0), part("psys", 25.0, PLATFORM)], 1.0)
-    assert found.elsewhere is None
-    assert found.why is not None
-    assert found.why.reason is Reason.CONTRADICTED
-    assert found.total == 60.0
+    balance = balanced([part("package", 60.0), part("psys", 25.0, PLATFORM)], 1.0)
+    assert balance.elsewhere is None
+    assert balance.why is not None
+    assert balance.why.reason is Reason.CONTRADICTED
+    assert balance.total == 60.0
 
 
 def test_readings_of_different_instants_are_no_contradiction() -> None:
-    found = balanced([part("package", 101.5), part("psys", 100.0, PLATFORM)], 1.0)
-    assert found.contradictions == ()
-    assert found.elsewhere == 0.0
+    balance = balanced([part("package", 101.5), part("psys", 100.0, PLATFORM)], 1.0)
+    assert balance.contradictions == ()
+    assert balance.elsewhere == 0.0
 
 
 def test_parts_inside_that_exceed_their_whole_are_named() -> None:
-    found = balanced([part("Socket0", 50.0), part("CPUrail0", 60.0, INSIDE, "Socket0")], 1.0)
-    assert found.contradictions == ("what lies inside Socket0, 60.0 W, exceeds its 50.0 W",)
+    balance = balanced([part("Socket0", 50.0), part("CPUrail0", 60.0, INSIDE, "Socket0")], 1.0)
+    assert balance.contradictions == ("what lies inside Socket0, 60.0 W, exceeds its 50.0 W",)
 
 
 def test_two_figures_of_the_machine_that_differ_are_named() -> None:
-    found = balanced([part("package", 30.0), part("Meter0", 100.0, PLATFORM, kind="meter"),
-                      part("psys", 60.0, PLATFORM)], 1.0)
-    assert found.contradictions == ("Meter0 says 100.0 W of the whole machine, psys says 60.0 W",)
+    balance = balanced([part("package", 30.0), part("Meter0", 100.0, PLATFORM, kind="meter"),
+                        part("psys", 60.0, PLATFORM)], 1.0)
+    assert balance.contradictions == ("Meter0 says 100.0 W of the whole machine, psys says 60.0 W",)
 
 
 def test_a_figure_of_another_time_is_named() -> None:
@@ -106,22 +107,22 @@ def test_a_figure_of_another_time_is_named() -> None:
 
 
 def test_a_part_that_sleeps_is_reported_and_its_watts_are_elsewhere() -> None:
-    found = balanced([part("package", 30.0), part("GPU0", None, kind="gpu"), part("psys", 50.0, PLATFORM)], 1.0)
-    assert [one.name for one in found.unknown] == ["GPU0"]
-    assert found.elsewhere == 20.0
-    assert sentence(found).endswith("GPU0 asleep")
+    balance = balanced([part("package", 30.0), part("GPU0", None, kind="gpu"), part("psys", 50.0, PLATFORM)], 1.0)
+    assert [consumer.name for consumer in balance.unknown] == ["GPU0"]
+    assert balance.elsewhere == 20.0
+    assert sentence(balance).endswith("GPU0 asleep")
 
 
 def test_a_figure_of_the_whole_is_the_total_where_no_part_is_counted() -> None:
-    found = balanced([part("Bat0", 12.5, PLATFORM, kind="battery")], 1.0)
-    assert (found.counted, found.elsewhere, found.total) == (None, None, 12.5)
-    assert sentence(found) == "12.5 W by Bat0: nothing counts its parts"
+    balance = balanced([part("Bat0", 12.5, PLATFORM, kind="battery")], 1.0)
+    assert (balance.counted, balance.elsewhere, balance.total) == (None, None, 12.5)
+    assert sentence(balance) == "12.5 W by Bat0: nothing counts its parts"
 
 
 def test_where_nothing_tells_of_power_nothing_is_reported_of_it() -> None:
-    found = balanced([], 1.0)
-    assert (found.counted, found.elsewhere, found.total) == (None, None, None)
-    assert sentence(found) == "Nothing here tells of power"
+    balance = balanced([], 1.0)
+    assert (balance.counted, balance.elsewhere, balance.total) == (None, None, None)
+    assert sentence(balance) == "Nothing here tells of power"
 
 
 @pytest.mark.parametrize("cpus", [None, frozenset({0, 1})])

@@ -238,14 +238,14 @@ async def test_a_click_chooses_a_number_and_a_second_one_explains_it(server: Rec
 
 async def test_nothing_of_it_is_read_before_the_screen_is_shown(server: Recording) -> None:
     session = ReplayedSession(server)
-    mine = {"PL1", "PL2", "TDP", "PkgThr%", "MaxMHz", "EPP", "CoreLog", "ThrLog"}
+    selected = {"PL1", "PL2", "TDP", "PkgThr%", "MaxMHz", "EPP", "CoreLog", "ThrLog"}
     async with dashboard(session, ticks=2) as (app, pilot):
-        assert mine.isdisjoint(session.wanted)
+        assert selected.isdisjoint(session.wanted)
         await go(pilot, session, "4", ticks=1)
-        assert mine <= session.wanted
+        assert selected <= session.wanted
         assert "CurMHz" not in session.wanted  # there are better ones
         await go(pilot, session, "1", ticks=1)
-        assert mine <= session.wanted, "for some minutes longer"
+        assert selected <= session.wanted, "for some minutes longer"
         assert app.current_mode == "cpus"
 
 
@@ -367,8 +367,8 @@ _AMOUNT = re.compile(r" *([\d,]+\.\d) W *")
 @pytest.fixture(params=["hot_laptop", "server", "supplied", "card_asleep", "amd", "grace"])
 def powered(request: pytest.FixtureRequest) -> Recording:
     """Every machine that reports power."""
-    found: Recording = request.getfixturevalue(request.param)
-    return found
+    result: Recording = request.getfixturevalue(request.param)
+    return result
 
 
 async def test_every_number_of_watts_is_a_cell_that_has_this_number(powered: Recording) -> None:

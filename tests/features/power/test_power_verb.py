@@ -30,17 +30,17 @@ def test_text_says_the_balance_and_what_contradicts_it(capsys: pytest.CaptureFix
 
 
 def test_json_has_a_row_for_each_consumer_and_says_where_it_lies(capsys: pytest.CaptureFixture[str]) -> None:
-    found = {one["table"]: one for one in tables(run(capsys, "-i", "0.1", "-n", "1", *LAPTOP, "--json"))}
-    assert found.keys() == {"power", "batteries", "fans"}
-    rows = {row["consumer"]: row for row in found["power"]["rows"]}
+    result = {table["table"]: table for table in tables(run(capsys, "-i", "0.1", "-n", "1", *LAPTOP, "--json"))}
+    assert result.keys() == {"power", "batteries", "fans"}
+    rows = {row["consumer"]: row for row in result["power"]["rows"]}
     assert rows["cores"]["values"]["Inside"] == "package"
     assert rows["GPU0"]["role"] == "counted"
     assert rows["NPU0"]["values"]["Watt"] is None
     assert "no watts" in json.dumps(rows["NPU0"]["why"])
     parts = [row["values"]["Watt"] for row in rows.values() if row["role"] == "counted"]
     assert rows["sum"]["values"]["Watt"] == pytest.approx(sum(parts), abs=0.03)
-    assert found["batteries"]["rows"][0]["values"]["State"] == "Discharging"
-    assert [row["fan"] for row in found["fans"]["rows"]] == ["Fan0", "Fan1"]
+    assert result["batteries"]["rows"][0]["values"]["State"] == "Discharging"
+    assert [row["fan"] for row in result["fans"]["rows"]] == ["Fan0", "Fan1"]
 
 
 def test_a_recording_has_the_raw_readings_and_gives_the_balance_again(
@@ -48,9 +48,9 @@ def test_a_recording_has_the_raw_readings_and_gives_the_balance_again(
     path = tmp_path / "laptop.ttr"
     assert main(["record", str(path), "-i", "0.1", "-n", "2", *LAPTOP, "--show", "Busy%", "--tables", "power"]) == 0
     capsys.readouterr()
-    found = tables(run(capsys, "--replay", str(path), "-n", "1", "--json"))
-    assert [row["battery"] for row in found[1]["rows"]] == ["BAT0", "BAT1", "hidpp_battery_0"]
-    rows = {row["consumer"]: row["values"] for row in found[0]["rows"]}
+    result = tables(run(capsys, "--replay", str(path), "-n", "1", "--json"))
+    assert [row["battery"] for row in result[1]["rows"]] == ["BAT0", "BAT1", "hidpp_battery_0"]
+    rows = {row["consumer"]: row["values"] for row in result[0]["rows"]}
     assert rows["GPU0"]["Watt"] == pytest.approx(34.0, rel=0.05)
     assert rows["GPU0"]["Device"] == "xe 0000:03:00.0"
     assert rows["elsewhere"]["Watt"] == pytest.approx(

@@ -56,10 +56,10 @@ def test_a_recording_is_printed_in_every_format_and_says_so(
         assert main(["stat", "--replay", recorded, "-q", "--format", form]) == 0
         assert "RECORDED" in capsys.readouterr().out, form
     assert main(["stat", "--replay", recorded, "-q", "-S", "-s", "Busy%,PkgWatt", "--format", "json"]) == 0
-    found = jsontables.tables(capsys.readouterr().out)
-    assert len(found) == 5
-    assert {one["kind"] for one in found} == {"RECORDED"}
-    assert all(0 < one["rows"][0]["values"]["Busy%"] <= 100 for one in found)
+    result = jsontables.tables(capsys.readouterr().out)
+    assert len(result) == 5
+    assert {item["kind"] for item in result} == {"RECORDED"}
+    assert all(0 < item["rows"][0]["values"]["Busy%"] <= 100 for item in result)
 
 
 def test_times_and_longer_intervals(recorded: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,7 +67,7 @@ def test_times_and_longer_intervals(recorded: str, capsys: pytest.CaptureFixture
     assert main([*words, "--from", "+2.5s", "--to", "-0.5s"]) == 0
     assert len(jsontables.tables(capsys.readouterr().out)) == 2
     assert main([*words, "--every", "2s"]) == 0
-    assert [one["seconds"] for one in jsontables.tables(capsys.readouterr().out)] == [2.0, 2.0, 1.0]
+    assert [table["seconds"] for table in jsontables.tables(capsys.readouterr().out)] == [2.0, 2.0, 1.0]
     assert main([*words, "-n", "3"]) == 0
     assert len(jsontables.tables(capsys.readouterr().out)) == 3
     assert main([*words, "--from", "noon"]) == 1
@@ -81,8 +81,8 @@ def test_times_and_longer_intervals(recorded: str, capsys: pytest.CaptureFixture
 def test_a_time_of_full_resolution_alone_limits_it(tmp_path: Path) -> None:
     path = tmp_path / "a.ttj"
     assert main(["record", str(path), "--machine", "guest", "-n", "2", "-i", "0.1", "--full", "2s"]) == 0
-    assert any(one.name.startswith("a.ttj.10s.") for one in tmp_path.iterdir())
-    assert any(one.name.startswith("a.ttj.60s.") for one in tmp_path.iterdir()), "as long as there is room"
+    assert any(item.name.startswith("a.ttj.10s.") for item in tmp_path.iterdir())
+    assert any(item.name.startswith("a.ttj.60s.") for item in tmp_path.iterdir()), "as long as there is room"
 
 
 def test_the_configuration_of_a_recording_is_that_of_its_machine(recorded: str) -> None:
@@ -96,12 +96,12 @@ def test_info_and_doctor_tell_of_a_recording(recorded: str, capsys: pytest.Captu
     assert main(["info", "--replay", recorded]) == 0
     assert "RECORDED" in capsys.readouterr().out
     assert main(["doctor", "--replay", recorded, "--format", "json"]) == 0
-    found = jsontables.table(capsys.readouterr().out, "sources")
-    assert found["kind"] == "RECORDED"
+    result = jsontables.table(capsys.readouterr().out, "sources")
+    assert result["kind"] == "RECORDED"
     machine, _live = frames_of_machine("laptop", 1, cpus=frozenset({0, 1, 12}))
     live = diagnose(machine, probe_sources(machine, SOURCES))
-    assert {name: row["state"] for name, row in jsontables.by(found, "source").items()} == {
-        one.id: one.state.value for one in live.sources}
+    assert {name: row["state"] for name, row in jsontables.by(result, "source").items()} == {
+        report.id: report.state.value for report in live.sources}
     assert main(["info", "--replay", recorded, "--machine", "laptop"]) == 2
     assert "leave --machine" in capsys.readouterr().err
 
@@ -110,8 +110,8 @@ def test_columns_that_are_named_and_cannot_be_recorded_are_told(tmp_path: Path,
                                                                 capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["record", "--machine", "guest", "-n", "1", "-i", "0.05", "--show", "IRQ,PkgWatt", "--add",
                  "uncore_gone/clockticks/", str(tmp_path / "run.ttj")]) == 0
-    told = [line for line in capsys.readouterr().err.splitlines() if " is not recorded: " in line]
-    assert sorted(line.split()[1] for line in told) == ["PkgWatt", "clockticks"]
+    text = [line for line in capsys.readouterr().err.splitlines() if " is not recorded: " in line]
+    assert sorted(line.split()[1] for line in text) == ["PkgWatt", "clockticks"]
 
 
 def test_a_command_is_recorded_and_its_status_returned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,17 +163,17 @@ def test_what_is_old_is_kept_at_lower_resolution_and_removed_at_last(tmp_path: P
     recorder.close()
     last = live[-1].newer.wall_ns
     with recording.read(path) as journal:
-        found = list(journal.frames())
-        tiers = {one.seconds for one in journal.covered()}
+        frames = list(journal.frames())
+        tiers = {time.seconds for time in journal.covered()}
         age = (journal.last_ns - journal.first_ns) / 1e9
     assert tiers == {0.0, 10.0}
     assert 240.0 <= age <= 240.0 * (1 + 1 / 6)
-    fine = [frame for frame in found if last - frame.newer.wall_ns <= 58e9]
+    fine = [frame for frame in frames if last - frame.newer.wall_ns <= 58e9]
     assert len(fine) == 30
     assert all(frame.seconds == 2.0 for frame in fine)
-    coarse = [frame for frame in found if last - frame.newer.wall_ns > 90e9]
+    coarse = [frame for frame in frames if last - frame.newer.wall_ns > 90e9]
     assert {frame.seconds for frame in coarse if frame.older is not None} == {10.0}
-    assert len({frame.newer.wall_ns for frame in found}) == len(found)
+    assert len({frame.newer.wall_ns for frame in frames}) == len(frames)
     assert largest <= 2 * 13 + 1
 
 
@@ -231,8 +231,8 @@ class LateRows(RowRecorder):
 
     def stop(self) -> None:
         self.settle()
-        for one in self._answering:
-            one.join()
+        for thread in self._answering:
+            thread.join()
 
     def _answer(self, wall_ns: int, started_ns: int) -> None:
         assert self._log.go_on.wait(PATIENCE)

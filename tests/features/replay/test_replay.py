@@ -52,8 +52,8 @@ def path(recorded: Recording, tmp_path: Path) -> str:
 
 @pytest.fixture
 def journal(path: str) -> Iterator[Journal]:
-    with read(path) as found:
-        yield found
+    with read(path) as result:
+        yield result
 
 
 def test_without_a_file_the_last_run_is_replayed_and_a_file_comes_before_a_run_s_number(
@@ -81,10 +81,10 @@ def test_every_moment_is_there_and_is_the_frame_that_was_recorded(recorded: Reco
     column = recorded.catalog.get("PkgWatt")
     assert column is not None
     for at in (40, 41, 3, 69, 0, 40):
-        found, then = past.frame(past.times[at]), recorded.frames[at + 1]
-        assert found is not None
-        assert found.newer.values == then.newer.values
-        assert found.cell(column, SYSTEM_ROW) == then.cell(column, SYSTEM_ROW)
+        result, then = past.frame(past.times[at]), recorded.frames[at + 1]
+        assert result is not None
+        assert result.newer.values == then.newer.values
+        assert result.cell(column, SYSTEM_ROW) == then.cell(column, SYSTEM_ROW)
     assert past.frame(12345) is None
 
 
@@ -97,10 +97,10 @@ def test_no_step_decodes_more_than_a_few_ticks_and_frames_that_are_kept_are_boun
     with read(str(tmp_path / "a.ttj")) as journal:
         past = JournalPast(journal)
         times = list(past.times)
-        found: list[Frame | None] = []
+        result: list[Frame | None] = []
 
         def ticks(time_ns: int) -> int:
-            return decoded(lambda: found.append(past.frame(time_ns)))
+            return decoded(lambda: result.append(past.frame(time_ns)))
 
         ticks(times[-1])  # a jump
         back = [ticks(time_ns) for time_ns in reversed(times[:-1])]
@@ -108,12 +108,12 @@ def test_no_step_decodes_more_than_a_few_ticks_and_frames_that_are_kept_are_boun
         assert max(back) <= 4
         assert max(on[70:]) <= 4  # those before stand in the first stretches, and behind a turn
         assert sum(on) < 2 * len(times)
-        assert [one and one.newer.wall_ns for one in found] == [*reversed(times), *times[1:]]
+        assert [entry and entry.newer.wall_ns for entry in result] == [*reversed(times), *times[1:]]
         assert len(past._frames) <= 64
-        for one, then in zip(found[-3:], list(frames(400))[-3:], strict=True):
-            assert one is not None
-            assert said(one)[0] == said(then)[0]
-            assert one.deltas("work") == then.deltas("work")
+        for item, then in zip(result[-3:], list(frames(400))[-3:], strict=True):
+            assert item is not None
+            assert said(item)[0] == said(then)[0]
+            assert item.deltas("work") == then.deltas("work")
 
 
 def test_marks_are_events_and_nothing_in_them_reaches_a_terminal(journal: Journal) -> None:
@@ -135,9 +135,9 @@ def test_what_is_appended_is_found_when_it_is_looked_for_again(recorded: Recordi
         assert past._looking is not None
         past._looking.join()
         assert len(past.times) == 14
-        found = past.frame(past.times[-1])
-        assert found is not None
-        assert found.newer.values == recorded.frames[14].newer.values
+        result = past.frame(past.times[-1])
+        assert result is not None
+        assert result.newer.values == recorded.frames[14].newer.values
     recorder.close()
 
 
@@ -209,7 +209,7 @@ async def test_the_uncore_screen_shows_what_was_counted_and_filters_nothing_more
             assert isinstance(app.screen, UncoreScreen)
             table = app.screen.tables[0]
             assert table.content is not None
-            column = next(one for one in table.content.whole.columns if one.id == "rd bandwidth GB/s")
+            column = next(item for item in table.content.whole.columns if item.id == "rd bandwidth GB/s")
             whole, first = [line.row for line in table.lines][:2]
             cells = [table.content.cell(column, row) for row in (whole, first)]
             assert [(round(cell.value, 6), cell.why) for cell in cells] == [  # type: ignore[arg-type]
@@ -248,13 +248,13 @@ def _runs(screen: TasksScreen) -> dict[int, int]:
     """The greatest run time of a row, in ns, by process."""
     content = screen.tables[0].content
     assert content is not None
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for key in content.rows:
         inputs = content.get(key)
         assert inputs is not None
         assert inputs.row.pid is not None
-        found[inputs.row.pid] = max(found.get(inputs.row.pid, 0), inputs.row.counts["run"])
-    return found
+        result[inputs.row.pid] = max(result.get(inputs.row.pid, 0), inputs.row.counts["run"])
+    return result
 
 
 async def test_a_recording_without_tasks_says_how_to_record_them(journal: Journal) -> None:

@@ -46,16 +46,16 @@ class Bed:
                           ENDED_BY_THE_TEST)
         sampler.beside(sources)
         sampler.want(signals_of(self.columns, self.capabilities) | beside)
-        found: list[Frame] = []
+        frames: list[Frame] = []
 
         class Box:
             @staticmethod
             def put(frame: Frame) -> None:
-                found.append(frame)
-                if len(found) > count:
+                frames.append(frame)
+                if len(frames) > count:
                     return
                 if between is not None:
-                    between(len(found) - 1)
+                    between(len(frames) - 1)
                 self.clock.advance(seconds)
                 sampler.end_interval()
 
@@ -65,7 +65,7 @@ class Bed:
             pool.submit(lambda: asyncio.run(sampler.run(count))).result()
         if between is not None:
             between(count)
-        return found[1:]
+        return frames[1:]
 
     def cell(self, frame: Frame, name: str, row: RowId) -> float | None:
         column = self.catalog.get(name)

@@ -44,24 +44,24 @@ def test_sizes_grow_by_half_octaves_until_they_lie_in_memory() -> None:
 
 
 def test_plateaus_are_those_of_the_levels() -> None:
-    found = find_plateaus(_points(), _CACHES)
-    assert [one.level for one in found] == ["L1", "L2", "L3", "DRAM"]
-    for one, rate in zip(found, (400, 190, 30, 16), strict=True):
-        assert one.rate == pytest.approx(rate * 1e9, rel=0.04)
-    assert found[0].last <= 48 << 10 < found[1].first
+    plateaus = find_plateaus(_points(), _CACHES)
+    assert [item.level for item in plateaus] == ["L1", "L2", "L3", "DRAM"]
+    for plateau, rate in zip(plateaus, (400, 190, 30, 16), strict=True):
+        assert plateau.rate == pytest.approx(rate * 1e9, rel=0.04)
+    assert plateaus[0].last <= 48 << 10 < plateaus[1].first
 
 
 @given(st.lists(st.floats(1.0, 1e12), max_size=40))
 def test_plateaus_never_overlap_and_are_flat(rates: list[float]) -> None:
     points = tuple(CurvePoint(4096 * (at + 1), rate) for at, rate in enumerate(rates))
-    found = find_plateaus(points, _CACHES)
-    for before, after in itertools.pairwise(found):
+    plateaus = find_plateaus(points, _CACHES)
+    for before, after in itertools.pairwise(plateaus):
         assert before.last < after.first
-    for one in found:
-        mine = [point.rate for point in points if one.first <= point.bytes <= one.last]
-        assert len(mine) >= 3
-        assert max(mine) <= one.rate * 1.1201
-        assert min(mine) >= one.rate * 0.8799
+    for plateau in plateaus:
+        selected = [point.rate for point in points if plateau.first <= point.bytes <= plateau.last]
+        assert len(selected) >= 3
+        assert max(selected) <= plateau.rate * 1.1201
+        assert min(selected) >= plateau.rate * 0.8799
 
 
 def test_curves_are_reported_as_tables_and_bars() -> None:
@@ -73,9 +73,9 @@ def test_curves_are_reported_as_tables_and_bars() -> None:
     assert sum("█" in line for line in lines) == len(points)
     assert any("9.00?" in line for line in lines)
     writer = JsonLines()
-    found = [table for one in curve_tables((curve,)) for table in tables("\n".join(writer.lines(envelope, one)))]
-    assert [row["values"]["fits"] for row in found[1]["rows"]] == ["L1", "L2", "L3", "DRAM"]
-    assert "other work" in str(found[0]["rows"][-1])
+    value = [table for item in curve_tables((curve,)) for table in tables("\n".join(writer.lines(envelope, item)))]
+    assert [row["values"]["fits"] for row in value[1]["rows"]] == ["L1", "L2", "L3", "DRAM"]
+    assert "other work" in str(value[0]["rows"][-1])
 
 
 def test_another_machine_is_not_swept() -> None:

@@ -63,7 +63,7 @@ def test_counts_begin_at_the_exec_and_hold_what_children_did() -> None:
     held = HeldCommand([sys.executable, "-c", _CHILDREN, "0"])
     counters = CommandCounters(LinuxHost(), [[CLOCK], [FAULTS, SWITCHES]], held.pid)
     try:
-        assert [list(one)[2:] for one in counters.read()] == [[0], [0, 0]]
+        assert [list(item)[2:] for item in counters.read()] == [[0], [0, 0]]
         held.go()
         while held.status is None:
             pass
@@ -168,8 +168,8 @@ def test_the_report_of_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert sys.executable in text
     assert (result.joules is None) == bool(result.why_no_energy)
     writer = JsonLines()
-    found = tables("\n".join(line for table in result_tables(result) for line in writer.lines(envelope, table)))
-    assert {row["name"] for row in found[0]["rows"]} <= {sys.executable}
+    outcome = tables("\n".join(line for table in result_tables(result) for line in writer.lines(envelope, table)))
+    assert {row["name"] for row in outcome[0]["rows"]} <= {sys.executable}
     assert capsys.readouterr().out == ""
 
 

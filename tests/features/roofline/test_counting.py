@@ -131,8 +131,8 @@ def test_a_machine_without_counters_says_which_and_why() -> None:
 
 def test_kinds_of_core_have_metric_definitions_of_their_own() -> None:
     machine = known_machine(simulated_host("laptop-arrow", ManualClock(0), seed=1))
-    found = {core_type.pmu.name: core_type.definition.slug for core_type in core_types_of(machine)}
-    assert found == {"cpu_core": "lion-cove", "cpu_atom": "skymont", "cpu_lowpower": "client-e"}
+    result = {core_type.pmu.name: core_type.definition.slug for core_type in core_types_of(machine)}
+    assert result == {"cpu_core": "lion-cove", "cpu_atom": "skymont", "cpu_lowpower": "client-e"}
 
 
 def test_slugs_are_unique() -> None:
@@ -158,17 +158,17 @@ def test_a_width_that_is_not_counted_makes_bytes_unknown_but_not_operations() ->
     full = {event.key: 1e6 for event in INTEL_E.events}
     without = {key: value for key, value in full.items() if key != "avx double"}
     assert _sized(counted(INTEL_E, full, Sizing())) is not None
-    found = counted(INTEL_E, without, Sizing())
-    assert found is not None
-    assert (found.flops, found.bytes) == (2e6, None)
+    result = counted(INTEL_E, without, Sizing())
+    assert result is not None
+    assert (result.flops, result.bytes) == (2e6, None)
     assert _sized(counted(INTEL_E, without, Sizing(WidthModel.GIVEN, 16.0))) == 32e6
     zen = counted(ZEN2_ZEN3, {"flops": 5.0, "loads": 1.0, "stores": 1.0}, Sizing())
     assert zen is not None
     assert zen.bytes is None
 
 
-def _sized(found: Counted | None) -> float | None:
-    return None if found is None else found.bytes
+def _sized(result: Counted | None) -> float | None:
+    return None if result is None else result.bytes
 
 
 def test_an_intensity_divides_the_operations_of_cpus_whose_bytes_are_known() -> None:
@@ -232,8 +232,8 @@ class Row:
     values: dict[str, float]
 
     def rate(self, signal: str) -> float | None:
-        found = self.deltas.get(signal)
-        return None if found is None else found / self.seconds
+        result = self.deltas.get(signal)
+        return None if result is None else result / self.seconds
 
     def value(self, signal: str) -> float | None:
         return self.values.get(signal)
@@ -270,10 +270,10 @@ _INTEL, _AMD = "GenuineIntel", "AuthenticAMD"
     (CpuModel(vendor="NVIDIA", implementer=0x4E, part=0x010), "olympus"),
 ])
 def test_every_family_that_is_claimed_has_its_metric_definition(model: CpuModel, slug: str) -> None:
-    found = metric_definition_of(model)
-    assert found is not None
-    assert found.slug == slug
-    assert found in METRIC_DEFINITIONS
+    definition = metric_definition_of(model)
+    assert definition is not None
+    assert definition.slug == slug
+    assert definition in METRIC_DEFINITIONS
 
 
 @pytest.mark.parametrize(("number", "slug"), [
@@ -281,6 +281,6 @@ def test_every_family_that_is_claimed_has_its_metric_definition(model: CpuModel,
     (0xBD, "skymont"), (0xC5, "skymont"), (0xC6, "skymont"), (0xCC, "darkmont"),  # Lunar, Arrow and Panther Lake
 ])
 def test_e_cores_of_hybrids_have_metric_definitions_of_their_own(number: int, slug: str) -> None:
-    found = e_core_metric_definition(CpuModel(vendor=_INTEL, family=6, model=number))
-    assert found is not None
-    assert found.slug == slug
+    definition = e_core_metric_definition(CpuModel(vendor=_INTEL, family=6, model=number))
+    assert definition is not None
+    assert definition.slug == slug

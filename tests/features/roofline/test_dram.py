@@ -22,9 +22,9 @@ def _modules(*names: str, mts: int = 3200, bits: int = 64) -> tuple[Module, ...]
 
 def test_modules_of_one_channel_count_once() -> None:
     facts = MemoryFacts(_modules("channela", "channela", "channelb"), 0, "")
-    found = bandwidth(facts, _FAMILY, 1)
-    assert (found.rate, found.at_most) == (2 * 8 * 3200e6, False)
-    assert "2 channels with 3 modules at 3200 MT/s x 64 bits" in found.note
+    dram = bandwidth(facts, _FAMILY, 1)
+    assert (dram.rate, dram.at_most) == (2 * 8 * 3200e6, False)
+    assert "2 channels with 3 modules at 3200 MT/s x 64 bits" in dram.note
 
 
 def test_a_channel_runs_as_fast_as_its_slowest_module() -> None:
@@ -35,7 +35,7 @@ def test_a_channel_runs_as_fast_as_its_slowest_module() -> None:
 
 
 def test_narrow_channels_of_soldered_memory() -> None:
-    names = [f"controller{one}-channel{letter}" for one in (0, 1) for letter in "abcd"]
+    names = [f"controller{literal}-channel{letter}" for literal in (0, 1) for letter in "abcd"]
     assert bandwidth(MemoryFacts(_modules(*names, mts=7467, bits=16), 0, ""), None, 1).rate == 8 * 2 * 7467e6
 
 
@@ -69,15 +69,15 @@ def test_without_firmware_the_family_is_the_limit_and_without_both_there_is_no_r
 def test_a_simulated_machine_tells_its_memory(name: str) -> None:
     shape = SHAPES[name]
     machine = known_machine(simulated_host(name))
-    found = dram_of(machine)
-    assert found.rate == shape.packages * shape.memory_channels * 8 * shape.memory_mts * 1e6
-    assert not found.at_most
+    dram = dram_of(machine)
+    assert dram.rate == shape.packages * shape.memory_channels * 8 * shape.memory_mts * 1e6
+    assert not dram.at_most
     roofs = machine_roofs(machine, "all", threads_of(machine, "all", None))
-    (slant,) = [one for one in roofs.bandwidths if one.level == "DRAM"]
-    assert slant.rate == found.rate
+    (slant,) = [item for item in roofs.bandwidths if item.level == "DRAM"]
+    assert slant.rate == dram.rate
     first = frozenset(cpu for cpu in machine.topology.cpus if machine.topology.places[cpu].package == 0)
     half = machine_roofs(machine, "package", threads_of(machine, "package", first))
-    assert next(one.rate for one in half.bandwidths if one.level == "DRAM") == found.rate / shape.packages
+    assert next(item.rate for item in half.bandwidths if item.level == "DRAM") == dram.rate / shape.packages
 
 
 @pytest.mark.parametrize(("name", "at_most"), [("laptop", 2 * 8 * 7467e6), ("grace-2s", 2 * 512e9),
@@ -92,12 +92,12 @@ def test_a_machine_that_tells_nothing_has_its_familys_maximum(name: str, at_most
 
 def test_a_core_that_memory_outruns_has_no_dram_roof() -> None:
     machine = known_machine(simulated_host("forest-1s"))
-    one = machine_roofs(machine, "one", (0,))
-    assert "DRAM" not in one.levels
-    assert any("no DRAM roof: memory gives 409.6 GB/s" in note for note in one.notes)
+    roof_set = machine_roofs(machine, "one", (0,))
+    assert "DRAM" not in roof_set.levels
+    assert any("no DRAM roof: memory gives 409.6 GB/s" in note for note in roof_set.notes)
 
 
 def test_a_guest_has_no_dram_roof() -> None:
-    found = dram_of(known_machine(simulated_host("guest")))
-    assert found.rate is None
-    assert "virtual machine" in found.note
+    dram = dram_of(known_machine(simulated_host("guest")))
+    assert dram.rate is None
+    assert "virtual machine" in dram.note

@@ -79,13 +79,13 @@ def test_shares_and_operations_are_those_of_the_program(program: Path) -> None:
     result = count_command(read_machine(LinuxHost()), [str(program)], 0.5, core_types=(_stand_in(),),
                            sizing=Sizing(WidthModel.GIVEN, 8.0), theory=True, functions=True)
     assert result.status == 0
-    found: dict[str, FunctionPoint] = {one.name: one for one in result.functions.points if one.file == "two"}
-    heavy, light, touch = found["heavy"], found["light"], found["touch"]
+    points: dict[str, FunctionPoint] = {point.name: point for point in result.functions.points if point.file == "two"}
+    heavy, light, touch = points["heavy"], points["light"], points["touch"]
     assert heavy.samples > 50
     # 3 : 1, within four standard deviations of so few samples
     error = 4 * (heavy.error + 3 * light.error)
     assert abs(heavy.share - 3 * light.share) < error
-    assert sum(one.share for one in result.functions.points) == pytest.approx(1.0)
+    assert sum(point.share for point in result.functions.points) == pytest.approx(1.0)
     # all faults of the areas are in one function, and each stands for one operation and one access of 8 bytes
     assert touch.flops is not None
     assert touch.flops == pytest.approx(40 * 100, rel=0.1)

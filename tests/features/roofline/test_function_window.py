@@ -60,21 +60,21 @@ def _sampled(code: SampledCode, enough: Callable[[SampledFunctions], bool],
 @pytest.mark.real
 @least_disturbed
 def test_a_thread_that_runs_already_is_sampled_with_the_files_it_has_mapped(busy: int) -> None:
-    found = _sampled(SampledCode.of_thread(busy), lambda sampled: sampled.functions.samples > 20)
-    if found.why is not None:
-        pytest.skip(found.why.sentence())
-    assert not found.over
+    value = _sampled(SampledCode.of_thread(busy), lambda sampled: sampled.functions.samples > 20)
+    if value.why is not None:
+        pytest.skip(value.why.sentence())
+    assert not value.over
     name_of_task = Path(f"/proc/{busy}/comm").read_text("utf-8").strip()  # that of a link, where Python is one
-    assert [name for name, _share in found.tasks] == [f"{name_of_task} {busy}"]
-    assert sum(one.share for one in found.functions.points) == pytest.approx(1.0)
+    assert [name for name, _share in value.tasks] == [f"{name_of_task} {busy}"]
+    assert sum(function_point.share for function_point in value.functions.points) == pytest.approx(1.0)
     by_file: dict[str, float] = {}
-    for one in found.functions.points:
-        by_file[one.file] = by_file.get(one.file, 0.0) + one.share
+    for point in value.functions.points:
+        by_file[point.file] = by_file.get(point.file, 0.0) + point.share
     assert max(by_file, key=lambda file: by_file[file]).split(".")[0].rstrip("0123456789-") in {
         "libcrypto", "_sha", "_hashlib", "python", "libpython"}
-    assert all(one.flops is None and one.why is not None for one in found.functions.points)
-    assert found.uncounted is _NO_COUNTERS
-    assert found.cost > 0
+    assert all(item.flops is None and item.why is not None for item in value.functions.points)
+    assert value.uncounted is _NO_COUNTERS
+    assert value.cost > 0
 
 
 @pytest.mark.real
@@ -86,12 +86,12 @@ def test_cpus_are_sampled_while_something_runs_there(busy: int, monkeypatch: pyt
     def has_busy(sampled: SampledFunctions) -> bool:
         return any(name.endswith(f" {busy}") for name, _share in sampled.tasks)
 
-    found = _sampled(SampledCode.of_cpus(machine.topology.cpus), has_busy)
-    if found.why is not None:
-        pytest.skip(found.why.sentence())
-    assert has_busy(found)
+    functions = _sampled(SampledCode.of_cpus(machine.topology.cpus), has_busy)
+    if functions.why is not None:
+        pytest.skip(functions.why.sentence())
+    assert has_busy(functions)
     # the clock does not count idle time
-    assert found.functions.samples <= 1.15 * 1e3 * found.seconds * len(machine.topology.cpus)
+    assert functions.functions.samples <= 1.15 * 1e3 * functions.seconds * len(machine.topology.cpus)
 
 
 @pytest.mark.real
@@ -109,8 +109,8 @@ _PLACE = SampledPlace("core 1", SampledCode.of_cpus((1, 3)), "CPUs 1,3")
 def test_a_table_has_rates_where_they_are_sampled_and_shares_always() -> None:
     points = (_point("dgemm", 0.75, 8e9, 2e9), _point("f" * 200, 0.25, 1e9, None))
     tasks = (("a 1", 0.6), ("b 2", 0.4))
-    found = SampledFunctions(2.0, 0.01, True, Functions(points, 40, ("functions: a note",)), tasks)
-    lines = list(function_lines(found, _PLACE, 90))
+    functions = SampledFunctions(2.0, 0.01, True, Functions(points, 40, ("functions: a note",)), tasks)
+    lines = list(function_lines(functions, _PLACE, 90))
     assert lines[0] == "CPUs 1,3: 40 samples in 2.0 s (over); reading and naming them took 0.01 s of CPU time"
     assert lines[1] == "tasks: a 1 60 %, b 2 40 %"
     assert " ".join(lines[4].split()) == "75.0 % 1.0 4 4 1 dgemm prog"  # flop/B, GFLOP/s, GB/s
@@ -129,8 +129,8 @@ def test_files_are_whole_and_long_names_go_first_where_there_is_little_room(widt
     flops = 1e9 if counted else None
     long, short = (FunctionPoint(name, "libcrypto.so.3", 40, 0.5, 0.1, flops, flops)
                    for name in ("void std::__introsort_loop<double*, long>(double*, double*, long, long, long)", "f"))
-    found = SampledFunctions(2.0, 0.01, False, Functions((long, short), 80))
-    lines = [line for line in function_lines(found, _PLACE, width) if " % " in line][-2:]
+    functions = SampledFunctions(2.0, 0.01, False, Functions((long, short), 80))
+    lines = [line for line in function_lines(functions, _PLACE, width) if " % " in line][-2:]
     assert max(map(len, lines)) <= width
     assert lines[1].endswith("  libcrypto.so.3") or width == 66
     assert lines[0].endswith(("  libcrypto.so.3", "…"))
@@ -219,7 +219,7 @@ def test_multiplexed_events_are_scaled_to_the_whole_time() -> None:
     for event, period, number in ((1, 1, 10), (2, 100, 5), (3, 100, 5)):
         for _ in range(number):
             sampler.spaces.take(IpSample(1, event, 7, 0, True, period))
-    found = function_points(sampler, events, Sizing(WidthModel.GIVEN, 8.0), 0.0)
-    (point,) = found.points
+    functions = function_points(sampler, events, Sizing(WidthModel.GIVEN, 8.0), 0.0)
+    (point,) = functions.points
     assert (point.name, point.flops, point.bytes) == ("(kernel)", 4 * 500, 8 * 500)
-    assert any("one of them counted 25 % of the time" in note for note in found.notes)
+    assert any("one of them counted 25 % of the time" in note for note in functions.notes)

@@ -48,21 +48,21 @@ class _Memory:
 def test_the_l3_of_a_virtual_machine_is_what_it_gets_of_it(capacity: float, faster: float) -> None:
     caches = (_cache(1, 0.046875), _cache(2, 2), _cache(3, 260, 2))
     rate = _Memory(capacity, plateau=15e9 * faster)
-    found = find_third_level(caches, rate, None, virtual=True)
-    third = next(cache for cache in found.caches if cache.level == 3)
+    value = find_third_level(caches, rate, None, virtual=True)
+    third = next(cache for cache in value.caches if cache.level == 3)
     assert capacity / 2 <= third.size / _MIB <= capacity * 2
-    assert "260 MiB reported" in found.note
+    assert "260 MiB reported" in value.note
     assert third.cpus == caches[2].cpus
-    sets = {one.level: one.bytes for one in working_sets(found.caches, [0], None, memory=found.memory)}
+    sets = {item.level: item.bytes for item in working_sets(value.caches, [0], None, memory=value.memory)}
     assert 2 * _MIB < sets["L3"] <= capacity * 1.01 * _MIB
     assert rate(sets["DRAM"]) == pytest.approx(15e9, rel=0.1)
 
 
 def test_a_machine_that_gets_no_l3_has_no_roof_of_it() -> None:
-    found = find_third_level((_cache(2, 2), _cache(3, 260)), _Memory(1.0), None, virtual=True)
-    assert [cache.level for cache in found.caches] == [2]
-    assert "no L3 roof" in found.note
-    assert [one.level for one in working_sets(found.caches, [0], None, memory=found.memory)] == ["L2", "DRAM"]
+    value = find_third_level((_cache(2, 2), _cache(3, 260)), _Memory(1.0), None, virtual=True)
+    assert [cache.level for cache in value.caches] == [2]
+    assert "no L3 roof" in value.note
+    assert [item.level for item in working_sets(value.caches, [0], None, memory=value.memory)] == ["L2", "DRAM"]
 
 
 def test_a_cache_that_the_hypervisor_hides_is_found() -> None:
@@ -77,8 +77,8 @@ def test_a_cache_that_the_hypervisor_hides_is_found() -> None:
 
 def test_a_described_size_that_the_sweep_confirms_stays() -> None:
     caches = (_cache(2, 1), _cache(3, 32, 8))
-    found = find_third_level(caches, _Memory(32.0), None, virtual=False)
-    assert (found.caches, found.note) == (caches, "")
+    level = find_third_level(caches, _Memory(32.0), None, virtual=False)
+    assert (level.caches, level.note) == (caches, "")
 
 
 def test_a_sweep_takes_no_more_memory_than_there_is_and_ends_where_memory_begins() -> None:
@@ -104,8 +104,8 @@ intr 5
 def test_cpu_times_are_those_of_proc_stat(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc" / "stat").write_text(_STAT, encoding="ascii")
-    found = read_cpu_times(LinuxHost(str(tmp_path)))
-    assert found == {0: CpuTicks(100, 80, 0), 12: CpuTicks(45, 40, 5)}
+    result = read_cpu_times(LinuxHost(str(tmp_path)))
+    assert result == {0: CpuTicks(100, 80, 0), 12: CpuTicks(45, 40, 5)}
     assert read_cpu_times(LinuxHost(str(tmp_path / "proc"))) == {}
 
 
@@ -127,8 +127,8 @@ _KERNEL = Kernel(b"", 1, (0, 0), LoopShape(0, 64))
 def test_rounds_that_do_not_agree_are_no_measurement(rounds: list[tuple[float, float]], words: str) -> None:
     machine = known_machine(simulated_host("guest", ManualClock(0)))  # its clock stands: nothing runs beside
     taken = tuple(Round(rate, 1e9, share, together=True) for rate, share in rounds)
-    found = Disturbance(machine, machine.topology.cpus, "DRAM").clauses(Rounds(_KERNEL, taken))
-    assert (words in " ".join(found)) if words else not found
+    result = Disturbance(machine, machine.topology.cpus, "DRAM").clauses(Rounds(_KERNEL, taken))
+    assert (words in " ".join(result)) if words else not result
 
 
 def test_work_on_cpus_that_share_a_level_is_seen() -> None:

@@ -55,9 +55,9 @@ def test_every_definition_of_levels_counts_each_line_once() -> None:
     for slug in metric_table.METRIC_DEFINITIONS.names():
         definition = metric_table.definition(slug)
         counts = {event.key: 1.0 for event in definition.every_event}
-        found = counted(definition, counts, Sizing())
-        if found is not None:
-            assert dict(found.levels) == {level: 64.0 * len(keys) for level, keys in definition.terms_of_levels}
+        result = counted(definition, counts, Sizing())
+        if result is not None:
+            assert dict(result.levels) == {level: 64.0 * len(keys) for level, keys in definition.terms_of_levels}
         assert bool(definition.levels) == bool(definition.levels_note), slug
         assert {event.key for event in definition.with_levels.events} == set(counts)
         assert definition.with_levels.signals == definition.signals
@@ -92,11 +92,11 @@ def _point(gflops: float, l1: float, l2: float, l3: float, dram: float | None) -
     (_point(5.0, 100.0, 10.0, 90.0, None), "L3", "L3 binds: 45 % of its bandwidth (of L1, L2, L3: DRAM not known)"),
 ])
 def test_the_level_that_is_used_most_binds(point: RooflinePoint, binds: str, words: str) -> None:
-    found = level_verdict(point, _roofs())
-    assert [one.level for one in found.points] == ["L1", "L2", "L3", "DRAM"]
-    assert [one.level for one in found.points if one.binds] == ([binds] if binds else [])
-    assert words in found.sentence
-    assert found.points[1].intensity == pytest.approx(point.gflops / dict(point.levels)["L2"])
+    verdict = level_verdict(point, _roofs())
+    assert [level_point.level for level_point in verdict.points] == ["L1", "L2", "L3", "DRAM"]
+    assert [level_point.level for level_point in verdict.points if level_point.binds] == ([binds] if binds else [])
+    assert words in verdict.sentence
+    assert verdict.points[1].intensity == pytest.approx(point.gflops / dict(point.levels)["L2"])
 
 
 def test_a_core_does_not_have_the_traffic_of_its_package() -> None:
@@ -120,8 +120,8 @@ def test_measured_cpus_do_not_have_the_traffic_of_the_others(cpus: frozenset[int
 
 
 def test_intervals_together_have_the_mean_rate_of_a_level() -> None:
-    one = _point(5.0, 100.0, 10.0, 90.0, None)
-    total = total_of([one, replace(one, length=3.0, levels=(("L2", 30.0),))])
+    point = _point(5.0, 100.0, 10.0, 90.0, None)
+    total = total_of([point, replace(point, length=3.0, levels=(("L2", 30.0),))])
     assert total is not None
     assert total.levels == (("L2", 25.0),)
 
@@ -131,8 +131,8 @@ def test_levels_are_reported_with_what_their_events_leave_out() -> None:
     bed.columns = tuple(column for column in bed.catalog.columns if {"roofline", "levels"}.intersection(column.groups))
     traffic = MemoryTraffic(bed.machine, by_cache=True)
     bed.also = traffic.sources(), traffic.signals()
-    found = place_recorded(bed.machine, bed.frames(0.5, 2), bed.capabilities, bed.catalog, traffic=traffic)
-    result = replace(found, levels=True)
+    outcome = place_recorded(bed.machine, bed.frames(0.5, 2), bed.capabilities, bed.catalog, traffic=traffic)
+    result = replace(outcome, levels=True)
     envelope = Envelope(result.host, result.kind, 0, result.seconds)
     text = "\n".join(report_lines(envelope, result, plot=False, width=100, coloured=False))
     assert "points by memory level" in text
@@ -144,10 +144,10 @@ def test_levels_are_reported_with_what_their_events_leave_out() -> None:
 
 def test_cores_without_such_events_are_reported() -> None:
     counted_ones = (_point(5.0, 100.0, 300.0, 20.0, 10.0),)
-    points = tuple(replace(one, levels=()) for one in counted_ones)
+    points = tuple(replace(point, levels=()) for point in counted_ones)
     assert [note.partition(":")[0] for note in level_notes(points, wanted=True)] == [
         "bytes of L2 and L3 are not known"]
     assert level_notes(points, wanted=False) == level_notes(counted_ones, wanted=True) == []
-    values = {one.level: one for one in level_verdict(points[0], _roofs()).points}
+    values = {point.level: point for point in level_verdict(points[0], _roofs()).points}
     assert values["L2"].gbytes is None
     assert values["L2"].why is not None

@@ -59,8 +59,8 @@ def test_the_two_behaviours_are_recovered_within_two_percent(machine: str, appli
         assert seen.flops == pytest.approx(true.flops, rel=0.02)
         assert seen.bytes == pytest.approx(true.bytes, rel=0.02)
     kinds = kinds_of(find_phases(run.seen))
-    want = kinds_of(find_phases([Moment(one.seconds, one.flops, one.bytes, seen.dominant)
-                                 for one, seen in zip(run.true, run.seen, strict=True)]))
+    want = kinds_of(find_phases([Moment(moment.seconds, moment.flops, moment.bytes, seen.dominant)
+                                 for moment, seen in zip(run.true, run.seen, strict=True)]))
     assert len(kinds) >= 2
     assert [kind.intervals for kind in kinds] == [kind.intervals for kind in want]
     for kind, true_kind in zip(kinds, want, strict=True):
@@ -72,9 +72,9 @@ def test_calculix_differs_in_intensity_and_tonto_in_width() -> None:
     calculix = kinds_of(find_phases(_run("sapphire-2s+calculix", 0.25, 80).seen))
     assert {kind.dominant for kind in calculix} == {"scalar"}
     # two double-precision operations of a fused instruction over 8 bytes an access: 0.4 / 4.4 and 1.0 / 1.52
-    found = sorted({round(kind.intensity or 0.0, 3) for kind in calculix})
-    assert found[0] == pytest.approx(0.4 / 4.4, rel=0.02)
-    assert found[-1] == pytest.approx(1.0 / 1.52, rel=0.02)
+    result = sorted({round(kind.intensity or 0.0, 3) for kind in calculix})
+    assert result[0] == pytest.approx(0.4 / 4.4, rel=0.02)
+    assert result[-1] == pytest.approx(1.0 / 1.52, rel=0.02)
     tonto = kinds_of(find_phases(_run("sapphire-2s+tonto", 0.25, 80).seen))
     assert {kind.dominant for kind in tonto} == {"scalar", "AVX-512"}
     for kind in tonto:
@@ -104,11 +104,11 @@ _POSITIVE = st.floats(1e3, 1e12)
 
 @given(st.lists(st.tuples(st.floats(0.05, 5.0), _POSITIVE, _POSITIVE, st.sampled_from(["scalar", "AVX"])), max_size=40))
 def test_phases_lose_nothing(raw: list[tuple[float, float, float, str]]) -> None:
-    moments = [Moment(*one) for one in raw]
+    moments = [Moment(*item) for item in raw]
     phases = find_phases(moments)
-    assert sum(phase.flops for phase in phases) == pytest.approx(sum(one.flops for one in moments))
-    assert sum(phase.bytes for phase in phases) == pytest.approx(sum(one.bytes for one in moments))
-    assert sum(phase.seconds for phase in phases) == pytest.approx(sum(one.seconds for one in moments))
+    assert sum(phase.flops for phase in phases) == pytest.approx(sum(moment.flops for moment in moments))
+    assert sum(phase.bytes for phase in phases) == pytest.approx(sum(moment.bytes for moment in moments))
+    assert sum(phase.seconds for phase in phases) == pytest.approx(sum(moment.seconds for moment in moments))
     assert sum(phase.intervals for phase in phases) == len(moments)
     ends = [phase.start + phase.seconds for phase in phases]
     assert ends[:-1] == pytest.approx([phase.start for phase in phases[1:]])

@@ -55,8 +55,8 @@ def _one(definition: MetricDefinition, counts: Mapping[str, float], sizing: Sizi
 
 
 def _sized(definition: MetricDefinition, counts: Mapping[str, float], sizing: Sizing) -> Counted | None:
-    found = counted(definition, counts, sizing)
-    return None if found is None or found.bytes is None else found
+    result = counted(definition, counts, sizing)
+    return None if result is None or result.bytes is None else result
 
 
 @pytest.mark.parametrize("definition", METRIC_DEFINITIONS)
@@ -89,13 +89,13 @@ def test_raw_codes(definition: MetricDefinition, key: str, perf: str) -> None:
 
 
 def test_the_sets_of_ivy_bridge_are_the_papers() -> None:
-    assert [[event.config for event in one] for one in plan_sets(IVY_BRIDGE)] == [
+    assert [[event.config for event in events] for events in plan_sets(IVY_BRIDGE)] == [
         [0x2010, 0x4010, 0x0111, 0x0211], [0x8010, 0x1010, 0x81D0, 0x82D0],
     ]
 
 
 def test_amd_sets_leave_room_for_pairs_and_instructions() -> None:
-    assert [[event.key for event in one] for one in plan_sets(ZEN5)] == [
+    assert [[event.key for event in events] for events in plan_sets(ZEN5)] == [
         ["scalar double", "packed double"], ["scalar single", "packed single", "loads"],
         ["stores", "ops scalar", "ops 128", "ops 256", "ops 512"], ["bfloat16"],
     ]
@@ -106,8 +106,8 @@ def test_amd_sets_leave_room_for_pairs_and_instructions() -> None:
 @given(st.sampled_from(METRIC_DEFINITIONS), st.integers(3, 12))
 def test_every_event_is_in_one_set_that_fits(definition: MetricDefinition, counters: int) -> None:
     sets = plan_sets(definition, counters)
-    assert [event for one in sets for event in one] == list(definition.events)
-    assert all(sum(event.counters for event in one) <= counters - definition.overlap for one in sets)
+    assert [event for events in sets for event in events] == list(definition.events)
+    assert all(sum(event.counters for event in events) <= counters - definition.overlap for events in sets)
 
 
 def test_absent_events() -> None:
@@ -119,12 +119,12 @@ def test_absent_events() -> None:
 
 
 def test_flops_by_the_weights_of_the_widths() -> None:
-    found = _one(BROADWELL_ON, {"scalar double": 1, "sse double": 10, "avx double": 100, "avx512 double": 1000,
-                                "scalar single": 1e4, "sse single": 1e5, "avx single": 1e6, "avx512 single": 1e7,
-                                "loads": 5, "stores": 5})
-    assert found is not None
-    assert found.flops == 1 + 20 + 400 + 8000 + 1e4 + 4e5 + 8e6 + 16e7
-    assert found.dominant == "AVX-512"
+    result = _one(BROADWELL_ON, {"scalar double": 1, "sse double": 10, "avx double": 100, "avx512 double": 1000,
+                                 "scalar single": 1e4, "sse single": 1e5, "avx single": 1e6, "avx512 single": 1e7,
+                                 "loads": 5, "stores": 5})
+    assert result is not None
+    assert result.flops == 1 + 20 + 400 + 8000 + 1e4 + 4e5 + 8e6 + 16e7
+    assert result.dominant == "AVX-512"
 
 
 def test_the_two_width_models_and_the_given_one() -> None:
@@ -146,15 +146,15 @@ def test_the_two_width_models_and_the_given_one() -> None:
 
 
 def test_half_precision_and_matrices_count_on_sapphire_rapids() -> None:
-    found = counted(SAPPHIRE_RAPIDS, {**{event.key: 0.0 for event in SAPPHIRE_RAPIDS.events}, "scalar half": 1.0,
-                                      "complex half": 10.0, "sse half": 100.0, "avx half": 1e3, "avx512 half": 1e4,
-                                      "amx": 1e6, "avx single": 1e5, "loads": 1.0}, Sizing(WidthModel.PRECISION))
-    assert found is not None
+    result = counted(SAPPHIRE_RAPIDS, {**{event.key: 0.0 for event in SAPPHIRE_RAPIDS.events}, "scalar half": 1.0,
+                                       "complex half": 10.0, "sse half": 100.0, "avx half": 1e3, "avx512 half": 1e4,
+                                       "amx": 1e6, "avx single": 1e5, "loads": 1.0}, Sizing(WidthModel.PRECISION))
+    assert result is not None
     half = 1 + 20 + 800 + 16e3 + 32e4 + 4e6
-    assert found.flops == half + 8e5
-    assert found.half == pytest.approx(half / found.flops)
-    assert found.single == pytest.approx(8e5 / found.flops)
-    assert found.bytes == pytest.approx((2 * half + 4 * 8e5) / found.flops)
+    assert result.flops == half + 8e5
+    assert result.half == pytest.approx(half / result.flops)
+    assert result.single == pytest.approx(8e5 / result.flops)
+    assert result.bytes == pytest.approx((2 * half + 4 * 8e5) / result.flops)
     without = {event.key: 1.0 for event in SAPPHIRE_RAPIDS.events if not event.optional}
     refusing = SAPPHIRE_RAPIDS.without(SAPPHIRE_RAPIDS.optional)  # a kernel or a guest that refuses them
     assert counted(refusing, without, Sizing()) is not None
@@ -165,10 +165,10 @@ def test_half_precision_and_matrices_count_on_sapphire_rapids() -> None:
 def test_bfloat16_counts_on_zen_4_and_later(definition: MetricDefinition, flops: str) -> None:
     counts = {event.key: 0.0 for event in definition.events} | {flops: 1e6, "bfloat16": 3e6, "ops 512": 1e5,
                                                                 "loads": 1e5}
-    found = counted(definition, counts, Sizing())
-    assert found is not None
-    assert (found.flops, found.half, found.bytes) == (4e6, 0.75, 64e5)
-    assert found.single == (None if definition is ZEN4 else 0.25)
+    result = counted(definition, counts, Sizing())
+    assert result is not None
+    assert (result.flops, result.half, result.bytes) == (4e6, 0.75, 64e5)
+    assert result.single == (None if definition is ZEN4 else 0.25)
     without = {key: value for key, value in counts.items() if key != "bfloat16"}
     fewer = counted(definition.without({"bfloat16"}), without, Sizing())  # a kernel or a guest that refuses it
     assert fewer is not None
@@ -228,9 +228,9 @@ def test_a_count_that_was_not_read_on_a_cpu_is_in_no_number(event: str) -> None:
 def test_e_cores_have_256_bit_single_precision_from_skymont_on() -> None:
     counts = {"flops single": 8e6, "avx single": 1e6, "loads": 1e6, "stores": 0.0}
     for definition in (SKYMONT, DARKMONT):
-        found = _one(definition, counts)
-        assert found is not None
-        assert (found.dominant, found.access_bytes) == ("AVX", 32.0)
+        result = _one(definition, counts)
+        assert result is not None
+        assert (result.dominant, result.access_bytes) == ("AVX", 32.0)
     assert "avx single" not in {event.key for event in INTEL_E.events}
 
 
@@ -242,43 +242,43 @@ def test_neoverse_tells_precisions_by_their_instructions(double: int, single: in
     counts |= {"fixed flops": flops, "single instructions": single, "double instructions": double,
                "vector instructions": vectors * (single + double),
                "scalar instructions": (1 - vectors) * (single + double)}
-    found = counted(NEOVERSE, counts, Sizing())
-    assert found is not None
+    result = counted(NEOVERSE, counts, Sizing())
+    assert result is not None
     expected = single * (1 + 3 * vectors) / flops if flops else 0.0
-    assert found.single == pytest.approx(expected, abs=1e-6)
-    assert found.half == 0.0
+    assert result.single == pytest.approx(expected, abs=1e-6)
+    assert result.half == 0.0
 
 
 def test_a_core_without_the_events_of_precisions_does_not_tell_them() -> None:
     counts = {event.key: 0.0 for event in NEOVERSE.events} | {"fixed flops": 1e6}
     for missing in ("", "single instructions"):
-        found = counted(NEOVERSE, {key: value for key, value in counts.items() if key != missing}, Sizing())
-        assert found is not None
-        assert found.single is None
+        result = counted(NEOVERSE, {key: value for key, value in counts.items() if key != missing}, Sizing())
+        assert result is not None
+        assert result.single is None
 
 
 @pytest.mark.parametrize("definition", METRIC_DEFINITIONS)
 def test_tasks_are_counted_with_as_few_events_as_before(definition: MetricDefinition) -> None:
-    found = without_half(definition)
-    assert len(plan_sets(found)) <= 3 or definition.overlap
-    assert not any(term.precision is Precision.HALF for term in (*found.flops, *found.shares))
-    assert {term.event for term in found.flops} | {width.event for width in found.widths} <= {
-        event.key for event in found.events}
-    assert (found is definition) == (not definition.reduced_note)
+    metric_definition = without_half(definition)
+    assert len(plan_sets(metric_definition)) <= 3 or definition.overlap
+    assert not any(term.precision is Precision.HALF for term in (*metric_definition.flops, *metric_definition.shares))
+    assert {term.event for term in metric_definition.flops} | {width.event for width in metric_definition.widths} <= {
+        event.key for event in metric_definition.events}
+    assert (metric_definition is definition) == (not definition.reduced_note)
 
 
 def test_zen5_takes_widths_from_operations() -> None:
-    found = _one(ZEN5, {"packed double": 8e6, "ops 512": 1e6, "loads": 1e6, "stores": 5e5})
-    assert found is not None
-    assert (found.flops, found.bytes, found.dominant) == (8e6, 1.5e6 * 64, "AVX-512")
+    result = _one(ZEN5, {"packed double": 8e6, "ops 512": 1e6, "loads": 1e6, "stores": 5e5})
+    assert result is not None
+    assert (result.flops, result.bytes, result.dominant) == (8e6, 1.5e6 * 64, "AVX-512")
 
 
 def test_arm_counts_bytes_where_it_can_and_scales_by_vector_length() -> None:
     counts = {"scale flops": 1e6, "fixed flops": 10.0, "scale bytes": 3e6, "fixed bytes": 7.0}
-    found = _one(NEOVERSE, counts, Sizing(vector_bits=256))
-    assert found is not None
-    assert (found.flops, found.bytes, found.width) == (2e6 + 10, 6e6 + 7, WidthModel.EXACT)
-    assert found.access_bytes is None
+    result = _one(NEOVERSE, counts, Sizing(vector_bits=256))
+    assert result is not None
+    assert (result.flops, result.bytes, result.width) == (2e6 + 10, 6e6 + 7, WidthModel.EXACT)
+    assert result.access_bytes is None
     none = {"scale flops": 1e6, "vector instructions": 1e6, "loads": 1e6, "stores": 0.0}
     modelled = _one(NEOVERSE, none)
     assert modelled is not None
@@ -361,21 +361,21 @@ def _truth(truth: Sequence[tuple[float, float, dict[str, float]]]) -> list[Count
     return [_sized(IVY_BRIDGE, counts, Sizing()) for _seconds, _instructions, counts in truth]
 
 
-def _recovered(application: Sequence[_Phase], found: Sequence[Counted | None], edge: int) -> None:
+def _recovered(application: Sequence[_Phase], counteds: Sequence[Counted | None], edge: int) -> None:
     """Every interval away from a change of phase is within 2 % of the truth."""
     truth = _truth(_run(application))
     starts = [sum(phase.intervals for phase in application[:number]) for number in range(1, len(application))]
     checked = 0
-    for number, (mine, true) in enumerate(zip(found, truth, strict=True)):
+    for number, (selected, true) in enumerate(zip(counteds, truth, strict=True)):
         if any(abs(number - start) <= edge for start in starts):
             continue
-        assert mine is not None
+        assert selected is not None
         assert true is not None
-        assert mine.bytes is not None
+        assert selected.bytes is not None
         assert true.bytes is not None
-        assert mine.flops / mine.bytes == pytest.approx(true.flops / true.bytes, rel=0.02)
-        assert mine.flops == pytest.approx(true.flops, rel=0.02)
-        assert mine.dominant == true.dominant
+        assert selected.flops / selected.bytes == pytest.approx(true.flops / true.bytes, rel=0.02)
+        assert selected.flops == pytest.approx(true.flops, rel=0.02)
+        assert selected.dominant == true.dominant
         checked += 1
     assert checked >= 0.8 * len(truth)
 
@@ -390,8 +390,8 @@ def test_rotated_sets_recover_the_phases(application: Sequence[_Phase], counters
         on = sets[number % len(sets)]
         intervals.append(SetInterval(seconds, instructions, {event.key: counts[event.key] for event in on}))
     joined = join_rotation(intervals)
-    assert all(one.estimated for one in joined)
-    _recovered(application, [_sized(IVY_BRIDGE, one.counts, Sizing()) for one in joined], edge=len(sets))
+    assert all(item.estimated for item in joined)
+    _recovered(application, [_sized(IVY_BRIDGE, item.counts, Sizing()) for item in joined], edge=len(sets))
 
 
 _counts = st.floats(0, 1e12, allow_nan=False)
@@ -404,7 +404,7 @@ def test_rotation_keeps_what_was_counted_and_stays_between_its_neighbours(
     assume(any(on for *_, on in parts))
     intervals = [SetInterval(0.05, executed, {"a": count} if on else {"b": count}) for executed, count, on in parts]
     joined = join_rotation(intervals)
-    known = [one.counts["a"] / one.instructions for one in intervals if "a" in one.counts]
+    known = [interval.counts["a"] / interval.instructions for interval in intervals if "a" in interval.counts]
     for before, after in zip(intervals, joined, strict=True):
         assert all(after.counts[key] == value for key, value in before.counts.items())
         assert after.estimated.isdisjoint(before.counts)
@@ -418,8 +418,8 @@ def test_a_steady_rate_is_recovered_exactly(rate: float, executed: list[float]) 
         SetInterval(0.05, count, {"a": rate * count} if number % 3 == 0 else {"b": 0.0})
         for number, count in enumerate(executed)
     ]
-    for one in join_rotation(intervals):
-        assert one.counts["a"] == pytest.approx(rate * one.instructions, rel=1e-9, abs=1e-6)
+    for joined in join_rotation(intervals):
+        assert joined.counts["a"] == pytest.approx(rate * joined.instructions, rel=1e-9, abs=1e-6)
 
 
 def test_idle_intervals_have_no_rate() -> None:
@@ -447,20 +447,20 @@ def test_turns_of_a_steady_program_add_up_to_its_intervals(turns: list[tuple[flo
         )
         for number, (seconds, instructions) in enumerate(turns)
     ]
-    found = joined_intervals(taken)
-    assert [number for number, _one in found] == sorted({number for number, _turn in taken})
-    for number, one in found:
-        mine = [turn for at, turn in taken if at == number]
-        assert one.seconds == pytest.approx(sum(turn.seconds for turn in mine))
-        assert one.instructions == pytest.approx(sum(turn.instructions for turn in mine))
-        assert {key: one.counts[key] for key in names} == pytest.approx(
-            {key: rate * one.instructions for key, rate in rates.items()})
-        assert one.estimated == frozenset(key for key in names if any(key not in turn.counts for turn in mine))
+    result = joined_intervals(taken)
+    assert [number for number, _one in result] == sorted({number for number, _turn in taken})
+    for number, joined in result:
+        intervals = [turn for at, turn in taken if at == number]
+        assert joined.seconds == pytest.approx(sum(turn.seconds for turn in intervals))
+        assert joined.instructions == pytest.approx(sum(turn.instructions for turn in intervals))
+        assert {key: joined.counts[key] for key in names} == pytest.approx(
+            {key: rate * joined.instructions for key, rate in rates.items()})
+        assert joined.estimated == frozenset(key for key in names if any(key not in turn.counts for turn in intervals))
 
 
 def test_an_event_whose_turn_never_came_is_unknown() -> None:
-    ((_number, one),) = joined_intervals(
+    ((_number, joined),) = joined_intervals(
         [(0, SetInterval(1.0, 10.0, {"a": 5.0})), (0, SetInterval(1.0, 10.0, {"a": 5.0}))]
     )
-    assert one.counts == {"a": 10.0}
+    assert joined.counts == {"a": 10.0}
     assert joined_intervals([]) == ()

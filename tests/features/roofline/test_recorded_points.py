@@ -22,13 +22,13 @@ from turbotui.recording.recorder import Recorder
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    found = str(tmp_path_factory.mktemp("roofline") / "r.ttj")
+    result = str(tmp_path_factory.mktemp("roofline") / "r.ttj")
     machine, live = frames_of_machine("sapphire-2s+calculix", 4, cpus=frozenset({0, 1, 5}), small=True)
-    recorder = Recorder(found, machine, sync_seconds=0.0)
+    recorder = Recorder(result, machine, sync_seconds=0.0)
     for frame in live:
         recorder.take(frame)
     recorder.close()
-    return found
+    return result
 
 
 def test_points_are_those_of_the_frames(path: str) -> None:
@@ -36,13 +36,13 @@ def test_points_are_those_of_the_frames(path: str) -> None:
     machine, live = frames_of_machine("sapphire-2s+calculix", 4, cpus=frozenset({0, 1, 5}), small=True)
     definitions = measured_definitions(live[0].capabilities.signals)
     with recording.read(path) as journal:
-        found = place_recorded(journal.machine, journal.frames(), journal.capabilities, journal.catalog, sizing=sizing)
-    assert found.kind.value == "RECORDED"
-    assert len(found.points) == 4
-    for frame, point in zip(live[1:], found.points, strict=True):
+        result = place_recorded(journal.machine, journal.frames(), journal.capabilities, journal.catalog, sizing=sizing)
+    assert result.kind.value == "RECORDED"
+    assert len(result.points) == 4
+    for frame, point in zip(live[1:], result.points, strict=True):
         (then,) = read_points(frame, [(SYSTEM_ROW, "machine")], definitions, sizing, seconds=0.0).points
         assert (point.gflops, point.gbytes, point.intensity) == (then.gflops, then.gbytes, then.intensity)
-    assert found.points[0].gflops > 0
+    assert result.points[0].gflops > 0
     assert machine.topology.cpus == (0, 1, 5)
 
 
@@ -51,8 +51,8 @@ def test_the_verb_prints_them_in_every_format_for_a_time(path: str, capsys: pyte
         assert main(["roofline", "--replay", path, "--format", form]) == 0
         assert "RECORDED" in capsys.readouterr().out, form
     assert main(["roofline", "--replay", path, "--format", "json", "--every", "2s"]) == 0
-    found = jsontables.table(capsys.readouterr().out, "roofline")
-    assert (found["kind"], len(found["rows"])) == ("RECORDED", 2)
+    result = jsontables.table(capsys.readouterr().out, "roofline")
+    assert (result["kind"], len(result["rows"])) == ("RECORDED", 2)
 
 
 def test_a_recording_without_its_events_says_how_to_have_them(
@@ -80,7 +80,7 @@ def test_the_memory_s_traffic_is_recorded_with_its_columns(
     words = ("--machine", "sapphire-2s", "-c", "0,56", "-i", "0.5", "-n", "2", "-e", "roofline", *tables)
     assert main(["record", file, *words]) == 0
     assert main(["roofline", "--replay", file, "--json"]) == 0
-    found = jsontables.table(capsys.readouterr().out, "working")
+    result = jsontables.table(capsys.readouterr().out, "working")
     with recording.read(file) as journal:
         machine = journal.machine
         there, bare = MemoryTraffic(machine, journal.definitions()), MemoryTraffic(machine, ())
@@ -92,5 +92,5 @@ def test_the_memory_s_traffic_is_recorded_with_its_columns(
             if frame.seconds is not None:
                 moved, seconds = moved + sum(by_package.values()) / 1e9 * frame.seconds, seconds + frame.seconds
     assert moved > 0.0
-    assert [row["values"]["memory"] for row in found["rows"]] == [pytest.approx(moved / seconds, rel=1e-3)]
+    assert [row["values"]["memory"] for row in result["rows"]] == [pytest.approx(moved / seconds, rel=1e-3)]
     assert (there.sources(), bare.document) == ((), "")

@@ -37,17 +37,17 @@ def region(name: str, definition: MetricDefinition, scale: float) -> CountedRegi
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    found = str(tmp_path_factory.mktemp("regions") / "r.ttj")
+    result = str(tmp_path_factory.mktemp("regions") / "r.ttj")
     machine, live = frames_of_machine(NAME, 4, cpus=CPUS)
     (definition,) = measured_definitions(live[0].capabilities.signals)
-    recorder = Recorder(found, machine, sync_seconds=0.0)
+    recorder = Recorder(result, machine, sync_seconds=0.0)
     for frame in live:
         recorder.take(frame)
         totals = RegionTotals(4.0, 2.5e9, (region("solve", definition, 1e9), region("write 絵", definition, 1e8),
                                            CountedRegion("brief", 1)), lost=frame.seq)
         recorder.rows(RegionRecord(frame.newer.wall_ns, frame.newer.started_ns, totals))
     recorder.close()
-    return found
+    return result
 
 
 def test_a_replay_places_the_regions_as_they_were_at_the_end(path: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,19 +63,19 @@ def test_a_replay_places_the_regions_as_they_were_at_the_end(path: str, capsys: 
 
 def test_regions_that_nothing_was_counted_of_have_their_times(
         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = str(tmp_path / "r.ttj")
+    result = str(tmp_path / "r.ttj")
     machine, live = frames_of_machine("guest", 3)
-    recorder = Recorder(found, machine, sync_seconds=0.0)
+    recorder = Recorder(result, machine, sync_seconds=0.0)
     for frame in live:
         recorder.take(frame)
         totals = RegionTotals(4.0, 2.5e9, (CountedRegion("solve", 5, SECONDS), CountedRegion("write", 1, 0.5)))
         recorder.rows(RegionRecord(frame.newer.wall_ns, frame.newer.started_ns, totals))
     recorder.close()
-    assert main(["roofline", "--replay", found, "--format", "json"]) == 0
+    assert main(["roofline", "--replay", result, "--format", "json"]) == 0
     rows = {row["region"]: row["values"] for row in jsontables.table(capsys.readouterr().out, "regions")["rows"]}
     assert {name: (values["open"], values["GFLOP/s"]) for name, values in rows.items()} == {
         "solve": (SECONDS, None), "write": (0.5, None)}
-    assert main(["roofline", "--replay", found]) == 0
+    assert main(["roofline", "--replay", result]) == 0
     assert "operations and bytes are not known: virtual machine" in capsys.readouterr().out
 
 

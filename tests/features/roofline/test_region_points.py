@@ -66,8 +66,8 @@ def _result(counters: int) -> Result:
 def test_each_region_has_its_own_operations(counters: int) -> None:
     """One counter: sets take turns, and a region is joined of the time slices in which it was open."""
     result = _result(counters)
-    found = {one.name: one for one in result.regions.points}
-    assert {name: one.entries for name, one in found.items()} == {
+    found = {region_point.name: region_point for region_point in result.regions.points}
+    assert {name: region_point.entries for name, region_point in found.items()} == {
         "all of it": 1, "much": 3, "little": 3, "red ?[31m": 1}
     faults = {name: one.point.gflops * one.point.length * 1e9 for name, one in found.items() if one.point is not None}
     # A busy machine reads the counters late after a mark, and regions that follow each other then mix.
@@ -76,8 +76,8 @@ def test_each_region_has_its_own_operations(counters: int) -> None:
     assert faults.get("red ?[31m", 0.0) < faults["much"]  # too brief for three sets in turn
     assert found["red ?[31m"].seconds >= 0.04
     assert found["much"].seconds + found["little"].seconds == pytest.approx(found["all of it"].seconds, rel=0.2)
-    for one in found.values():
-        assert one.apportioned <= 1.0
+    for point in found.values():
+        assert point.apportioned <= 1.0
 
 
 def _speed(flops: float) -> Speed:
@@ -100,16 +100,16 @@ def test_a_region_gets_its_share_of_what_is_read_together_and_all_of_its_own() -
         _write(pipe, "E 15000000000 7 7 2 solve", "E 15000000001 7 7 0 never")
         watch.take_marks()
         assert watch.until(16.0) == ()
-    found = watch.counted()
-    (one,) = found.points
-    assert one.point is not None
-    assert (one.name, one.entries) == ("solve", 1)
-    assert one.seconds == pytest.approx(4.0)
-    assert one.point.gflops * one.point.length == pytest.approx(4 * 1 + 8 * 3)
-    assert one.point.intensity == pytest.approx(0.5)
-    assert one.apportioned == pytest.approx(0.25)
-    assert one.point.estimated
-    words = " ".join(found.notes)
+    regions = watch.counted()
+    (point,) = regions.points
+    assert point.point is not None
+    assert (point.name, point.entries) == ("solve", 1)
+    assert point.seconds == pytest.approx(4.0)
+    assert point.point.gflops * point.point.length == pytest.approx(4 * 1 + 8 * 3)
+    assert point.point.intensity == pytest.approx(0.5)
+    assert point.apportioned == pytest.approx(0.25)
+    assert point.point.estimated
+    words = " ".join(regions.notes)
     assert "2 marks of regions were lost" in words
     assert "1 ends of regions that had not begun" in words
     assert "1 lines in TURBOTUI_REGIONS were no marks" in words
@@ -126,10 +126,10 @@ def test_a_regions_slices_are_its_shares_of_each() -> None:
              (0, SetInterval(1.0, 300.0, {"one": 7.0}))]
     assert watch.slices(taken) == {"solve": [
         (0, SetInterval(1.0, 100.0, {"one": 10.0})), (0, SetInterval(0.5, 100.0, {"two": 2.0}))]}
-    (one,) = watch.counted({}).points
-    assert one.point is None
-    assert one.why is not None
-    assert "too briefly" in one.why.detail
+    (point,) = watch.counted({}).points
+    assert point.point is None
+    assert point.why is not None
+    assert "too briefly" in point.why.detail
 
 
 @pytest.mark.real

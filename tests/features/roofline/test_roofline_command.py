@@ -62,11 +62,11 @@ def test_an_interrupt_is_reported_and_is_the_status(words: list[str], capsys: py
     sender = threading.Thread(target=_interrupt_when_heard, args=(ended,))
     sender.start()
     try:
-        found = main(["roofline", "--machine", "laptop-old", "-i", "0.1", "-n", "600", "--no-plot", *words])
+        result = main(["roofline", "--machine", "laptop-old", "-i", "0.1", "-n", "600", "--no-plot", *words])
     finally:
         ended.set()
         sender.join()
-    assert found == 130
+    assert result == 130
     assert "note: interrupted: this is what was counted until then" in capsys.readouterr().out
 
 
@@ -107,8 +107,8 @@ def test_the_time_of_changes_between_behaviours_is_reported() -> None:
 def test_phases_say_of_which_behaviour_they_are() -> None:
     low, between, high = (1.0, 10.0), (4.0, 7.0), (9.0, 4.0)
     writer, envelope = JsonLines(), Envelope("cn17", HostKind.REAL, 0)
-    text = "\n".join(line for one in result_tables(_result(low, low, between, high, high))
-                     for line in writer.lines(envelope, one))
+    text = "\n".join(line for result_table in result_tables(_result(low, low, between, high, high))
+                     for line in writer.lines(envelope, result_table))
     phases, behaviours, energy = (table(text, name) for name in ("phases", "behaviours", "energy"))
     assert [row["values"]["behaviour"] for row in phases["rows"]] == [1, None, 2]
     assert "belongs to none" in phases["rows"][1]["why"]["behaviour"]
@@ -134,20 +134,20 @@ def test_a_point_above_every_roof_is_disputed() -> None:
 
 def test_every_row_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*_QUICK, "--by", "package", "--json", "--", "calculix"]) == 0
-    found = {one["table"]: one for one in tables(capsys.readouterr().out)}
-    assert {(one["machine"], one["kind"]) for one in found.values()} == {("laptop-old+calculix", "SIMULATED")}
-    totals = by(found["totals"], "name")
+    result = {item["table"]: item for item in tables(capsys.readouterr().out)}
+    assert {(item["machine"], item["kind"]) for item in result.values()} == {("laptop-old+calculix", "SIMULATED")}
+    totals = by(result["totals"], "name")
     assert list(totals) == ["package 0", "machine"]
     package, machine = totals.values()
-    intervals = [row for row in found["roofline"]["rows"] if row["name"] == "machine"]
+    intervals = [row for row in result["roofline"]["rows"] if row["name"] == "machine"]
     assert 1 <= len(intervals) <= 3  # a machine under load may be late for one
     assert sum(row["values"]["length"] for row in intervals) == pytest.approx(machine["length"])
     assert machine["AI"] == pytest.approx(0.4 / 4.4, rel=0.02)
     assert package["GFLOP/s"] == machine["GFLOP/s"]
     assert 0 < machine["of roof"] < 100
-    assert found["energy"]["rows"][0]["values"]["energy"] > 0
-    assert by(found["working"], "name")["machine"]["memory"] > 0
-    assert by(found["sets"], "threads").keys() == {"all"}
+    assert result["energy"]["rows"][0]["values"]["energy"] > 0
+    assert by(result["working"], "name")["machine"]["memory"] > 0
+    assert by(result["sets"], "threads").keys() == {"all"}
 
 
 def test_points_and_drawing_go_to_new_files_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -156,7 +156,7 @@ async def test_the_cursor_moves_to_points_and_a_click_takes_the_nearest() -> Non
         places = screen.roof_plot.places
         inside = [(at, place) for at, place in enumerate(places) if place is not None]
         assert len(inside) > 10
-        _at, place = min(inside, key=lambda one: one[1][0])
+        _at, place = min(inside, key=lambda item: item[1][0])
         await pilot.click("#roofs", offset=place)
         await pilot.pause()
         chosen = screen.view.under_cursor
@@ -271,15 +271,15 @@ async def test_every_cell_of_a_point_is_explained_by_what_was_counted() -> None:
     async with roofline(ReplayedSession("laptop-old+calculix")) as (_app, _pilot, screen):
         content, row = screen.table.content, screen.view.cursor
         assert content is not None
-        told = {column.id: "\n".join(explanation(content, column, row)) for column in screen.known_columns}
+        words = {column.id: "\n".join(explanation(content, column, row)) for column in screen.known_columns}
         point = screen.view.under_cursor
         assert point is not None
         sentence = verdict_text(point, screen.view.roofs(point.row))
-        assert all(sentence in " ".join(text.split()) for text in told.values())
-        assert f"= {point.gflops:.3f} GFLOP/s" in told["GFLOP/s"]
-        assert "ΣΔroofline.skylake.scalar_double = " in told["GFLOP/s"]
-        assert "FP_ARITH_INST_RETIRED" in told["of roof"]
-        assert len(told["AI"].split("AI = ")) == 2
+        assert all(sentence in " ".join(text.split()) for text in words.values())
+        assert f"= {point.gflops:.3f} GFLOP/s" in words["GFLOP/s"]
+        assert "ΣΔroofline.skylake.scalar_double = " in words["GFLOP/s"]
+        assert "FP_ARITH_INST_RETIRED" in words["of roof"]
+        assert len(words["AI"].split("AI = ")) == 2
 
 
 async def test_a_point_is_shown_at_each_memory_level_and_what_binds_is_reported() -> None:
@@ -292,12 +292,12 @@ async def test_a_point_is_shown_at_each_memory_level_and_what_binds_is_reported(
         point = screen.view.under_cursor
         assert verdict is not None
         assert point is not None
-        assert [one.level for one in verdict.points][:2] == ["L1", "L2"]
+        assert [level_point.level for level_point in verdict.points][:2] == ["L1", "L2"]
         assert verdict.points[0].intensity == pytest.approx(point.intensity)
         assert screen.readout().startswith(f"{point.name}: ")
         assert verdict.sentence in screen.readout()
-        told = "\n".join("".join(text for text, _role in line) for line in side_lines(screen.view, (), [], (), 0))
-        assert "by memory level" in told
+        words = "\n".join("".join(text for text, _role in line) for line in side_lines(screen.view, (), [], (), 0))
+        assert "by memory level" in words
         await pilot.press("E")
         assert screen.view.by_level is None
         assert {column.id for column in screen.wanted} == before
@@ -312,7 +312,7 @@ async def test_the_width_of_an_access_can_be_given_and_the_past_is_sized_again()
         assert point is not None
         assert point.intensity == pytest.approx(0.6 / (0.4 * 16), rel=0.02)
         assert "16 bytes" in _text(app, "status")
-        assert [one.intensity for one in screen.view.past] == pytest.approx(
+        assert [roofline_point.intensity for roofline_point in screen.view.past] == pytest.approx(
             [point.intensity] * len(screen.view.past), rel=1e-6)
 
 
@@ -466,13 +466,13 @@ _PLACE = st.floats(-3.0, 4.0)
 
 @given(_PLACE, _PLACE, _PLACE, _PLACE)
 def test_what_is_clipped_is_inside_and_on_the_line(x0: float, y0: float, x1: float, y1: float) -> None:
-    found = clip((x0, y0), (x1, y1))
+    result = clip((x0, y0), (x1, y1))
     inside = [0 <= x <= 1 and 0 <= y <= 1
               for x, y in ((x0 + (x1 - x0) * at / 50, y0 + (y1 - y0) * at / 50) for at in range(51))]
-    if found is None:
+    if result is None:
         assert not any(inside)
         return
-    for x, y in found:
+    for x, y in result:
         assert 0 <= x <= 1
         assert 0 <= y <= 1
         assert (x - x0) * (y1 - y0) == pytest.approx((y - y0) * (x1 - x0), abs=1e-6)

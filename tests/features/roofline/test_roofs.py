@@ -44,12 +44,12 @@ _CORE = chip_roofs("i7-3770k", "one")
 
 
 def _peak(roofs: RoofSet, isa: str, operation: Operation, precision: Precision = Precision.DOUBLE) -> float:
-    return next(one.flops for one in roofs.peaks
-                if (one.isa, one.operation, one.precision) == (isa, operation, precision)) / 1e9
+    return next(peak.flops for peak in roofs.peaks
+                if (peak.isa, peak.operation, peak.precision) == (isa, operation, precision)) / 1e9
 
 
 def _rate(roofs: RoofSet, level: str, isa: str = "AVX", mix: Mix = Mix.LOADS) -> float:
-    return next(one.rate for one in roofs.bandwidths if (one.level, one.isa, one.mix) == (level, isa, mix)) / 1e9
+    return next(item.rate for item in roofs.bandwidths if (item.level, item.isa, item.mix) == (level, isa, mix)) / 1e9
 
 
 @pytest.mark.parametrize(("isa", "operation", "core", "chip"), [
@@ -78,7 +78,7 @@ def test_the_outer_levels_of_the_i7_3770k() -> None:
     assert _rate(_CHIP, "L3") == pytest.approx(448)
     assert _rate(_CHIP, "DRAM") == pytest.approx(29.856)
     assert _rate(_CORE, "DRAM") == pytest.approx(29.856)
-    assert not any(one.operation is Operation.FMA for one in _CHIP.peaks)
+    assert not any(peak.operation is Operation.FMA for peak in _CHIP.peaks)
 
 
 @pytest.mark.parametrize(("peak", "bandwidth", "expected"), [
@@ -86,16 +86,16 @@ def test_the_outer_levels_of_the_i7_3770k() -> None:
     (56, 29.856, 1.8757), (28, 672, 0.0417), (28, 448, 0.0625), (28, 29.856, 0.9378),
 ])
 def test_the_ridge_points_of_the_i7_3770k(peak: float, bandwidth: float, expected: float) -> None:
-    found = [one.flops for one in _CHIP.peaks if one.flops == pytest.approx(peak * 1e9)]
-    slopes = [one.rate for one in _CHIP.bandwidths if one.rate == pytest.approx(bandwidth * 1e9)]
-    assert ridge(found[0], slopes[0]) == pytest.approx(expected, abs=5e-5)
+    result = [item.flops for item in _CHIP.peaks if item.flops == pytest.approx(peak * 1e9)]
+    slopes = [item.rate for item in _CHIP.bandwidths if item.rate == pytest.approx(bandwidth * 1e9)]
+    assert ridge(result[0], slopes[0]) == pytest.approx(expected, abs=5e-5)
 
 
 @pytest.mark.parametrize(("intensity", "l1", "l2", "dram"), [
     (0.0625, 42, 28, 1.866), (0.25, 112, 112, 7.464), (1, 112, 112, 29.856), (8, 112, 112, 112),
 ])
 def test_the_check_points_of_the_i7_3770k(intensity: float, l1: float, l2: float, dram: float) -> None:
-    slopes = {one.level: one.rate for one in _CHIP.best_bandwidths()}
+    slopes = {bandwidth.level: bandwidth.rate for bandwidth in _CHIP.best_bandwidths()}
     peak = _CHIP.top_peak()
     assert peak is not None
     for level, expected in (("L1", l1), ("L2", l2), ("L3", l2), ("DRAM", dram)):
@@ -124,10 +124,10 @@ def test_a_chip_that_is_not_in_the_table_is_reported() -> None:
 ])
 def test_a_verdict_names_the_lowest_roof_above_the_point(place: tuple[float, float], bound: Bound, ceiling: str,
                                                          reached: float, above: bool) -> None:
-    found = verdict(_CHIP, place[0], place[1] * 1e9)
-    assert (found.bound, found.ceiling, found.above) == (bound, ceiling, above)
-    assert found.reached == pytest.approx(reached)
-    assert f"{100 * reached:.0f} %" in found.sentence()
+    roof_verdict = verdict(_CHIP, place[0], place[1] * 1e9)
+    assert (roof_verdict.bound, roof_verdict.ceiling, roof_verdict.above) == (bound, ceiling, above)
+    assert roof_verdict.reached == pytest.approx(reached)
+    assert f"{100 * reached:.0f} %" in roof_verdict.sentence()
 
 
 @given(st.floats(1e-4, 1e4), st.floats(1e-3, 1.0))
@@ -135,11 +135,11 @@ def test_a_point_under_the_roof_never_reaches_more_than_all(intensity: float, sh
     slopes = _CHIP.best_bandwidths()
     peak = _CHIP.top_peak()
     assert peak is not None
-    top = max(roof(peak.flops, one.rate, intensity) for one in slopes)
-    found = verdict(_CHIP, intensity, top * share)
-    assert not found.above
-    assert 0 < found.reached <= 1.0
-    assert found.attainable <= found.top_attainable == pytest.approx(top)
+    top = max(roof(peak.flops, bandwidth.rate, intensity) for bandwidth in slopes)
+    roof_verdict = verdict(_CHIP, intensity, top * share)
+    assert not roof_verdict.above
+    assert 0 < roof_verdict.reached <= 1.0
+    assert roof_verdict.attainable <= roof_verdict.top_attainable == pytest.approx(top)
 
 
 def test_no_bandwidth_has_no_ridge() -> None:
@@ -153,9 +153,9 @@ def _cache(level: int, kib: int, cpus: int) -> Cache:
 
 def test_working_sets_lie_in_their_level() -> None:
     caches = [_cache(1, 48, 1), _cache(2, 1024, 1), _cache(3, 32768, 2)]
-    alone = {one.level: one.bytes for one in working_sets(caches, [0], None)}
+    alone = {working_set.level: working_set.bytes for working_set in working_sets(caches, [0], None)}
     assert alone == {"L1": 24 << 10, "L2": 512 << 10, "L3": (1 << 20) + (31 << 19), "DRAM": 128 << 20}
-    both = {one.level: one.bytes for one in working_sets(caches, [0, 1], None)}
+    both = {working_set.level: working_set.bytes for working_set in working_sets(caches, [0, 1], None)}
     assert both["L1"] == 24 << 10
     assert both["L3"] == ((2 << 20) + (30 << 19)) // 2
     assert both["DRAM"] == 64 << 20
@@ -163,8 +163,8 @@ def test_working_sets_lie_in_their_level() -> None:
 
 def test_siblings_share_the_small_caches() -> None:
     caches = [_cache(1, 32, 2), _cache(2, 1024, 2)]
-    found = {one.level: one.bytes for one in working_sets(caches, [0, 1], None)}
-    assert found == {"L1": 8 << 10, "L2": 256 << 10, "DRAM": 32 << 20}
+    result = {working_set.level: working_set.bytes for working_set in working_sets(caches, [0, 1], None)}
+    assert result == {"L1": 8 << 10, "L2": 256 << 10, "DRAM": 32 << 20}
 
 
 def test_a_small_memory_shrinks_the_dram_working_set_and_says_so() -> None:
@@ -177,11 +177,11 @@ def test_a_small_memory_shrinks_the_dram_working_set_and_says_so() -> None:
 @given(st.integers(16, 128), st.integers(256, 4096), st.integers(1, 64), st.integers(1, 64))
 def test_working_sets_never_overflow_their_level(l1: int, l2: int, l3_mib: int, threads: int) -> None:
     caches = [_cache(1, l1, 1), _cache(2, l2, 1), Cache(3, l3_mib << 20, frozenset(range(threads)))]
-    found = {one.level: one.bytes for one in working_sets(caches, range(threads), None)}
-    assert found["L1"] < l1 << 10
-    assert found["L2"] < l2 << 10
-    assert found["L3"] > found["L2"]
-    assert found["DRAM"] * threads >= (3 * l3_mib) << 20
+    result = {working_set.level: working_set.bytes for working_set in working_sets(caches, range(threads), None)}
+    assert result["L1"] < l1 << 10
+    assert result["L2"] < l2 << 10
+    assert result["L3"] > result["L2"]
+    assert result["DRAM"] * threads >= (3 * l3_mib) << 20
 
 
 @pytest.mark.parametrize(("text", "size"), [("48K", 48 << 10), ("32M\n", 32 << 20), ("512", 512), ("1G", 1 << 30)])
@@ -209,12 +209,12 @@ def test_caches_of_a_simulated_machine() -> None:
 ])
 def test_theory_of_simulated_machines(name: str, cores: int, flops_per_cycle: int) -> None:
     machine = known_machine(simulated_host(name))
-    found = machine_roofs(machine, "all", threads_of(machine, "all", None))
-    peak = found.top_peak()
+    roof_set = machine_roofs(machine, "all", threads_of(machine, "all", None))
+    peak = roof_set.top_peak()
     assert peak is not None
-    assert len(found.cpus) == cores
-    assert peak.flops == pytest.approx(flops_per_cycle * found.hertz * cores)
-    assert "SIMULATED" in found.machine
+    assert len(roof_set.cpus) == cores
+    assert peak.flops == pytest.approx(flops_per_cycle * roof_set.hertz * cores)
+    assert "SIMULATED" in roof_set.machine
 
 
 def test_an_l3_that_no_document_gives_is_the_measured_one_among_theory() -> None:
@@ -224,13 +224,13 @@ def test_an_l3_that_no_document_gives_is_the_measured_one_among_theory() -> None
                    for level, rate in (("L1", 3e11), ("L2", 2e11), ("L3", 1e11)))
     plain = machine_roofs(machine, "one", (0,))
     measured = replace(plain, origin=Origin.MEASURED, bandwidths=slants, when="2026-01-02 03:04 UTC")
-    found = machine_roofs(machine, "one", (0,), measured=measured)
-    assert [slant.rate for slant in found.bandwidths if slant.level == "L3"] == [1e11]
-    assert [slant for slant in found.bandwidths if slant.level != "L3"] == [*plain.bandwidths]
-    assert any(measured.when in note for note in found.notes)
-    assert not any("no roof of L3" in note for note in found.notes)
+    roof_set = machine_roofs(machine, "one", (0,), measured=measured)
+    assert [slant.rate for slant in roof_set.bandwidths if slant.level == "L3"] == [1e11]
+    assert [slant for slant in roof_set.bandwidths if slant.level != "L3"] == [*plain.bandwidths]
+    assert any(measured.when in note for note in roof_set.notes)
+    assert not any("no roof of L3" in note for note in roof_set.notes)
     assert any("no roof of L3" in note for note in plain.notes)
-    slanted = next(table for table in roof_tables((found,)) if table.name == "bandwidths")
+    slanted = next(table for table in roof_tables((roof_set,)) if table.name == "bandwidths")
     origin = next(column for column in slanted.columns if column.id == "origin")
     assert {row.part.level: origin.compute(row) for row in slanted.rows} == {
         "L1": "theory", "L2": "theory", "L3": "measured"}
@@ -244,8 +244,8 @@ def test_an_l3_that_no_document_gives_is_the_measured_one_among_theory() -> None
 ])
 def test_half_precision_and_matrices_of_theory(name: str, vectors: int | None, matrices: int | None) -> None:
     machine = known_machine(simulated_host(name))
-    found = machine_roofs(machine, "one", threads_of(machine, "one", None))
-    halves = {peak.isa: peak.flops / found.hertz for peak in found.peaks
+    roof_set = machine_roofs(machine, "one", threads_of(machine, "one", None))
+    halves = {peak.isa: peak.flops / roof_set.hertz for peak in roof_set.peaks
               if peak.precision is Precision.HALF and peak.operation is Operation.FMA}
     matrix = next((halves.pop(name) for name in ("AMX", "BFMMLA", "AVX-512 BF16") if name in halves), None)
     assert (max(halves.values(), default=None), matrix) == (vectors, matrices)
@@ -256,8 +256,8 @@ def test_half_precision_and_matrices_of_theory(name: str, vectors: int | None, m
 def test_half_precision_that_is_turned_off_is_no_theory(lacking: str, left: set[str]) -> None:
     machine = known_machine(simulated_host("sapphire-2s"))
     without = replace(machine, model=replace(machine.model, flags=machine.model.flags - {lacking}))
-    found = machine_roofs(without, "one", threads_of(machine, "one", None))
-    assert {peak.isa for peak in found.peaks if peak.precision is Precision.HALF} == left
+    roof_set = machine_roofs(without, "one", threads_of(machine, "one", None))
+    assert {peak.isa for peak in roof_set.peaks if peak.precision is Precision.HALF} == left
 
 
 @pytest.mark.parametrize(("name", "each_cycle", "lacking"), [
@@ -268,25 +268,25 @@ def test_half_precision_that_is_turned_off_is_no_theory(lacking: str, left: set[
 def test_roofs_of_int8_are_kept_apart_from_those_of_floating_point(name: str, each_cycle: dict[str, int],
                                                                    lacking: str) -> None:
     machine = known_machine(simulated_host(name))
-    found = machine_roofs(machine, "all", threads_of(machine, "all", None))
-    cycles = found.hertz * len(found.cpus)
-    assert {peak.isa: peak.flops / cycles for peak in found.integer_peaks} == pytest.approx(each_cycle)
-    assert all(peak.precision is Precision.INT8 for peak in found.integer_peaks)
-    assert all(peak.precision is not Precision.INT8 for peak in found.peaks)
-    said = [note for note in found.notes if "how many a core takes each cycle" in note]
+    roof_set = machine_roofs(machine, "all", threads_of(machine, "all", None))
+    cycles = roof_set.hertz * len(roof_set.cpus)
+    assert {peak.isa: peak.flops / cycles for peak in roof_set.integer_peaks} == pytest.approx(each_cycle)
+    assert all(peak.precision is Precision.INT8 for peak in roof_set.integer_peaks)
+    assert all(peak.precision is not Precision.INT8 for peak in roof_set.peaks)
+    said = [note for note in roof_set.notes if "how many a core takes each cycle" in note]
     assert [note.split(":")[0] for note in said] == ([f"no roof of {lacking}"] if lacking else [])
-    table = next(one for one in roof_tables([found]) if one.name == "integer_peaks")
+    table = next(roof_table for roof_table in roof_tables([roof_set]) if roof_table.name == "integer_peaks")
     assert [column.title for column in table.columns][:4] == ["threads", "ISA", "GOP/s", "op/cycle"]
     assert len(table.rows) == len(each_cycle)
-    assert storage.from_json(json.loads(json.dumps(storage.to_json(found)))) == found
+    assert storage.from_json(json.loads(json.dumps(storage.to_json(roof_set)))) == roof_set
 
 
 def test_a_hybrids_kinds_of_core_add_their_int8_up() -> None:
     machine = known_machine(simulated_host("laptop"))
-    found = machine_roofs(machine, "all", threads_of(machine, "all", None))
+    roof_set = machine_roofs(machine, "all", threads_of(machine, "all", None))
     each = {"Golden Cove": 128, "Crestmont": 64}
-    (vnni,) = found.integer_peaks
-    assert vnni.flops == pytest.approx(sum(each[one.name] * one.cores * one.hertz for one in found.groups))
+    (vnni,) = roof_set.integer_peaks
+    assert vnni.flops == pytest.approx(sum(each[group.name] * group.cores * group.hertz for group in roof_set.groups))
 
 
 def _cpus_of(machine: Machine, kind: str) -> tuple[int, ...]:
@@ -301,12 +301,12 @@ def _cpus_of(machine: Machine, kind: str) -> tuple[int, ...]:
 def test_each_kind_of_a_hybrids_cores_has_its_own_sheet(name: str, kind: str, core: str, cores: int,
                                                         each_cycle: tuple[int, int]) -> None:
     machine = known_machine(simulated_host(name))
-    found = machine_roofs(machine, kind, _cpus_of(machine, kind))
-    cycles = sum(group.cores * group.hertz for group in found.groups)
-    assert {group.name for group in found.groups} == {core}
-    assert sum(group.cores for group in found.groups) == len(found.cpus) == cores
-    assert _peak(found, "AVX", Operation.FMA) * 1e9 == pytest.approx(each_cycle[0] * cycles)
-    assert _rate(found, "L1") * 1e9 == pytest.approx(each_cycle[1] * cycles)
+    roof_set = machine_roofs(machine, kind, _cpus_of(machine, kind))
+    cycles = sum(group.cores * group.hertz for group in roof_set.groups)
+    assert {group.name for group in roof_set.groups} == {core}
+    assert sum(group.cores for group in roof_set.groups) == len(roof_set.cpus) == cores
+    assert _peak(roof_set, "AVX", Operation.FMA) * 1e9 == pytest.approx(each_cycle[0] * cycles)
+    assert _rate(roof_set, "L1") * 1e9 == pytest.approx(each_cycle[1] * cycles)
 
 
 @pytest.mark.parametrize("name", ["laptop", "laptop-arrow"])
@@ -317,19 +317,19 @@ def test_a_hybrids_cores_together_are_their_kinds_added_up(name: str) -> None:
              for kind in machine.topology.core_types]
     assert len(whole.cpus) == 16
     for peak in whole.peaks:
-        parts = [_peak(one, peak.isa, peak.operation, peak.precision) for one in kinds]
+        parts = [_peak(kind, peak.isa, peak.operation, peak.precision) for kind in kinds]
         assert peak.flops / 1e9 == pytest.approx(sum(parts))
-    assert _rate(whole, "L1") == pytest.approx(sum(_rate(one, "L1") for one in kinds))
-    assert not any(one.level == "L3" for one in whole.bandwidths)
+    assert _rate(whole, "L1") == pytest.approx(sum(_rate(kind, "L1") for kind in kinds))
+    assert not any(bandwidth.level == "L3" for bandwidth in whole.bandwidths)
     assert any("L3" in note and "no document" in note for note in whole.notes)
 
 
 def test_an_l2_shared_by_four_cores_gives_them_no_more_than_it_has() -> None:
     machine = known_machine(simulated_host("forest-1s"))
-    one, four, all_ = (machine_roofs(machine, "set", cpus) for cpus in ((0,), (0, 1, 2, 3), tuple(range(144))))
-    assert _rate(one, "L2") * 1e9 == pytest.approx(32 * one.hertz)
-    assert _rate(four, "L2") * 1e9 == pytest.approx(64 * one.hertz)
-    assert _rate(all_, "L2") * 1e9 == pytest.approx(36 * 64 * one.hertz)
+    roof_set, four, all_ = (machine_roofs(machine, "set", cpus) for cpus in ((0,), (0, 1, 2, 3), tuple(range(144))))
+    assert _rate(roof_set, "L2") * 1e9 == pytest.approx(32 * roof_set.hertz)
+    assert _rate(four, "L2") * 1e9 == pytest.approx(64 * roof_set.hertz)
+    assert _rate(all_, "L2") * 1e9 == pytest.approx(36 * 64 * roof_set.hertz)
 
 
 def test_what_no_table_has_is_said_not_guessed() -> None:
@@ -368,10 +368,10 @@ def test_a_model_whose_flags_are_another_ones_has_no_sheet() -> None:
 def test_a_width_that_is_turned_off_has_no_roof() -> None:
     machine = known_machine(simulated_host("turin-2s"))
     without = replace(machine, model=replace(machine.model, flags=machine.model.flags - {"avx512f"}))
-    found = machine_roofs(without, "one", (0,))
-    assert {peak.isa for peak in found.peaks} == {"scalar", "SSE", "AVX"}
-    assert _rate(found, "L2") > 0
-    assert not any(one.isa == "AVX-512" for one in found.bandwidths)
+    roof_set = machine_roofs(without, "one", (0,))
+    assert {peak.isa for peak in roof_set.peaks} == {"scalar", "SSE", "AVX"}
+    assert _rate(roof_set, "L2") > 0
+    assert not any(bandwidth.isa == "AVX-512" for bandwidth in roof_set.bandwidths)
 
 
 def test_a_virtual_machine_says_so() -> None:
@@ -423,8 +423,8 @@ def test_a_level_no_faster_than_the_next_is_reported() -> None:
 
 
 def test_levels_that_take_stores_alike_are_distinguished_by_loads() -> None:
-    stores = [replace(one, mix=Mix.STORES, rate=100e9) for one in _levels(100e9, 80e9)]
-    (said, *more) = alike_levels([*_levels(100e9, 20e9), *(one for one in stores if one.level in ("L1", "L2"))])
+    stores = [replace(bandwidth, mix=Mix.STORES, rate=100e9) for bandwidth in _levels(100e9, 80e9)]
+    (said, *more) = alike_levels([*_levels(100e9, 20e9), *(store for store in stores if store.level in ("L1", "L2"))])
     assert said == "L2 is slower than L1 for loads, and hardly so else (within 0 % for stores)"
     assert not more
 
@@ -440,10 +440,10 @@ def test_stored_measurements_of_before_say_it_too() -> None:
 
 def test_storing_keeps_other_choices_and_replaces_the_same(tmp_path: Path) -> None:
     path = str(tmp_path / "deep" / "roofs.json")
-    one = _measured()
-    storage.store(path, (one, replace(one, threads="all", cpus=(0, 1))))
-    storage.store(path, (replace(one, hertz=1e9),))
-    assert {(found.threads, found.hertz) for found in storage.load(path)} == {("one", 1e9), ("all", 4.2e9)}
+    roof_set = _measured()
+    storage.store(path, (roof_set, replace(roof_set, threads="all", cpus=(0, 1))))
+    storage.store(path, (replace(roof_set, hertz=1e9),))
+    assert {(result.threads, result.hertz) for result in storage.load(path)} == {("one", 1e9), ("all", 4.2e9)}
     assert [item.name for item in (tmp_path / "deep").iterdir()] == ["roofs.json"]
 
 
@@ -453,11 +453,11 @@ def test_a_disturbed_roof_is_never_stored_nor_taken_from_a_file(tmp_path: Path) 
     storage.store(str(path), (_disturbed(),))
     assert not path.exists()
     storage.store(str(path), (_measured(), _disturbed()))
-    assert [one.threads for one in storage.load(str(path))] == ["one"]
+    assert [roof_set.threads for roof_set in storage.load(str(path))] == ["one"]
     data = json.loads(path.read_text(encoding="utf-8"))
     data["sets"].append(storage.to_json(_disturbed()))
     path.write_text(json.dumps(data), encoding="utf-8")
-    assert [one.threads for one in storage.load(str(path))] == ["one"]
+    assert [roof_set.threads for roof_set in storage.load(str(path))] == ["one"]
     path.write_text(json.dumps({**data, "format": 1}), encoding="utf-8")  # timed by the wall clock
     assert storage.load(str(path)) == ()
 
@@ -516,4 +516,4 @@ def test_zoom_keeps_its_centre() -> None:
 def test_streaming_stores_are_the_roof_of_none_but_those() -> None:
     roofs = RoofSet("made", Origin.MEASURED, "one", (0,), 1e9, (), (
         Bandwidth("DRAM", Mix.LOADS, "AVX", 10e9), Bandwidth("DRAM", Mix.STREAMING, "AVX", 20e9)))
-    assert [one.rate for one in roofs.best_bandwidths()] == [10e9]
+    assert [bandwidth.rate for bandwidth in roofs.best_bandwidths()] == [10e9]

@@ -45,7 +45,7 @@ def test_the_theory_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(row["values"]["GFLOP/s"] for row in peaks["rows"] if row["threads"] == "all") == 224.0
     dram = next(row for row in bandwidths["rows"] if (row["threads"], row["level"]) == ("all", "DRAM"))
     assert dram["values"]["GB/s"] == pytest.approx(29.856)
-    assert {row["origin"] for one in (peaks, bandwidths, ridges, sets) for row in one["rows"]} == {"theory"}
+    assert {row["origin"] for item in (peaks, bandwidths, ridges, sets) for row in item["rows"]} == {"theory"}
     assert by(cores, "threads")["all"] == {"cores": 4, "clock": 3500.0}
     assert any("Cache-aware Roofline Model" in note for note in peaks["notes"])
 
@@ -69,7 +69,7 @@ def test_a_simulated_machine_is_labelled_and_never_measured(capsys: pytest.Captu
     assert out.count("THEORY, not measured") == 2
     assert "measured 2" not in out
     assert main(["roofs", "--machine", "sapphire-2s", "--json"]) == 0
-    assert {one["kind"] for one in tables(capsys.readouterr().out)} == {"SIMULATED"}
+    assert {item["kind"] for item in tables(capsys.readouterr().out)} == {"SIMULATED"}
 
 
 @pytest.mark.parametrize(("words", "status", "text"), [
@@ -126,8 +126,8 @@ def test_measured_here_quickly_and_not_stored(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert main(["roofs", "--quick", "--threads", "one", "--json"]) == 0
     peaks, _integers, bandwidths, _ridges, sets, cores = tables(capsys.readouterr().out)
-    (one,) = sets["rows"]
-    assert (one["origin"], one["threads"], one["values"]["cores"], cores["rows"]) == ("measured", "one", 1, [])
+    (item,) = sets["rows"]
+    assert (item["origin"], item["threads"], item["values"]["cores"], cores["rows"]) == ("measured", "one", 1, [])
     (peak,) = (row["values"] for row in peaks["rows"])
     rates = {level: values["GB/s"] for level, values in by(bandwidths, "level").items()}
     assert peak["rounds"] >= 7
@@ -167,18 +167,18 @@ def _home(folder: Path) -> Mapping[str, str]:
 def test_a_signal_ends_measuring_with_what_there_is(number: signal.Signals, ticks: int | None, tmp_path: Path) -> None:
     """Before the first thread, when threads begin, within peaks of one core, and with one thread on each."""
     words, pause = [sys.executable, "-m", "turbotui", "roofs", "--no-plot"], threading.Event()
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_home(tmp_path)) as one:  # noqa: S603 - ourselves
-        assert one.stderr is not None
-        assert one.stderr.readline().startswith("turbotui: measuring roofs: 0%")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_home(tmp_path)) as run:  # noqa: S603 - ourselves
+        assert run.stderr is not None
+        assert run.stderr.readline().startswith("turbotui: measuring roofs: 0%")
         end = time.monotonic() + PATIENCE
         while ticks is not None and time.monotonic() < end:
-            spent = _thread_ticks(one.pid)
+            spent = _thread_ticks(run.pid)
             if spent is not None and spent >= ticks:
                 break
             pause.wait(0.001)
-        one.send_signal(number)
-        out, err = one.communicate(timeout=PATIENCE)
-    assert one.returncode == 128 + number, err
+        run.send_signal(number)
+        out, err = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 128 + number, err
     assert "Traceback" not in err
     said = err.splitlines()[-1]
     if out:

@@ -48,7 +48,7 @@ def _point(row: RowId, gflops: float, intensity: float, working: WorkingShare | 
 
 
 def _rate(roofs: RoofSet, level: str) -> float:
-    return next(one.rate for one in roofs.best_bandwidths() if one.level == level)
+    return next(bandwidth.rate for bandwidth in roofs.best_bandwidths() if bandwidth.level == level)
 
 
 def _machine(name: str) -> Machine:
@@ -63,10 +63,10 @@ def _speeds(machine: Machine, cpus: set[int], flops: float, moved: float) -> dic
 
 @given(st.integers(1, 4))
 def test_a_core_has_its_share_of_the_memory_and_all_of_its_own_caches(cores: int) -> None:
-    mine = divided(_ONE, WorkingShare(memory=1 / cores, beside=cores), whole=_ALL)
-    assert _rate(mine, "DRAM") == pytest.approx(_DRAM / cores)
-    assert _rate(mine, "L1") == _rate(_ONE, "L1")
-    assert mine.top_peak() == _ONE.top_peak()
+    roof_set = divided(_ONE, WorkingShare(memory=1 / cores, beside=cores), whole=_ALL)
+    assert _rate(roof_set, "DRAM") == pytest.approx(_DRAM / cores)
+    assert _rate(roof_set, "L1") == _rate(_ONE, "L1")
+    assert roof_set.top_peak() == _ONE.top_peak()
     machine = divided(_ALL, WorkingShare(cores, cores / 4, beside=cores), core=_ONE)
     assert _rate(machine, "DRAM") == pytest.approx(_DRAM)
     assert _rate(machine, "L1") == pytest.approx(cores * _rate(_ONE, "L1"))
@@ -89,19 +89,19 @@ def test_the_same_run_gets_one_verdict_by_core_and_by_machine(cores: int, intens
 
 
 def test_a_package_has_its_share_of_what_all_cores_reached() -> None:
-    found = part_of(_ALL, (0, 1))
-    assert (found.cpus, found.threads) == ((0, 1), "package")
-    assert [one.flops * 2 for one in found.peaks] == [one.flops for one in _ALL.peaks]
-    assert _rate(found, "DRAM") == _DRAM / 2
+    roof_set = part_of(_ALL, (0, 1))
+    assert (roof_set.cpus, roof_set.threads) == ((0, 1), "package")
+    assert [peak.flops * 2 for peak in roof_set.peaks] == [peak.flops for peak in _ALL.peaks]
+    assert _rate(roof_set, "DRAM") == _DRAM / 2
 
 
 def test_measured_roofs_of_many_cores_are_no_more_than_so_many_of_one() -> None:
-    one = replace(_ONE, bandwidths=tuple(replace(slant, rate=10e9) if slant.level == "DRAM" else slant
-                                         for slant in _ONE.bandwidths))
+    item = replace(_ONE, bandwidths=tuple(replace(slant, rate=10e9) if slant.level == "DRAM" else slant
+                                          for slant in _ONE.bandwidths))
     for cores, expected in ((1, 10e9), (2, 20e9), (4, _DRAM)):
-        assert _rate(divided(_ALL, WorkingShare(cores, cores / 4), core=one), "DRAM") == pytest.approx(expected)
-        mine = divided(one, WorkingShare(memory=1 / cores, beside=cores), whole=_ALL)
-        assert _rate(mine, "DRAM") == pytest.approx(expected / cores)
+        assert _rate(divided(_ALL, WorkingShare(cores, cores / 4), core=item), "DRAM") == pytest.approx(expected)
+        roof_set = divided(item, WorkingShare(memory=1 / cores, beside=cores), whole=_ALL)
+        assert _rate(roof_set, "DRAM") == pytest.approx(expected / cores)
 
 
 def test_memory_that_one_core_cannot_fill_is_a_roof_when_all_work() -> None:
@@ -125,13 +125,13 @@ def test_cores_at_work_are_counted_where_they_share(cpus: set[int], package: tup
                                                     machine: tuple[int, float, float]) -> None:
     """Two packages of 56 cores; CPU 112 is the sibling of CPU 0."""
     server = _machine("sapphire-2s")
-    found = WorkingCores(server.topology, _speeds(server, cpus, 1e9, 1e9), traffic={})
-    core, whole = found.of(cpu_row(0)), found.of(SYSTEM_ROW)
+    cores = WorkingCores(server.topology, _speeds(server, cpus, 1e9, 1e9), traffic={})
+    core, whole = cores.of(cpu_row(0)), cores.of(SYSTEM_ROW)
     assert core is not None
     assert whole is not None
     assert [core.cores, core.memory, core.beside] == pytest.approx([1.0, package[1], package[2]])
     assert [whole.cores, whole.capacity, whole.memory] == pytest.approx([*machine])
-    first = found.of(server.topology.row(Scope.PACKAGE, 0))
+    first = cores.of(server.topology.row(Scope.PACKAGE, 0))
     assert first is not None
     assert [first.cores, first.capacity, first.memory] == pytest.approx([package[0], package[0] / 56, 1.0])
 
@@ -141,20 +141,20 @@ def test_cores_of_several_kinds_weigh_by_what_they_can_do() -> None:
     weights = core_weights(laptop)
     assert weights["P"] > weights["E"] > 0
     efficient = {cpu for cpu, place in laptop.topology.places.items() if place.core_type == "E"}
-    found = WorkingCores(laptop.topology, _speeds(laptop, efficient, 1e9, 1e9), weights).of(SYSTEM_ROW)
-    assert found is not None
-    assert found.cores == len(efficient)
-    assert found.capacity < len(efficient) / 16
+    share = WorkingCores(laptop.topology, _speeds(laptop, efficient, 1e9, 1e9), weights).of(SYSTEM_ROW)
+    assert share is not None
+    assert share.cores == len(efficient)
+    assert share.capacity < len(efficient) / 16
     assert core_weights(_machine("sapphire-2s")) == {}
 
 
 @pytest.mark.parametrize(("share", "bound"), [(0.149, Bound.NONE), (0.151, Bound.MEMORY), (0.01, Bound.NONE)])
 def test_far_below_every_roof_none_binds(share: float, bound: Bound) -> None:
-    found = verdict(_ALL, 0.5, share * 0.5 * _DRAM)
-    assert (found.bound, found.ceiling) == (bound, "DRAM bandwidth")
+    roof_verdict = verdict(_ALL, 0.5, share * 0.5 * _DRAM)
+    assert (roof_verdict.bound, roof_verdict.ceiling) == (bound, "DRAM bandwidth")
     said = sentence(_point(SYSTEM_ROW, share * 0.5 * _DRAM / 1e9, 0.5, None), _ALL)
     assert ("no roof binds: latency, dependencies or waiting" in said) == (bound is Bound.NONE)
-    assert ("latency, dependencies or waiting" in found.sentence()) == (bound is Bound.NONE)
+    assert ("latency, dependencies or waiting" in roof_verdict.sentence()) == (bound is Bound.NONE)
 
 
 def test_memory_is_judged_by_its_own_counters() -> None:
@@ -175,9 +175,9 @@ def test_memory_is_judged_by_its_own_counters() -> None:
 @given(st.floats(0.001, 100.0), st.floats(0.001, 1.0), st.floats(0.0, 1.5))
 def test_counted_traffic_never_moves_a_point_above_the_roofs(intensity: float, share: float, used: float) -> None:
     top = min(112e9, 672e9 * intensity)
-    found = verdict(_ALL, intensity, share * top, used=used)
-    assert not found.above
-    assert 0 < found.reached <= 1.0 + 1e-9
+    roof_verdict = verdict(_ALL, intensity, share * top, used=used)
+    assert not roof_verdict.above
+    assert 0 < roof_verdict.reached <= 1.0 + 1e-9
 
 
 def test_intervals_together_have_the_mean_of_what_worked() -> None:
@@ -202,14 +202,14 @@ def test_the_memory_traffic_of_simulated_machines_is_read_beside(name: str) -> N
     assert traffic.document
     bed.also = (traffic.sources(), traffic.signals())
     (frame,) = bed.frames(1.0, 1)
-    found = traffic.read(frame)
-    assert set(found) == {one.row for one in bed.machine.topology.instances(Scope.PACKAGE)}
-    assert all(1e6 < rate < 1e12 for rate in found.values())
+    result = traffic.read(frame)
+    assert set(result) == {instance.row for instance in bed.machine.topology.instances(Scope.PACKAGE)}
+    assert all(1e6 < rate < 1e12 for rate in result.values())
     reading = read_points(frame, [(SYSTEM_ROW, "machine")], measured_definitions(bed.capabilities.signals), Sizing(),
-                          seconds=1.0, traffic=found)
+                          seconds=1.0, traffic=result)
     (point,) = reading.points
     assert point.working is not None
-    assert point.working.traffic == pytest.approx(sum(found.values()))
+    assert point.working.traffic == pytest.approx(sum(result.values()))
 
 
 class _NoControllers(DelegatingHost):
@@ -229,9 +229,9 @@ def test_where_no_controller_counts_resctrl_does_and_is_reported_as_the_source()
     assert controllers.note == ""
     bed.also = ((*traffic.sources(), *controllers.sources()), traffic.signals() | controllers.signals())
     (frame,) = bed.frames(1.0, 1)
-    found, true = traffic.read(frame), controllers.read(frame)
-    assert set(found) == {one.row for one in bed.machine.topology.instances(Scope.PACKAGE)}
-    for row, rate in found.items():
+    result, true = traffic.read(frame), controllers.read(frame)
+    assert set(result) == {instance.row for instance in bed.machine.topology.instances(Scope.PACKAGE)}
+    for row, rate in result.items():
         assert rate == pytest.approx(0.9 * true[row], rel=0.02)  # the groups' part of it: simulated/resctrl_files.py
 
 

@@ -43,12 +43,12 @@ def threads(name: str) -> tuple[tuple[CpuTruth, ...], Report]:
     watching = WatchedApplications(machine)
     try:
         before = [truth_of(host).truth(cpu) for cpu in machine.topology.cpus]
-        one = watching.add(EVERY_THREAD)
+        application = watching.add(EVERY_THREAD)
         for _ in range(20):
             clock.advance(0.1)
             watching.round(0.0)
         after = [truth_of(host).truth(cpu) for cpu in machine.topology.cpus]
-        return (*before, *after), watching.report(one, Grouping.THREAD)
+        return (*before, *after), watching.report(application, Grouping.THREAD)
     finally:
         watching.close()
 
@@ -57,16 +57,16 @@ def threads(name: str) -> tuple[tuple[CpuTruth, ...], Report]:
                                                  ("turin-2s+tonto", 0.1875)])
 def test_threads_stand_where_their_work_puts_them(name: str, intensity: float) -> None:
     _truth, report = threads(name)
-    found = task_points(report, Sizing(), 2.0)
+    points = task_points(report, Sizing(), 2.0)
     rows = [row for row in report.rows if row.run_seconds > 0]
-    assert len(found.points) == len(rows)
-    working = [point for point in found.points if point.gflops > 0.1]
+    assert len(points.points) == len(rows)
+    working = [point for point in points.points if point.gflops > 0.1]
     assert len(working) >= 4
     for point in working:
         assert point.has_place
         assert point.intensity == pytest.approx(intensity, rel=0.02)
         assert point.row.scope is Scope.CPU
-    assert len({point.identity for point in found.points}) == len(found.points)
+    assert len({point.identity for point in points.points}) == len(points.points)
 
 
 @pytest.mark.parametrize("name", ["sapphire-2s+tonto", "grace-2s+tonto", "turin-2s+tonto"])
@@ -116,10 +116,10 @@ def test_a_given_width_moves_threads_as_it_moves_cores() -> None:
 ])
 def test_what_threads_lack_is_reported(name: str, placed: bool, words: str) -> None:
     _truth, report = threads(name)
-    found = task_points(report, Sizing(), 2.0)
-    assert any(point.has_place for point in found.points) == placed
-    assert words in found.why
-    assert bool(found.why) == bool(words)
+    points = task_points(report, Sizing(), 2.0)
+    assert any(point.has_place for point in points.points) == placed
+    assert words in points.why
+    assert bool(points.why) == bool(words)
 
 
 def test_a_watch_that_is_refused_and_counters_that_are_shared_are_reported() -> None:
@@ -166,7 +166,7 @@ async def test_the_screen_places_threads_and_closes_their_counters_when_it_is_le
         await pilot.press("n")
         assert screen.view.cursor != before
         assert isinstance(screen.view.cursor, str)
-        assert point.name in {one.name for one in screen.view.past}
+        assert point.name in {roofline_point.name for roofline_point in screen.view.past}
         choice = screen.view.choice
         assert choice.roofs is not None
         assert len(choice.roofs.cpus) == 1  # a thread is on one core at a time
@@ -243,7 +243,7 @@ async def test_of_too_many_threads_the_longest_gone_are_forgotten_and_counted(
             screen.view.take_tasks(replace(report, rows=rows))
         kept = {point.task for point in screen.view.past}
         assert len(kept) > MOST - 20  # beside the threads there are the CPUs' rows
-        assert {one.key for one in rows} <= kept
+        assert {task_row.key for task_row in rows} <= kept
         assert screen.view.forgotten == 2_700 + len(report.rows) - len(kept)
         await pilot.press("X")
         await pilot.pause()
@@ -280,16 +280,16 @@ def test_a_thread_that_missed_a_time_slice_is_counted_apart(events: tuple[str, .
     _truth, report = threads("turin-2s+calculix")
     assert set(events) <= set(report.names)
     whole = task_points(report, Sizing(), 2.0)
-    found = task_points(_without(report, *events), Sizing(), 2.0)
+    result = task_points(_without(report, *events), Sizing(), 2.0)
     assert whole.few == 0
     assert "time slice" not in whole.why
     assert not any(point.not_scheduled for point in whole.points)
-    assert found.few == 1
-    assert "1 thread did not run in each set's time slice" in found.why
-    assert [point.not_scheduled for point in found.points] == [True, False][-points:]
-    assert [point.has_place for point in found.points] == [False, True][-points:]
+    assert result.few == 1
+    assert "1 thread did not run in each set's time slice" in result.why
+    assert [point.not_scheduled for point in result.points] == [True, False][-points:]
+    assert [point.has_place for point in result.points] == [False, True][-points:]
     if points == 2:
-        sentence = verdict_text(found.points[0], LevelRoofs(None, ""))
+        sentence = verdict_text(result.points[0], LevelRoofs(None, ""))
         assert "each set's time slice" in sentence
         assert "not counted" not in sentence
         assert "no floating-point work" not in sentence
@@ -297,10 +297,10 @@ def test_a_thread_that_missed_a_time_slice_is_counted_apart(events: tuple[str, .
 
 def test_a_thread_whose_widths_are_not_all_known_has_none_and_a_place_by_a_given_one() -> None:
     _truth, report = threads("turin-2s+calculix")
-    found = task_points(_without(report, "ops 512"), Sizing(WidthModel.GIVEN, 8.0), 2.0)
-    assert [point.has_place for point in found.points] == [True, True]
-    assert [bool(point.dominant) for point in found.points] == [False, True]
-    assert found.few == 0
+    points = task_points(_without(report, "ops 512"), Sizing(WidthModel.GIVEN, 8.0), 2.0)
+    assert [point.has_place for point in points.points] == [True, True]
+    assert [bool(point.dominant) for point in points.points] == [False, True]
+    assert points.few == 0
 
 
 async def test_threads_that_missed_a_time_slice_are_not_called_idle() -> None:
@@ -339,8 +339,8 @@ def test_a_verdict_without_a_width_says_what_it_was_compared_with() -> None:
     machine = known_machine(simulated_host("turin-2s+calculix", ManualClock(0), seed=7))
     roofs = roofs_for(machine, cpu_row(0), {}, theory=True)
     _truth, report = threads("turin-2s+calculix")
-    found = task_points(_without(report, "ops 512"), Sizing(WidthModel.GIVEN, 8.0), 2.0)
-    unknown, known = (verdict_text(point, roofs) for point in found.points)
+    points = task_points(_without(report, "ops 512"), Sizing(WidthModel.GIVEN, 8.0), 2.0)
+    unknown, known = (verdict_text(point, roofs) for point in points.points)
     assert unknown.endswith("; width not counted: compared with the highest roof")
     assert "compared with" not in known
 
@@ -365,7 +365,7 @@ async def test_a_threads_point_is_explained_by_its_counts() -> None:
         assert f"FLOPs: ~{point.gflops * point.length * 1e9:,.0f}" in text
         assert "by: mean width of the floating-point instructions" in text
         assert f"{report.set_count} multiplexed sets are joined" in text
-        shown = next(one for one in screen.view.points if one.identity == row.key)
+        shown = next(roofline_point for roofline_point in screen.view.points if roofline_point.identity == row.key)
         assert verdict_text(shown, screen.view.roofs(shown.row)) in text
         assert shown.working is not None
         watcher = screen._threads._watcher

@@ -47,14 +47,14 @@ def point_of(gflops: float, dominant: str, single: float | None, intensity: floa
 ])
 def test_the_flat_roof_is_one_that_the_point_can_be_under(
         roofs: RoofSet, gflops: float, dominant: str, single: float | None, roof: tuple[str, Precision]) -> None:
-    found = flat_roof(roofs, gflops * 1e9, dominant, single)
-    assert found is not None
-    assert (found.isa, found.precision) == roof
-    one = judge(point_of(gflops, dominant, single), roofs)
-    assert one is not None
-    assert one.bound is Bound.COMPUTE
-    assert not one.above
-    assert one.reached == pytest.approx(gflops * 1e9 / found.flops)
+    peak = flat_roof(roofs, gflops * 1e9, dominant, single)
+    assert peak is not None
+    assert (peak.isa, peak.precision) == roof
+    verdict = judge(point_of(gflops, dominant, single), roofs)
+    assert verdict is not None
+    assert verdict.bound is Bound.COMPUTE
+    assert not verdict.above
+    assert verdict.reached == pytest.approx(gflops * 1e9 / peak.flops)
 
 
 @pytest.mark.parametrize(("gflops", "single"), [(30.0, 0.0), (60.0, 1.0), (60.0, None)])
@@ -92,9 +92,9 @@ def test_a_width_that_is_not_counted_is_reported(roofs: RoofSet) -> None:
 def test_the_share_of_single_precision_is_that_of_the_operations() -> None:
     counts = {term.event: 0.0 for term in BROADWELL_ON.flops}
     counts |= {"avx double": 10.0, "avx single": 5.0, "loads": 1.0, "stores": 1.0}
-    found = counted(BROADWELL_ON, counts, Sizing())
-    assert found is not None
-    assert found.single == pytest.approx(0.5)  # 10 times 4 operations, 5 times 8
+    result = counted(BROADWELL_ON, counts, Sizing())
+    assert result is not None
+    assert result.single == pytest.approx(0.5)  # 10 times 4 operations, 5 times 8
     without = counted(ZEN2_ZEN3, {"flops": 8.0, "loads": 1.0, "stores": 1.0}, Sizing())
     assert without is not None
     assert without.single is None

@@ -50,10 +50,10 @@ LINPACK = Baseline("linpack", "GFLOPS", 113.2, 1.0, {"model": "A", "turbo": "off
 
 
 def test_the_worked_example_of_the_literature() -> None:
-    found = predict(LINPACK, 1.07346)
-    assert found.value == pytest.approx(121.5, abs=0.05)
-    assert abs(found.value / 120.8 - 1) == pytest.approx(0.006, abs=0.0005)
-    assert abs(found.value - 120.8) < found.error
+    prediction = predict(LINPACK, 1.07346)
+    assert prediction.value == pytest.approx(121.5, abs=0.05)
+    assert abs(prediction.value / 120.8 - 1) == pytest.approx(0.006, abs=0.0005)
+    assert abs(prediction.value - 120.8) < prediction.error
 
 
 @given(st.floats(0.1, 10), st.floats(0.1, 10), st.floats(1, 1e6))
@@ -179,9 +179,9 @@ def test_a_simulated_machine_gives_the_ratio_that_its_model_knows() -> None:
     after = {cpu: truth_of(host).truth(cpu) for cpu in machine.topology.cpus}
     assert len(run.cpus) == len(before)
     assert printed is None
-    for one in run.cpus:
-        old, new = before[one.cpu], after[one.cpu]
-        assert one.ratio == pytest.approx((new.aperf - old.aperf) / (new.mperf - old.mperf), rel=0.001)
+    for ratio in run.cpus:
+        old, new = before[ratio.cpu], after[ratio.cpu]
+        assert ratio.ratio == pytest.approx((new.aperf - old.aperf) / (new.mperf - old.mperf), rel=0.001)
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ STORE = ("score", "baseline", "--machine", LOADED, "--name", "linpack", "--unit"
 
 def test_a_fleet_check_answers_by_exit_status_and_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = ("score", "run", "--machine", LOADED, "-i", "1.1", "--json", "--baseline", "linpack", "--slower", "5")
-    found = []
+    result = []
     for ratio in ("0.01", "100"):  # far slower and far faster once than now
         assert main([*STORE, "--ratio", ratio]) == 0
         capsys.readouterr()
@@ -203,11 +203,11 @@ def test_a_fleet_check_answers_by_exit_status_and_json(home: Path, capsys: pytes
         report = table(capsys.readouterr().out, "score")
         (row,) = report["rows"]
         values = row["values"]
-        found.append((status, values["verdict"]))
+        result.append((status, values["verdict"]))
         assert (report["kind"], row["baseline"], row["unit"]) == ("SIMULATED", "linpack", "GFLOPS")
         assert values["predicted"] == pytest.approx(113.2 * values["median"] / float(ratio))
         assert "notes" not in report, "nothing was doubtful"
-    assert found == [(0, "ok"), (SLOWER, "slower")]
+    assert result == [(0, "ok"), (SLOWER, "slower")]
 
 
 @pytest.mark.usefixtures("all_cores")
@@ -226,8 +226,8 @@ def test_a_fleet_check_of_doubtful_measurements_is_not_an_all_clear(home: Path,
     (row,) = score["rows"]
     assert row["values"]["verdict"] == "doubtful"
     assert "the load is not that of the baseline" in row["disputed"]["median"]
-    assert [row["values"]["lowest"] <= one["ratio"] <= row["values"]["highest"]
-            for one in by(runs, "run").values()] == [True, True]
+    assert [row["values"]["lowest"] <= item["ratio"] <= row["values"]["highest"]
+            for item in by(runs, "run").values()] == [True, True]
     assert {(one["run"], one["cpu"]) for one in ratios["rows"]} == {(run, cpu) for run in (1, 2) for cpu in range(224)}
 
 
@@ -296,9 +296,9 @@ def test_as_many_cpus_have_to_be_busy_as_for_the_baseline(cpus: int, found: int)
 def test_a_baseline_that_says_nothing_is_of_all_cpus() -> None:
     every = Baseline("b", "u", 1.0, 1.0, {"CPUs": "22"})
     assert (every.cpus, LINPACK.cpus) == (22, None)
-    one = judge(5.0, [CpuRatio(0, 1.4, 1.0), *(CpuRatio(cpu, None, 0.0) for cpu in range(1, 22))])
-    assert load_differences(every, [one, one]) == ["the load is not that of the baseline: 1 CPU was busy, not 22"]
-    assert load_differences(LINPACK, [one]) == []
+    run = judge(5.0, [CpuRatio(0, 1.4, 1.0), *(CpuRatio(cpu, None, 0.0) for cpu in range(1, 22))])
+    assert load_differences(every, [run, run]) == ["the load is not that of the baseline: 1 CPU was busy, not 22"]
+    assert load_differences(LINPACK, [run]) == []
 
 
 def test_a_fleet_check_of_another_load_has_no_sure_answer(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -337,9 +337,9 @@ def test_in_a_guest_the_ratio_is_of_moments_and_its_error_is_said(home: Path,
     machine = "guest+overload"
     assert main(["score", "run", "--machine", machine, "-i", "1", "--json"]) == 0
     output = capsys.readouterr()
-    found = {one["table"]: one for one in tables(output.out)}
+    result = {item["table"]: item for item in tables(output.out)}
     assert "the ratio is the clock at moments over that of the time stamp counter, ± 0.3 % (rms)" in output.err
-    run = found["runs"]["rows"][0]["values"]
+    run = result["runs"]["rows"][0]["values"]
     assert run["ratio"] == pytest.approx(1.0, abs=0.05)  # the guest runs at its TSC's clock, read beside other load
     assert run["ratio error"] == pytest.approx(0.3, abs=0.02)
     assert run["length"] > 0.9, "every interval counts: the first one was cut to nothing"
@@ -413,10 +413,10 @@ def test_baselines_of_several_machines_are_not_mixed(home: Path, capsys: pytest.
     score_baselines.store(path, Baseline("stream", "GB/s", 0.00125, 1.5, {}, "SIMULATED machine laptop"))
     score_baselines.store(path, Baseline("mine", "x", 2.0, 1.5, {}, "written by hand"))
     assert main(["score", "list", "--json"]) == 0
-    found = tables(capsys.readouterr().out)
-    assert [(one["kind"], one["rows"][0]["name"]) for one in found] == [
+    result = tables(capsys.readouterr().out)
+    assert [(item["kind"], item["rows"][0]["name"]) for item in result] == [
         ("REAL", "linpack"), ("SIMULATED", "stream"), ("SIMULATED", "mine")]
-    assert found[1]["machine"] == "laptop"
+    assert result[1]["machine"] == "laptop"
     assert main(["score", "list"]) == 0
     out = capsys.readouterr().out
     assert "0.00125" in out, "a small score keeps its digits"

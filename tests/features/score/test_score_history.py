@@ -35,13 +35,13 @@ HARDWARE = {"model": "A", "turbo": "on"}
 
 
 def kept(days_ago: float = 0.0, ratio: float | None = 1.07346, **other: object) -> KeptRun:
-    one = KeptRun(
+    run = KeptRun(
         when=(NOW - timedelta(days=days_ago)).replace(microsecond=0), node="cn17", simulated="",
         configuration=HARDWARE, load="xhpl", seconds=5.0, ratio=ratio, lowest_cpu=3, busy_cpus=8, busy=0.99,
         state="turbo", throttling=Throttling(0, 0.0, ()), baseline="linpack", unit="GFLOPS", predicted=121.5,
         error=1.34, key=f"{days_ago}-{ratio}",
     )
-    return replace(one, **other)  # type: ignore[arg-type]  # each test names the fields it changes
+    return replace(run, **other)  # type: ignore[arg-type]  # each test names the fields it changes
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_score_that_is_noted_later_belongs_to_its_run_and_the_last_one_holds(f
     history.store(file, [kept(2), kept(1)])
     history.store_measured(file, kept(2).key, 119.0)
     history.store_measured(file, kept(2).key, 120.8)
-    assert [one.measured for one in history.load(file).runs] == [120.8, None]
+    assert [run.measured for run in history.load(file).runs] == [120.8, None]
 
 
 DAMAGE = ('{"format": 1', "[]", "null", "7", '{"format": 1, "when": 3}', '{"format": "x"}', '{"format": 1, "of": "a"}',
@@ -183,7 +183,7 @@ def test_writers_at_the_same_time_lose_nothing(file: str) -> None:
     _together(_write_runs, file)
     past = history.load(file)
     assert not past.damaged
-    assert {one.key for one in past.runs} == {f"{writer}-{number}" for writer in range(4) for number in range(40)}
+    assert {run.key for run in past.runs} == {f"{writer}-{number}" for writer in range(4) for number in range(40)}
 
 
 def test_baselines_stored_at_the_same_time_are_all_there(tmp_path: Path) -> None:
@@ -197,19 +197,19 @@ def test_each_node_has_its_own_file_and_a_simulated_machine_is_no_node(tmp_path:
     files = {history.path_of(home, node, simulated) for node, simulated in
              (("a", ""), ("b", ""), ("a", "SIMULATED machine a"), ("a", "RECORDED machine a"), ("../../a/b", ""))}
     assert len(files) == 5
-    assert {Path(one).parent for one in files} == {tmp_path / "turbotui" / "scores"}
+    assert {Path(item).parent for item in files} == {tmp_path / "turbotui" / "scores"}
 
 
 # Trends
 
 @given(st.lists(st.tuples(st.floats(0, 400), st.floats(0.5, 2)), min_size=1, max_size=30), st.floats(0.5, 60))
 def test_every_run_is_now_before_or_older(points: list[tuple[float, float]], days: float) -> None:
-    runs = sorted((kept(ago, ratio) for ago, ratio in points), key=lambda one: one.when)
+    runs = sorted((kept(ago, ratio) for ago, ratio in points), key=lambda run: run.when)
     [trend] = trends(runs, days)
     [change] = trend.changes
     edge = runs[-1].when - timedelta(days=days)
-    assert change.now.count == sum(one.when > edge for one in runs)
-    older = [one for one in runs if one.when <= edge]
+    assert change.now.count == sum(run.when > edge for run in runs)
+    older = [run for run in runs if run.when <= edge]
     assert (change.before is None) == (not older)
     if change.before is not None:
         assert change.before.last <= edge
@@ -261,7 +261,7 @@ def test_only_like_is_compared_with_like() -> None:
     doubtful = spread(19, 15, [3.0, 3.0, 3.0], warnings=("the load was too low",))
     idle = spread(14, 13, [0.0], load="xhpl")
     other_load = spread(12, 11, [0.5, 0.5], load="stream", baseline="")
-    runs = [*other_turbo, *doubtful, *(replace(one, ratio=None) for one in idle), *other_load,
+    runs = [*other_turbo, *doubtful, *(replace(run, ratio=None) for run in idle), *other_load,
             *spread(10, 9, [1.07, 1.07]), *spread(1, 0, [1.07, 1.07])]
     hpl, stream = trends(runs)
     assert (hpl.doubtful, hpl.otherwise, hpl.differing) == (4, 2, ("turbo",))
@@ -272,9 +272,9 @@ def test_only_like_is_compared_with_like() -> None:
 
 
 def test_one_busy_cpu_is_not_compared_with_all_of_them() -> None:
-    one = spread(10, 9, [1.40, 1.41], busy_cpus=1)
+    runs = spread(10, 9, [1.40, 1.41], busy_cpus=1)
     lazy = spread(8, 7.5, [1.20, 1.21], busy=0.7)
-    (trend,) = trends([*spread(35, 20, [1.07, 1.07]), *one, *lazy, *spread(1, 0, [1.07, 1.07])])
+    (trend,) = trends([*spread(35, 20, [1.07, 1.07]), *runs, *lazy, *spread(1, 0, [1.07, 1.07])])
     assert (trend.unlike, trend.doubtful, trend.changes[0].verdict) == (4, 0, "unchanged")
     assert "4 runs with another load" in sentences(trend)[-1]
     (alone,) = trends([*spread(35, 20, [1.07, 1.07]), *spread(1, 0, [1.40, 1.41], busy_cpus=1)])
@@ -282,7 +282,7 @@ def test_one_busy_cpu_is_not_compared_with_all_of_them() -> None:
 
 
 def test_measured_scores_have_a_trend_of_their_own() -> None:
-    runs = [replace(one, measured=score) for one, score in zip(
+    runs = [replace(run, measured=score) for run, score in zip(
         [*MONTH, *spread(6, 0, [1.0733, 1.0735])], [120.8, 120.9, 120.7, 120.8, 120.8, 110.0, 110.2], strict=True)]
     [trend] = trends(runs)
     ratio, measured = trend.changes
@@ -315,21 +315,21 @@ def test_every_run_is_kept_with_what_it_predicted(home: Path, capsys: pytest.Cap
     assert "measured 150 GFLOPS" in capsys.readouterr().out
     assert main(["score", "history", *MACHINE, "--json"]) == 0
     history, circumstances, trends_, loads = tables(capsys.readouterr().out)
-    assert {(one["machine"], one["kind"]) for one in (history, circumstances, trends_, loads)} == {
+    assert {(entry["machine"], entry["kind"]) for entry in (history, circumstances, trends_, loads)} == {
         ("laptop-old+calculix", "SIMULATED")}
     runs = by(history, "run")
-    assert [one["measured"] for one in runs.values()] == [None, None, 150.0]
-    known = [one for one in runs.values() if one["ratio"] is not None]  # not where the reader of a counter was held up
+    assert [run["measured"] for run in runs.values()] == [None, None, 150.0]
+    known = [run for run in runs.values() if run["ratio"] is not None]  # not where the reader of a counter was held up
     assert known
-    for one in known:
-        assert one["predicted"] == pytest.approx(113.2 * one["ratio"])
-        assert 6 <= one["busy CPUs"] <= 8  # or it was held up in some intervals
-        assert one["busy"] == pytest.approx(96, abs=2)
-    lengths = {run: one["length"] for run, one in by(circumstances, "run").items()}
+    for item in known:
+        assert item["predicted"] == pytest.approx(113.2 * item["ratio"])
+        assert 6 <= item["busy CPUs"] <= 8  # or it was held up in some intervals
+        assert item["busy"] == pytest.approx(96, abs=2)
+    lengths = {run: entry["length"] for run, entry in by(circumstances, "run").items()}
     doubtful = {row["run"] for row in history["rows"] if "too short" in row.get("disputed", {}).get("ratio", "")}
     assert doubtful == {run for run, length in lengths.items() if length < SHORTEST}
     assert by(loads, "baseline")["linpack"]["doubtful"] == len(doubtful)
-    assert all(one["heat"] is not None for one in by(circumstances, "run").values())
+    assert all(entry["heat"] is not None for entry in by(circumstances, "run").values())
     assert main(["score", "history", *MACHINE]) == 0
     text = capsys.readouterr().out
     assert text.startswith("# SIMULATED")
@@ -339,7 +339,7 @@ def test_every_run_is_kept_with_what_it_predicted(home: Path, capsys: pytest.Cap
 
 def history_of(home: Path, *runs: KeptRun, node: str = "cn17") -> None:
     history.store(history.path_of({"XDG_DATA_HOME": str(home)}, node),
-                  [replace(one, node=node) for one in runs])
+                  [replace(run, node=node) for run in runs])
 
 
 def test_the_check_of_a_trend_is_an_exit_status(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -358,10 +358,10 @@ def test_all_nodes_of_a_shared_home_are_looked_at(home: Path, capsys: pytest.Cap
     history_of(home, *MONTH, *spread(6, 0, [1.0733]), node="cn1")
     history_of(home, *MONTH, *spread(6, 0, [0.9]), node="cn2")
     assert main(["score", "history", "--node", "all", "--json", "--slower", "5"]) == SLOWER
-    found = tables(capsys.readouterr().out)
-    assert [(one["machine"], one["rows"][0]["values"]["verdict"]) for one in found if one["table"] == "trends"] == [
+    value = tables(capsys.readouterr().out)
+    assert [(item["machine"], item["rows"][0]["values"]["verdict"]) for item in value if item["table"] == "trends"] == [
         ("cn1", "unchanged"), ("cn2", "slower")]
-    (change,) = found[-2]["rows"]
+    (change,) = value[-2]["rows"]
     assert change["values"]["before is"] == "the month before"
     assert change["values"]["change"] == pytest.approx(100 * (change["values"]["now"] / 1.0734 - 1), abs=0.1)
     assert main(["score", "history", "--node", "all", "--format", "csv", "--table", "trends"]) == 0
@@ -388,6 +388,6 @@ def test_damage_is_reported_beside_what_could_be_read(home: Path, capsys: pytest
     assert "1 damaged line passed over (line 2)" in out
     assert "1 of a later version" in out
     assert main(["score", "history", "--node", "cn17", "--json"]) == 0
-    for one in tables(capsys.readouterr().out):
-        assert one["facts"] == {"damaged lines": "2", "lines of a later version": 1}
-        assert len(one["notes"]) == 2
+    for table in tables(capsys.readouterr().out):
+        assert table["facts"] == {"damaged lines": "2", "lines of a later version": 1}
+        assert len(table["notes"]) == 2

@@ -34,15 +34,15 @@ FLEET = [run("n1", 100.0, 1.10), run("n1", 102.0, 1.12, minute=1), run("n2", 103
 
 
 def test_each_node_counts_once_and_the_baseline_is_the_median() -> None:
-    found = pool(FLEET, "linpack", "GFLOPS")
-    score, ratio = found.quantities
+    runs = pool(FLEET, "linpack", "GFLOPS")
+    score, ratio = runs.quantities
     assert score.values == [101.0, 103.0, 102.0, 90.0, 101.5]
-    assert (found.baseline.value, found.baseline.ratio) == (101.5, 1.10)
-    assert (found.baseline.cpus, found.baseline.configuration, found.baseline.busy) == (8, HARDWARE, 0.99)
+    assert (runs.baseline.value, runs.baseline.ratio) == (101.5, 1.10)
+    assert (runs.baseline.cpus, runs.baseline.configuration, runs.baseline.busy) == (8, HARDWARE, 0.99)
     assert [node.node for node in score.outliers] == ["n4"]
     assert [node.node for node in ratio.outliers] == ["n5"]
     assert score.sentence() == ("score of 5 nodes: median 101.5 GFLOPS, mean 99.5, from 90 to 103; apart: n4 (-11.3 %)")
-    assert found.notes == ()
+    assert runs.notes == ()
 
 
 def test_two_nodes_do_not_lie_apart_and_neither_do_near_ones() -> None:
@@ -52,10 +52,10 @@ def test_two_nodes_do_not_lie_apart_and_neither_do_near_ones() -> None:
 
 
 def test_what_does_not_count_is_left_out_and_said() -> None:
-    found = pool([*FLEET, run("n6", None), run("n7", warnings=("too short",)), run("n8", ratio=None),
-                  run("n9", busy_cpus=1, minute=0)], "linpack", "GFLOPS")
-    assert {node.node for node in found.nodes} == {"n1", "n2", "n3", "n4", "n5"}
-    assert found.notes == ("left out: 2 runs with warnings, 1 run without a score, 1 run with another load",)
+    runs = pool([*FLEET, run("n6", None), run("n7", warnings=("too short",)), run("n8", ratio=None),
+                 run("n9", busy_cpus=1, minute=0)], "linpack", "GFLOPS")
+    assert {node.node for node in runs.nodes} == {"n1", "n2", "n3", "n4", "n5"}
+    assert runs.notes == ("left out: 2 runs with warnings, 1 run without a score, 1 run with another load",)
 
 
 def test_other_hardware_is_refused_or_warned_of() -> None:
@@ -86,18 +86,18 @@ def test_several_loads_and_kinds_of_machine_are_not_mixed() -> None:
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.floats(1.0, 1e6), st.floats(0.1, 3.0)), min_size=1,
                 max_size=30))
 def test_medians_lie_within_the_nodes_and_every_run_counts(items: list[tuple[str, float, float]]) -> None:
-    found = pool([run(node, score, ratio) for node, score, ratio in items], "x", "s")
-    for quantity, value in zip(found.quantities, (found.baseline.value, found.baseline.ratio), strict=True):
+    runs = pool([run(node, score, ratio) for node, score, ratio in items], "x", "s")
+    for quantity, value in zip(runs.quantities, (runs.baseline.value, runs.baseline.ratio), strict=True):
         assert min(quantity.values) <= value <= max(quantity.values)
-    assert sum(node.runs for node in found.nodes) == len(items)
+    assert sum(node.runs for node in runs.nodes) == len(items)
 
 
 def test_files_of_nodes_become_a_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                           capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     environment = {"XDG_DATA_HOME": str(tmp_path)}
-    for node in sorted({one.node for one in FLEET}):
-        history.store(history.path_of(environment, node), [one for one in FLEET if one.node == node])
+    for node in sorted({kept_run.node for kept_run in FLEET}):
+        history.store(history.path_of(environment, node), [kept_run for kept_run in FLEET if kept_run.node == node])
     words = ["score", "baseline", "--name", "linpack", "--unit", "GFLOPS", "--from"]
     assert main([*words, "all", "--json"]) == 0
     stored, pooled, nodes = tables(capsys.readouterr().out)

@@ -60,9 +60,9 @@ async def served(*words: str, folder: Path | None = None) -> AsyncIterator[Serve
     try:
         assert process.stdout is not None
         line = await asyncio.wait_for(process.stdout.readline(), PATIENCE)
-        found = re.search(rb"http://127\.0\.0\.1:\d+/\?key=\S+", line)
-        assert found, line
-        yield Served(process, found[0].decode())
+        match = re.search(rb"http://127\.0\.0\.1:\d+/\?key=\S+", line)
+        assert match, line
+        yield Served(process, match[0].decode())
         process.terminate()
         assert await asyncio.wait_for(process.wait(), PATIENCE) == 128 + signal.SIGTERM
         assert process.stderr is not None

@@ -30,15 +30,15 @@ class SpiedMachine:
 
     def frames(self, seconds: float, count: int, between: Callable[[int], None] | None = None) -> list[Frame]:
         """`count` frames of that many simulated seconds; `between` runs after each reading, before time passes."""
-        found: list[Frame] = []
+        frames: list[Frame] = []
         ended = threading.Event()
 
         def take(frame: Frame) -> None:
-            found.append(frame)
-            if len(found) > count:
+            frames.append(frame)
+            if len(frames) > count:
                 return
             if between is not None:
-                between(len(found))
+                between(len(frames))
             self.clock.advance(seconds)
             self.session.end_interval()
 
@@ -46,4 +46,4 @@ class SpiedMachine:
         assert ended.wait(PATIENCE)
         if self.session.failure is not None:
             raise self.session.failure
-        return found[1:]
+        return frames[1:]

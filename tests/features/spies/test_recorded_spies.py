@@ -29,14 +29,14 @@ def test_the_columns_of_spies_are_the_live_ones(tmp_path: Path, capsys: pytest.C
     assert columns
     with recording.read(path) as journal:
         assert PLAN in journal.definitions()
-        found = list(journal.frames())[1:]
-        for then, now in zip(live[1:], found, strict=True):
+        frames = list(journal.frames())[1:]
+        for then, now in zip(live[1:], frames, strict=True):
             rows = then.rows(Scope.CPU)
             for column in columns:
-                mine = journal.catalog.by_id[column.id]
-                assert (mine.unit, mine.help) == (column.unit, column.help)
-                assert now.cells(mine, rows) == then.cells(column, rows)
-        assert any(value for value in found[-1].cells(journal.catalog.by_id["branches"], found[-1].rows(Scope.CPU)))
+                counter_column = journal.catalog.by_id[column.id]
+                assert (counter_column.unit, counter_column.help) == (column.unit, column.help)
+                assert now.cells(counter_column, rows) == then.cells(column, rows)
+        assert any(value for value in frames[-1].cells(journal.catalog.by_id["branches"], frames[-1].rows(Scope.CPU)))
     assert main(["stat", "--replay", path, "-q", "-s", "CPU,branches,cache-misses", "--format", "json"]) == 0
     last = jsontables.tables(capsys.readouterr().out)[-1]
     values = {row["cpu"]: row["values"] for row in last["rows"] if row["row"] == "cpu"}

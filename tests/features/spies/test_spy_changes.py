@@ -50,7 +50,7 @@ def test_a_plan_that_changes_amid_frames_that_were_held_back_is_that_of_the_next
 
     def take(frame: Frame) -> None:
         taken.append((frame, session.spies, session.spied))
-        if frame.newer.behind == 2 and len({id(one[1]) for one in taken}) == 1:
+        if frame.newer.behind == 2 and len({id(item[1]) for item in taken}) == 1:
             write(path, AFTER)
 
     session.start(take, intervals=16, on_end=ended.set, hold=0.2)
@@ -75,18 +75,18 @@ def started(path: Path, *words: str) -> subprocess.Popen[str]:
 
 def rest_after_change(path: Path, out: IO[str], lines: int) -> list[str]:
     """Return every line, with the plan changed after a number of lines."""
-    found = [out.readline() for _ in range(lines)]
-    if not all(found):
+    result = [out.readline() for _ in range(lines)]
+    if not all(result):
         pytest.skip("no software events can be counted on whole CPUs here")
     write(path, AFTER)
-    return found + list(out)
+    return result + list(out)
 
 
 def late_answers(process: subprocess.Popen[str]) -> int:
     """Return how often a CPU answered too late; its next interval contains these counts."""
     assert process.stderr is not None
-    found = re.search(r"(\d+) answers? of (?:CPUs|a CPU) came too late", process.stderr.read())
-    return 0 if found is None else int(found[1])
+    match = re.search(r"(\d+) answers? of (?:CPUs|a CPU) came too late", process.stderr.read())
+    return 0 if match is None else int(match[1])
 
 
 @pytest.mark.real
@@ -107,7 +107,7 @@ def test_no_sample_that_is_printed_late_loses_its_values(tmp_path: Path) -> None
         moments = list(dict.fromkeys(row["time"] for row in rows))
         silent = [moments.index(row["time"]) for row in rows if row["row"] == "cpu" and not row["context-switches"]]
         late -= len(silent)
-        unsure = {moments[at] for one in silent for at in (one, one + 1) if at < len(moments)}
+        unsure = {moments[at] for item in silent for at in (item, item + 1) if at < len(moments)}
         for row in rows:
             if row["time"] not in unsure:
                 assert row[REFERENCE], row
@@ -124,10 +124,10 @@ def test_no_interval_that_is_joined_loses_its_counts(tmp_path: Path) -> None:
     write(path, BEFORE)
     with started(path, "--joined", "--json") as process:
         assert process.stdout is not None
-        found = tables("".join(rest_after_change(path, process.stdout, 2)))
+        result = tables("".join(rest_after_change(path, process.stdout, 2)))
         late = late_answers(process)
     assert process.returncode == 0
-    rows = [row for one in found for row in one["rows"]]
+    rows = [row for item in result for row in item["rows"]]
     seen = [(row["cpu"], row["seq"]) for row in rows]
     cpus = {cpu for cpu, _seq in seen}
     expected = {(cpu, seq) for cpu in cpus for seq in range(1, 41)}
@@ -137,7 +137,7 @@ def test_no_interval_that_is_joined_loses_its_counts(tmp_path: Path) -> None:
     for cpu in cpus:
         names = [{name for name, value in row["values"].items() if value is not None}
                  - {"length", REFERENCE, "context-switches"} for row in rows if row["cpu"] == cpu]
-        changed = next(number for number, one in enumerate(names) if one != {"page-faults"})
+        changed = next(number for number, item in enumerate(names) if item != {"page-faults"})
         # what begins to be counted in the first interval of a plan has no older reading in it
         assert names[changed] <= {"cpu-migrations"}
-        assert all(one == {"cpu-migrations"} for one in names[changed + 1:])
+        assert all(name == {"cpu-migrations"} for name in names[changed + 1:])

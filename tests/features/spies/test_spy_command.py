@@ -60,23 +60,23 @@ def test_one_spy_on_one_cpu_with_power_beside_it(capsys: pytest.CaptureFixture[s
 
 def test_the_cost_is_reported_beside_the_samples(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*TURNS, "--cost"]) == 0
-    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("# cost: ")]
-    assert len(told) == 4
+    text = [line for line in capsys.readouterr().err.splitlines() if line.startswith("# cost: ")]
+    assert len(text) == 4
     for words in ("group reads", "wake-ups", "us of CPU time", "function-call interrupts"):
-        assert words in told[-1]
+        assert words in text[-1]
 
 
 def _spied(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
     assert main([*words, "--joined", "--format", "json"]) == 0
-    found = tables(capsys.readouterr().out)
-    assert {one["table"] for one in found} == {"spied_intervals"}
-    return found
+    result = tables(capsys.readouterr().out)
+    assert {item["table"] for item in result} == {"spied_intervals"}
+    return result
 
 
 def test_every_interval_is_joined_in_the_end(capsys: pytest.CaptureFixture[str]) -> None:
-    found = _spied(capsys, *TURNS)
-    assert all((one["kind"], one["facts"]["reference"]) == ("SIMULATED", "instructions") for one in found)
-    rows = [row for one in found for row in one["rows"]]
+    result = _spied(capsys, *TURNS)
+    assert all((item["kind"], item["facts"]["reference"]) == ("SIMULATED", "instructions") for item in result)
+    rows = [row for item in result for row in item["rows"]]
     assert sorted((row["seq"], row["cpu"]) for row in rows) == [(seq, cpu) for seq in (1, 2, 3, 4) for cpu in (1, 5)]
     for row in rows:
         assert set(row["values"]) == {"length", "instructions", "cycles", "branches", "cache-misses"}
@@ -84,7 +84,7 @@ def test_every_interval_is_joined_in_the_end(capsys: pytest.CaptureFixture[str])
         length = row["values"]["length"]
         assert length == round(length, 9), "nanoseconds, and no noise behind them"
         assert 0.0 < length < 5.0
-    formulas = {column["id"]: column.get("formula", "") for column in found[0]["columns"]}
+    formulas = {column["id"]: column.get("formula", "") for column in result[0]["columns"]}
     assert formulas["instructions"] == "Δinstructions", "it is counted in every set"
     assert formulas["cycles"].startswith("Δcycles; in intervals of another set Δinstructions x ")
 
@@ -163,9 +163,9 @@ def test_notes_of_a_changed_file_are_told_too(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(sys, "stderr", error)
     assert main([*QUICK[:-1], "600", "--config", str(path), "--joined", "--json"]) == 0
     assert "turbotui: 99: no such CPU is measured here\n" in error.getvalue()
-    found = tables(out.getvalue())
-    assert "notes" not in found[0]
-    assert len(found) < 600
+    result = tables(out.getvalue())
+    assert "notes" not in result[0]
+    assert len(result) < 600
 
 
 @pytest.mark.parametrize(("words", "says"), [

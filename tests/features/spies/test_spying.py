@@ -43,8 +43,8 @@ def plan_of(events: str, on: str = "all") -> SpyPlan:
 
 
 def counted(frame: Frame, event: str, cpu: int) -> float | None:
-    found: float | None = frame.inputs(cpu_row(cpu)).delta(SpySignals(event).count)
-    return found
+    result: float | None = frame.inputs(cpu_row(cpu)).delta(SpySignals(event).count)
+    return result
 
 
 def test_three_sets_are_joined_to_what_really_happened() -> None:
@@ -53,13 +53,13 @@ def test_three_sets_are_joined_to_what_really_happened() -> None:
     marks: list[dict[int, CpuTruth]] = []
     frames = spied.frames(0.05, 60, lambda _n: marks.append({cpu: truth_of(spied.host).truth(cpu) for cpu in cpus}))
     joiner = Joiner(spied.session.spies)
-    joined = [one for frame in frames for one in joiner.add(frame)] + joiner.rest()
+    joined = [interval for frame in frames for interval in joiner.add(frame)] + joiner.rest()
     assert len(joined) == len(frames) * len(cpus)
-    assert all({*one.counts} == set(_TRUE) for one in joined)
-    assert {len(one.estimated) for one in joined} == {3, 4}
+    assert all({*interval.counts} == set(_TRUE) for interval in joined)
+    assert {len(interval.estimated) for interval in joined} == {3, 4}
     marks.append({cpu: truth_of(spied.host).truth(cpu) for cpu in cpus})
     for event, name in _TRUE.items():
-        total = sum(one.counts[event] for one in joined)
+        total = sum(interval.counts[event] for interval in joined)
         true = sum(getattr(marks[-1][cpu], name) - getattr(marks[0][cpu], name) for cpu in cpus)
         # Two thirds are drawn between neighbours while the load steps and bursts; instructions are counted.
         assert total == pytest.approx(true, rel=1e-6 if event == "instructions" else 0.03), event
@@ -100,7 +100,7 @@ def test_the_sum_over_cpus_is_that_of_their_estimates() -> None:
     frames = spied.frames(0.1, 8)
     topology = spied.machine.topology
     rows = {SYSTEM_ROW: topology.cpus}
-    rows |= {one.row: one.cpus for scope in (Scope.PACKAGE, Scope.CORE) for one in topology.instances(scope)}
+    rows |= {item.row: item.cpus for scope in (Scope.PACKAGE, Scope.CORE) for item in topology.instances(scope)}
     estimates = unknown = 0
     for frame in frames:
         for column in (spied.session.catalog.by_id[name] for name in ("cycles", "branches", "cache-misses")):
@@ -142,9 +142,9 @@ def test_sets_change_while_they_run_and_what_stays_loses_nothing() -> None:
     frames = spied.frames(0.1, 10, change)
     assert not plans
     marks.append(truth_of(spied.host).truth(1))
-    found = [counted(frame, "instructions", 1) for frame in frames]
-    assert None not in found
-    for number, value in enumerate(found):
+    result = [counted(frame, "instructions", 1) for frame in frames]
+    assert None not in result
+    for number, value in enumerate(result):
         assert value == pytest.approx(marks[number + 1].instructions - marks[number].instructions, rel=1e-6, abs=2)
     assert [column.id for column in spied.session.spied][:2] == ["instructions", "branches"]
     assert SpySignals("cycles").count not in spied.session.capabilities.signals, "what nobody counts is forgotten"
@@ -164,7 +164,7 @@ def test_each_cpu_has_its_own_events_and_the_sum_knows_who_counts() -> None:
     """)
     spied = SpiedMachine("laptop-old", plan)
     frame = spied.frames(0.1, 3)[-1]
-    core = next(one for one in spied.machine.topology.instances(Scope.CORE) if one.label == 1)
+    core = next(instance for instance in spied.machine.topology.instances(Scope.CORE) if instance.label == 1)
     other = next(cpu for cpu in spied.machine.topology.cpus if cpu not in core.cpus)
     branches, cycles = (spied.session.catalog.by_id[name] for name in ("branches", "cycles"))
     assert frame.cell(branches, cpu_row(core.cpus[0])) is None
@@ -318,12 +318,12 @@ def test_no_count_is_lost_while_another_program_writes_the_file(tmp_path: Path) 
     marks.append({cpu: truth_of(spied.host).truth(cpu) for cpu in cpus})
     assert len(frames) == 24
     for cpu in cpus:
-        found = [counted(frame, "instructions", cpu) for frame in frames]
-        assert None not in found
-        assert sum(one for one in found if one is not None) == pytest.approx(
+        result = [counted(frame, "instructions", cpu) for frame in frames]
+        assert None not in result
+        assert sum(item for item in result if item is not None) == pytest.approx(
             marks[-1][cpu].instructions - marks[0][cpu].instructions, rel=1e-6, abs=24)
     samples = [frame.inputs(cpu_row(cpus[0])).value(SAMPLES) for frame in frames]
-    assert samples == sorted(samples, key=lambda one: one or 0.0), "no sample is counted twice or begins anew"
+    assert samples == sorted(samples, key=lambda item: item or 0.0), "no sample is counted twice or begins anew"
     assert len(set(samples)) == len(samples)
 
 

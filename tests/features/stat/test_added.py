@@ -116,9 +116,9 @@ def shown(text: str, gains: list[Raw], row: RowId, seconds: int = 2) -> object:
     """A cell of an added counter whose signal gained, or is, this on two CPUs with a TSC of 1 GHz."""
     counter = parse_added(text)
     level = counter.shape in (Shape.RAW, Shape.AVERAGE)
-    one = signal(counter.signal, counter.scope, Reduce.SAME if counter.shape is Shape.RAW else Reduce.MEAN,
-                 behavior=Behavior.GAUGE if level else Behavior.COUNTER)
-    script = Script(PAIR, (one, signal("tsc", Scope.CPU, Reduce.MEAN)))
+    item = signal(counter.signal, counter.scope, Reduce.SAME if counter.shape is Shape.RAW else Reduce.MEAN,
+                  behavior=Behavior.GAUGE if level else Behavior.COUNTER)
+    script = Script(PAIR, (item, signal("tsc", Scope.CPU, Reduce.MEAN)))
     frame = script.frame({counter.signal: gains, "tsc": [seconds * 1_000_000_000] * 2}, seconds=seconds)
     return frame.cell(added_column(counter), row)
 
@@ -148,9 +148,9 @@ def probed(machine: Machine, text: str) -> tuple[Source, Signal | Unavailable]:
 
 
 def read(machine: Machine, text: str, cpu: int) -> Raw:
-    source, found = probed(machine, text)
-    assert isinstance(found, Signal), found
-    reader = source.open(machine, cpu, frozenset({found.id}))
+    source, result = probed(machine, text)
+    assert isinstance(result, Signal), result
+    reader = source.open(machine, cpu, frozenset({result.id}))
     value = reader.read()[0]
     reader.close()
     return value
@@ -167,9 +167,9 @@ def test_a_register_is_read_on_each_cpu_whole_and_as_digits() -> None:
 
 def test_a_register_that_is_not_there_costs_one_column_with_its_reason() -> None:
     machine = machine_of(FilesHost(registers={(0, 0x11): 1}), SAPPHIRE)
-    _source, found = probed(machine, "msr0x10")
-    assert isinstance(found, Unavailable)
-    assert "MSR 0x10" in found.detail
+    _source, result = probed(machine, "msr0x10")
+    assert isinstance(result, Unavailable)
+    assert "MSR 0x10" in result.detail
 
 
 def test_no_msr_and_no_perf_are_never_opened() -> None:
@@ -179,8 +179,8 @@ def test_no_msr_and_no_perf_are_never_opened() -> None:
     guarded = Machine(restricted, machine.topology, machine.model, machine.platform, machine.privileges)
     for source in SOURCES:
         source.probe(guarded)
-    _source, found = probed(guarded, "msr0x10")
-    assert isinstance(found, Unavailable)
+    _source, result = probed(guarded, "msr0x10")
+    assert isinstance(result, Unavailable)
     assert host.touched == []
 
 
@@ -228,14 +228,14 @@ def test_telemetry_clocks_are_real_divisions() -> None:
     """DEFECT upstream: integer division makes percentages move in steps of 100 / interval."""
     files = {f"/sys/class/intel_pmt/telem0/{file}": text for file, text in region(1, [0]).items()}
     host = FilesHost(files, leaves={(0, 0): (0x20, 0, 0, 0), (0x15, 0): (2, 100, 38_400_000, 0)})
-    _source, found = probed(machine_of(host, SAPPHIRE),
-                            "pmt,name=T,type=txtal_time,domain=package0,offset=0,lsb=0,msb=63,guid=1")
-    assert isinstance(found, Signal)
-    assert found.delta(0, 57_600_000) == pytest.approx(1.5)
-    _source, found = probed(machine_of(host, SAPPHIRE),
-                            "pmt,name=T,type=tcore_clock,domain=package0,offset=0,lsb=0,msb=63,guid=1")
-    assert isinstance(found, Signal)
-    assert found.delta(0, 600_000_000) == pytest.approx(0.75)
+    _source, result = probed(machine_of(host, SAPPHIRE),
+                             "pmt,name=T,type=txtal_time,domain=package0,offset=0,lsb=0,msb=63,guid=1")
+    assert isinstance(result, Signal)
+    assert result.delta(0, 57_600_000) == pytest.approx(1.5)
+    _source, result = probed(machine_of(host, SAPPHIRE),
+                             "pmt,name=T,type=tcore_clock,domain=package0,offset=0,lsb=0,msb=63,guid=1")
+    assert isinstance(result, Signal)
+    assert result.delta(0, 600_000_000) == pytest.approx(0.75)
 
 
 PMU = "/sys/bus/event_source/devices"
@@ -255,9 +255,9 @@ def test_every_term_of_an_event_counts() -> None:
     host = FilesHost(dict(TERMS), counts=True)
     machine = machine_of(host, SAPPHIRE)
     for text in ("perf/cpu/stalls", "perf/cpu/event=0x3c,umask=0x101,inv=1,cmask=16,offcore_rsp=0x80"):
-        source, found = probed(machine, text)
-        assert isinstance(found, Signal)
-        source.open(machine, 5, frozenset({found.id})).close()
+        source, result = probed(machine, text)
+        assert isinstance(result, Signal)
+        source.open(machine, 5, frozenset({result.id})).close()
         cpu, attr = host.opened[-1]
         assert (cpu, attr.type, attr.config, attr.config1) == (5, 4, 0x0000_0100_1080_013C, 0x80)
 
@@ -269,24 +269,24 @@ def test_cpu_means_each_kind_of_core_of_a_hybrid() -> None:
         files |= {f"{PMU}/{name}/type": str(kind), f"{PMU}/{name}/cpus": cpus}
     host = FilesHost(files, counts=True)
     machine = machine_of(host, SAPPHIRE)
-    source, found = probed(machine, "perf/cpu/stalls")
-    assert isinstance(found, Signal)
+    source, result = probed(machine, "perf/cpu/stalls")
+    assert isinstance(result, Signal)
     for cpu, kind in ((1, 4), (6, 10)):
         host.opened.clear()
-        source.open(machine, cpu, frozenset({found.id})).close()
+        source.open(machine, cpu, frozenset({result.id})).close()
         assert [(at, attr.type) for at, attr in host.opened] == [(cpu, kind)]
 
 
 def test_an_event_is_opened_on_the_cpu_that_its_pmu_names() -> None:
     files = {**{path.replace("/cpu/", "/unc/"): text for path, text in TERMS.items()}, f"{PMU}/unc/cpumask": "4,6\n"}
-    _source, found = probed(machine_of(FilesHost(files, counts=True), SAPPHIRE), "perf/unc/stalls,package")
-    assert isinstance(found, Signal)
-    assert found.readers == (4, 6)
+    _source, result = probed(machine_of(FilesHost(files, counts=True), SAPPHIRE), "perf/unc/stalls,package")
+    assert isinstance(result, Signal)
+    assert result.readers == (4, 6)
 
 
 @pytest.mark.parametrize(("text", "part"), [("perf/cpu/event=0x3c,nonsense=1", "nonsense"),
                                             ("perf/cpu/stals", "stalls"), ("perf/cpus/stalls", "cpu")])
 def test_a_wrong_event_is_reported_with_what_may_have_been_meant(text: str, part: str) -> None:
-    _source, found = probed(machine_of(FilesHost(dict(TERMS), counts=True), SAPPHIRE), text)
-    assert isinstance(found, Unavailable)
-    assert part in found.sentence()
+    _source, result = probed(machine_of(FilesHost(dict(TERMS), counts=True), SAPPHIRE), text)
+    assert isinstance(result, Unavailable)
+    assert part in result.sentence()

@@ -115,17 +115,17 @@ def test_names_are_taken_once() -> None:
     with watching("guest") as watched:
         first = watched.session.add("/proc/sys/kernel/pid_max,mine")
         assert watched.session.add("/proc/sys/kernel/pid_max,mine").id == first.id
-        assert [one.name for one in watched.session.added] == ["mine"]
+        assert [counter.name for counter in watched.session.added] == ["mine"]
         with pytest.raises(AddError):
             watched.session.add("msr0x10,mine")
         with pytest.raises(Exception, match="a column IRQ already"):
             watched.session.add("msr0x10,IRQ")
-        assert [one.name for one in watched.session.added] == ["mine"]
+        assert [counter.name for counter in watched.session.added] == ["mine"]
 
 
 def test_errno_of_a_register_is_reported() -> None:
     with watching("sapphire-2s") as watched:
         watched.host.fail(("msr", 0, 0x10), errno.EIO)
         counter = parse_added("msr0x10")
-        found = added_source(counter).probe(watched.session.machine).signals[counter.signal]
-        assert isinstance(found, Unavailable)
+        result = added_source(counter).probe(watched.session.machine).signals[counter.signal]
+        assert isinstance(result, Unavailable)

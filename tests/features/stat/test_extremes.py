@@ -35,7 +35,7 @@ def told(gains: list[list[int | None]], *, summary_only: bool = False) -> list[l
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), min_size=1, max_size=8))
 def test_extremes_are_those_of_the_intervals(gains: list[tuple[int, int]]) -> None:
-    rows = {"-": [sum(pair) for pair in gains], "cpu0": [one for one, _ in gains], "cpu1": [two for _, two in gains]}
+    rows = {"-": [sum(pair) for pair in gains], "cpu0": [item for item, _ in gains], "cpu1": [two for _, two in gains]}
     lines = told([list(pair) for pair in gains])
     assert [line[:3] for line in lines] == [[name, "IRQ", "-"] for name in rows]
     for line, counts in zip(lines, rows.values(), strict=True):

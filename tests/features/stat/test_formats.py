@@ -175,8 +175,8 @@ def test_several_intervals_are_one_exposition(intervals: int | None) -> None:
     types = [line.split()[2] for line in lines if line.startswith("# TYPE ")]
     assert len(types) == len(set(types)), "a family comes once"
     samples = [line for line in lines if not line.startswith("#")]
-    one = [line for line in make_frame_format("openmetrics", layout).lines(seen[0]) if not line.startswith("#")]
-    assert len(samples) == 3 * len(one)
+    item = [line for line in make_frame_format("openmetrics", layout).lines(seen[0]) if not line.startswith("#")]
+    assert len(samples) == 3 * len(item)
     stamps: dict[str, list[float]] = {}
     for line in samples:
         metric, _value, stamp = line.rsplit(" ", 2)

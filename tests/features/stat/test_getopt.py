@@ -28,8 +28,8 @@ SPECIFIED = [
 
 
 def test_every_option_of_turbostat_is_there_and_in_the_help() -> None:
-    found = [(option.name, option.letter, bool(option.argument)) for option in OPTIONS if not option.own]
-    assert sorted(found) == sorted(SPECIFIED)
+    result = [(option.name, option.letter, bool(option.argument)) for option in OPTIONS if not option.own]
+    assert sorted(result) == sorted(SPECIFIED)
     text = help_text()
     for name, letter, _argument in SPECIFIED:
         assert not name or f"--{name}" in text
@@ -50,10 +50,10 @@ def test_letters_that_work_as_prefixes_are_in_the_help_like_short_forms(letter: 
        st.booleans())
 def test_every_unambiguous_prefix_means_its_option(option: Option, length: int, dashes: str, joined: bool) -> None:
     prefix = option.name[:length]
-    rivals = [one for one in OPTIONS if one.name.startswith(prefix) and one.name != prefix
-              and (one.own <= option.own)]
+    rivals = [item for item in OPTIONS if item.name.startswith(prefix) and item.name != prefix
+              and (item.own <= option.own)]
     clear = option.name == prefix or rivals == [option]
-    letter = dashes == "-" and len(prefix) == 1 and any(one.letter == prefix for one in OPTIONS)
+    letter = dashes == "-" and len(prefix) == 1 and any(item.letter == prefix for item in OPTIONS)
     if not clear or letter or (option.own and any(o.name.startswith(prefix) for o in OPTIONS if not o.own)):
         return
     word = dashes + prefix

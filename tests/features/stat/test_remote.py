@@ -41,10 +41,10 @@ def test_another_machine_is_printed_in_every_format(ssh: Path, form: str, capsys
     out = capsys.readouterr().out
     assert "simulated" in out.lower()
     if form == "json":
-        found = jsontables.tables(out)
-        assert len(found) == 2
-        assert all(0 < one["rows"][0]["values"]["Busy%"] <= 100 for one in found)
-        assert all(one["seconds"] > 0.1 for one in found)
+        result = jsontables.tables(out)
+        assert len(result) == 2
+        assert all(0 < item["rows"][0]["values"]["Busy%"] <= 100 for item in result)
+        assert all(item["seconds"] > 0.1 for item in result)
 
 
 def test_the_columns_and_the_cpus_are_those_of_the_machine_there(ssh: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,10 +55,10 @@ def test_the_columns_and_the_cpus_are_those_of_the_machine_there(ssh: Path, caps
                  "-s", "CPU,Busy%"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1 + 1 + 1 + 2  # mark, titles, summary, two CPUs
     assert main(["stat", "--host", "node", "--machine", "guest", "-i", "0.2", "-n", "1", "-s", "Busy%"]) == 0
-    told = capsys.readouterr()
-    assert "# read by " in told.err
-    assert "Linux" in told.err or "CPUID" in told.err or "turbotui version" in told.err
-    assert "not available there: Busy%" in told.err or "Busy%" in told.out
+    output = capsys.readouterr()
+    assert "# read by " in output.err
+    assert "Linux" in output.err or "CPUID" in output.err or "turbotui version" in output.err
+    assert "not available there: Busy%" in output.err or "Busy%" in output.out
 
 
 def test_a_machine_that_cannot_be_reached_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -83,9 +83,9 @@ def test_a_collector_behind_a_socket_is_printed(tmp_path: Path, capsys: pytest.C
         finally:
             collector.send_signal(signal.SIGTERM)
             collector.wait(PATIENCE)
-    found = jsontables.tables(capsys.readouterr().out)
-    assert [one["kind"] for one in found] == ["SIMULATED"] * 2
-    assert all(one["rows"][0]["values"]["Busy%"] is not None for one in found)
+    result = jsontables.tables(capsys.readouterr().out)
+    assert [item["kind"] for item in result] == ["SIMULATED"] * 2
+    assert all(item["rows"][0]["values"]["Busy%"] is not None for item in result)
 
 
 @pytest.mark.parametrize(("words", "why"), [

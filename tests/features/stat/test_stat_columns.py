@@ -28,7 +28,7 @@ CPUIDLE = tuple(
 
 
 def catalog() -> Catalog:
-    return catalog_for({one.id: one for one in CPUIDLE})
+    return catalog_for({item.id: item for item in CPUIDLE})
 
 
 def present(_column: CounterColumn) -> bool:
@@ -142,5 +142,5 @@ def test_categories_are_those_of_turbostats_table() -> None:
         if group in ("idle", "cpuidle", "pct_idle", "sysfs", "topology"):
             continue  # idle is hwidle and pct_idle (docs/specs/turbostat.md 1.4); the others hold no fixed names
         expected = {name for name, groups in known.items() if group in groups} & set(full.by_id)
-        found = {name for name in chosen("--show", group) if name in known}
-        assert found == expected, group
+        result = {name for name in chosen("--show", group) if name in known}
+        assert result == expected, group

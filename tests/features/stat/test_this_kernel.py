@@ -55,8 +55,8 @@ def _words(text: str, name: str) -> list[str]:
 
 def _row(text: str, name: str, cpu: int) -> float:
     """The count of a row of /proc/interrupts or /proc/softirqs for a CPU."""
-    found = _words(text, f"{name}:")
-    return float(found[cpu + 1]) if len(found) > cpu + 1 else 0.0
+    result = _words(text, f"{name}:")
+    return float(result[cpu + 1]) if len(result) > cpu + 1 else 0.0
 
 
 def _every(text: str, cpu: int) -> float:
@@ -68,27 +68,27 @@ def _every(text: str, cpu: int) -> float:
 
 def _counters(texts: Texts, cpus: tuple[int, ...]) -> dict[tuple[str, RowId], float]:
     """What grows, in the unit of the column times the length of the interval."""
-    found: dict[tuple[str, RowId], float] = {}
+    result: dict[tuple[str, RowId], float] = {}
     for cpu in cpus:
         row = cpu_row(cpu)
-        found["IRQ", row] = found["IRQ/s", row] = _every(texts["interrupts"], cpu)
-        found["NMI", row] = _row(texts["interrupts"], "NMI", cpu)
-        found |= {(column, row): _row(texts["interrupts"], name, cpu) for column, name in _KINDS.items()}
-        found |= {(column, row): _row(texts["softirqs"], name, cpu) for column, name in _SOFT.items()}
-        found["SoftIRQ/s", row] = _every(texts["softirqs"], cpu)
+        result["IRQ", row] = result["IRQ/s", row] = _every(texts["interrupts"], cpu)
+        result["NMI", row] = _row(texts["interrupts"], "NMI", cpu)
+        result |= {(column, row): _row(texts["interrupts"], name, cpu) for column, name in _KINDS.items()}
+        result |= {(column, row): _row(texts["softirqs"], name, cpu) for column, name in _SOFT.items()}
+        result["SoftIRQ/s", row] = _every(texts["softirqs"], cpu)
         times = _words(texts["stat"], f"cpu{cpu}")
-        found |= {(column, row): 100 * _TICK * sum(int(times[at]) for at in fields)
-                  for column, fields in _TIMES.items()}
+        result |= {(column, row): 100 * _TICK * sum(int(times[at]) for at in fields)
+                   for column, fields in _TIMES.items()}
         for path, text in texts.items():
             if path.endswith("/name") and f"/cpu{cpu}/" in path:
                 folder, state = path.removesuffix("name"), text.strip()
-                found[state, row] = float(texts[f"{folder}usage"])
-                found[f"{state}%", row] = 100 * 1e-6 * float(texts[f"{folder}time"])
+                result[state, row] = float(texts[f"{folder}usage"])
+                result[f"{state}%", row] = 100 * 1e-6 * float(texts[f"{folder}time"])
     for column, (file, name) in _OF_SYSTEM.items():
         words = _words(texts[file], name)
         if len(words) > 1:
-            found[column, SYSTEM_ROW] = float(words[1])
-    return found
+            result[column, SYSTEM_ROW] = float(words[1])
+    return result
 
 
 def test_cells_are_what_this_kernels_files_say(comparisons: Comparisons) -> None:
@@ -150,7 +150,7 @@ def test_cells_are_what_this_kernels_files_say(comparisons: Comparisons) -> None
         both = [float(text["loadavg"].split()[at]) for text in texts[2:]]
         check(title, SYSTEM_ROW, min(both), max(both))
     memory = [{line.split(":")[0]: int(line.split()[1]) for line in text["meminfo"].splitlines()} for text in texts[2:]]
-    free = [100 * one["MemAvailable"] / one["MemTotal"] for one in memory]
+    free = [100 * item["MemAvailable"] / item["MemTotal"] for item in memory]
     check("MemAvail%", SYSTEM_ROW, min(free), max(free))
     assert wrong == []
     assert {"IRQ", "SoftIRQ/s", "user%", "CSW/s", "Load1", "MemAvail%"} <= shown

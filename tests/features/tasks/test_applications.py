@@ -43,13 +43,13 @@ def test_what_cannot_be_understood_is_one_sentence(text: str, says: str) -> None
 
 
 def test_events_stand_last_and_take_the_rest() -> None:
-    found = parse_application("a:cgroup=/x:events=cycles:u,instructions:pid=7")
-    assert (found.cgroup, found.pids, found.events) == ("/x", (), "cycles:u,instructions:pid=7")
+    application = parse_application("a:cgroup=/x:events=cycles:u,instructions:pid=7")
+    assert (application.cgroup, application.pids, application.events) == ("/x", (), "cycles:u,instructions:pid=7")
 
 
 def test_what_is_typed_into_the_screen() -> None:
-    found = parse_targets("all 12 /user.slice web:pid=1,2:events=cycles")
-    assert [(one.everything, one.pids, one.cgroup, one.events) for one in found] == [
+    value = parse_targets("all 12 /user.slice web:pid=1,2:events=cycles")
+    assert [(item.everything, item.pids, item.cgroup, item.events) for item in value] == [
         (True, (), None, ""), (False, (12,), None, ""), (False, (), "/user.slice", ""), (False, (1, 2), None, "cycles")]
 
 
@@ -69,9 +69,9 @@ def test_names_tell_applications_apart() -> None:
 
 def test_a_container_is_named_by_itself_or_as_an_application() -> None:
     assert parse_targets("container=web") == (Application("web", container="web"),)
-    found = parse_application("shop:container=prod/shop-0:events=cycles")
-    assert found == Application("shop", container="prod/shop-0", events="cycles")
-    assert parse_application(found.text) == found
-    assert found.whole_cpus
+    application = parse_application("shop:container=prod/shop-0:events=cycles")
+    assert application == Application("shop", container="prod/shop-0", events="cycles")
+    assert parse_application(application.text) == application
+    assert application.whole_cpus
     with pytest.raises(UsageError, match="needs a value"):
         parse_application("shop:container=")

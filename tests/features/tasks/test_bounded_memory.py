@@ -38,7 +38,7 @@ def test_processes_that_end_in_their_only_slice_are_put_together_on_whole_cpus()
         most = max(most, len(aggregate.entries()))
     assert most <= 60
     assert aggregate.sums() == (2_000, 14_000)
-    assert sum(one.threads for one in aggregate.entries()) == 2_000
+    assert sum(totals.threads for totals in aggregate.entries()) == 2_000
 
 
 def test_tasks_that_counted_nothing_in_an_interval_are_passed_over() -> None:
@@ -86,12 +86,12 @@ def test_of_threads_that_live_those_that_ran_least_are_put_together() -> None:
                 most = max(most, len(aggregate.entries()))
         assert most <= 50
         assert aggregate.sums() == (3_000, run), "not one count is lost or booked twice"
-        assert sum(one.threads for one in aggregate.entries()) == 1_000, "who has a row again is not in two"
+        assert sum(totals.threads for totals in aggregate.entries()) == 1_000, "who has a row again is not in two"
         aggregate.tidy()
-        own_rows = {one.tid: one.totals[1] for one in aggregate.entries() if one.tid > 0}
+        own_rows = {totals.tid: totals.totals[1] for totals in aggregate.entries() if totals.tid > 0}
         assert len(own_rows) <= 40
         assert aggregate.together == 1_000 - len(own_rows)
-        assert not any(one.is_incomplete(1) for one in aggregate.entries())
+        assert not any(totals.is_incomplete(1) for totals in aggregate.entries())
 
 
 def test_a_process_whose_threads_are_in_other_rows_does_not_tell_what_it_ran_in_all() -> None:
@@ -133,7 +133,7 @@ def test_a_number_that_is_used_again_is_not_taken_out_of_those_put_together() ->
     aggregate.tidy()
     assert aggregate.together == 2
     aggregate.feed([ring(ended(5, 5, 50), fork(5, 1, 5, 1, 60), sample(5, 5, 61, (8, 80)))])
-    assert sum(one.threads for one in aggregate.entries()) == 4
+    assert sum(totals.threads for totals in aggregate.entries()) == 4
     assert aggregate.sums() == (8, 80)
 
 
@@ -143,13 +143,13 @@ def test_what_came_before_an_interval_stays_so_when_its_thread_is_put_together_w
     aggregate.feed([ring(*(sample(tid, tid, tid, (tid, 10 * tid)) for tid in (5, 6, 7)))])
     aggregate.began = second
     aggregate.feed([ring(sample(5, 5, second + 1, (8, second)))])
-    early = sum(one[1] for one in aggregate.early().values())
+    early = sum(item[1] for item in aggregate.early().values())
     assert early > 0
     aggregate._entries[-1, 7].totals[1] += 2 * second  # it ran more
     aggregate.tidy()
     aggregate.tidy()
-    assert sum(one[1] for one in aggregate.early().values()) == early
-    assert all(serial in {one.serial for one in aggregate.entries()} for serial in aggregate.early())
+    assert sum(item[1] for item in aggregate.early().values()) == early
+    assert all(serial in {totals.serial for totals in aggregate.entries()} for serial in aggregate.early())
 
 
 def test_a_shared_counter_marks_the_threads_that_ran_meanwhile() -> None:
@@ -162,7 +162,7 @@ def test_a_shared_counter_marks_the_threads_that_ran_meanwhile() -> None:
 
     aggregate.feed([ring(shared(5, 1, 50 * millisecond, 50 * millisecond),
                          shared(6, 2, 100 * millisecond, 70 * millisecond))])
-    assert {one.tid: one.is_incomplete(1) for one in aggregate.entries()} == {5: False, 6: True}
+    assert {totals.tid: totals.is_incomplete(1) for totals in aggregate.entries()} == {5: False, 6: True}
 
 
 def test_many_threads_make_a_timeline_coarser_not_larger() -> None:
@@ -200,14 +200,14 @@ def test_threads_that_ended_long_ago_are_looked_at_no_more_and_nothing_is_lost()
         rows = {row.tid: row.cpu_ns for row in task_rows(aggregate, Grouping.THREAD, marks)}
         [process] = task_rows(aggregate, Grouping.PROCESS, marks)
         assert process.cpu_ns == sum(rows.values()) == aggregate.sums_since(marks)[1], second
-        assert sum(one.totals[1] for one in aggregate.entries()) == run
-        assert process.whole_run == (None if any(one.pid < 0 for one in aggregate.entries()) else run)
+        assert sum(totals.totals[1] for totals in aggregate.entries()) == run
+        assert process.whole_run == (None if any(totals.pid < 0 for totals in aggregate.entries()) else run)
         before, marks = marks, aggregate.marks()
         again = {row.tid: row.cpu_ns for row in task_rows(aggregate, Grouping.THREAD, before)}
         assert again == rows, "the same interval in another light"
         booked += sum(rows.values())
     assert booked == run == aggregate.sums()[1]
     everyone = aggregate.entries()
-    assert sum(one.threads for one in everyone) == 240, "no thread is in two entries"
+    assert sum(totals.threads for totals in everyone) == 240, "no thread is in two entries"
     assert len(marks) == len(everyone) <= 60 + 60 + 5
-    assert sum(one.ended for one in aggregate.recent()) < 20
+    assert sum(totals.ended for totals in aggregate.recent()) < 20

@@ -92,10 +92,10 @@ def test_a_task_that_switches_and_then_stays_is_sampled_all_along_and_every_nano
             tracer.add_process(process.pid)
             while process.poll() is None:
                 tracer.wait(tracer.pause)
-                taken = [one for batch in tracer.take() for one in batch]
+                taken = [records for batch in tracer.take() for records in batch]
                 aggregate.feed(taken)
-                runs += [one.reading.running for ring in taken for one in ring.records
-                         if isinstance(one, Sample) and one.tid == process.pid]
+                runs += [record.reading.running for ring in taken for record in ring.records
+                         if isinstance(record, Sample) and record.tid == process.pid]
                 if tracer.resting and not rested:
                     rested = True
                     process.stdin.write(b"\n")

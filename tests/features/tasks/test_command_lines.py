@@ -16,25 +16,25 @@ def words(path: str = "/system.slice/ssh.service", *, pid: int | None = 7, tid: 
 
 
 def test_a_process_of_a_unit_has_lines_of_every_kind() -> None:
-    found = words()
+    result = words()
     for line in ("renice -n 10 -p 7", "ionice -c 3 -p 7", "taskset -acp 2-4 7", "chrt -b -p 0 7", "kill -TERM 7",
                  "systemctl set-property --runtime ssh.service CPUQuota=50%", "perf record -g -p 7 -- sleep 10",
                  "cat /proc/7/task/7/stack"):
-        assert line in found
-    assert any(line.startswith("gdb -p 7 ") for line in found)
+        assert line in result
+    assert any(line.startswith("gdb -p 7 ") for line in result)
 
 
 def test_a_thread_is_scheduled_by_its_own_number_and_ended_with_its_process() -> None:
-    found = words(tid=9)
+    result = words(tid=9)
     for line in ("renice -n 10 -p 9", "taskset -cp 2-4 9", "perf record -g -t 9 -- sleep 10", "kill -TERM 7"):
-        assert line in found
-    assert "kill -TERM 9" not in found
+        assert line in result
+    assert "kill -TERM 9" not in result
 
 
 def test_a_thread_of_the_kernel_is_neither_ended_nor_traced() -> None:
-    found = words(kernel=True)
-    assert "renice -n 10 -p 7" in found
-    assert not any(line.startswith(("kill", "gdb", "strace", "ionice")) for line in found)
+    result = words(kernel=True)
+    assert "renice -n 10 -p 7" in result
+    assert not any(line.startswith(("kill", "gdb", "strace", "ionice")) for line in result)
 
 
 def test_init_gets_no_signal_that_it_did_not_ask_for_and_a_task_is_bound_only_where_it_ran() -> None:
@@ -56,18 +56,18 @@ def test_a_unit_of_a_users_own_manager_is_asked_there() -> None:
 
 
 def test_a_row_of_a_unit_has_the_lines_of_the_unit_alone() -> None:
-    found = words(pid=None)
-    assert found
-    assert all(line.startswith("systemctl ") for line in found)
+    result = words(pid=None)
+    assert result
+    assert all(line.startswith("systemctl ") for line in result)
     assert command_lines(CommandTarget(None, None, kernel=False, cpus=(), group=None)) == ()
 
 
 def test_names_are_one_word_to_a_shell_and_dangerous_ones_make_no_line() -> None:
-    [line] = [one for one in words("/system.slice/a b;reboot$(x).service") if "CPUQuota" in one]
+    [line] = [word for word in words("/system.slice/a b;reboot$(x).service") if "CPUQuota" in word]
     assert shlex.split(line)[3] == "a b;reboot$(x).service"
     for name in ("\u241b[2J.service", "--now.service", "\x1b[2J.service", "a\nreboot.service", "\u202ea.service"):
         target = CommandTarget(7, None, kernel=False, cpus=(0,), group=GroupName("unit", name, path=f"/{name}"))
-        assert not any("systemctl" in one.words for one in command_lines(target))
+        assert not any("systemctl" in command_line.words for command_line in command_lines(target))
 
 
 def test_every_line_says_what_it_does() -> None:

@@ -36,13 +36,13 @@ def feed(aggregate: SampleAggregator, *records: bytes, ran: RunTimes | None = No
 
 
 def stat(aggregate: SampleAggregator, tid: int, spent: int, now: int) -> None:
-    [entry] = [one for one in aggregate.of_threads() if one.tid == tid]
+    [entry] = [totals for totals in aggregate.of_threads() if totals.tid == tid]
     assert aggregate.time is not None
     aggregate.time.read(entry, spent, now)
 
 
 def row(aggregate: SampleAggregator, tid: int) -> TaskRow:
-    return next(one for one in task_rows(aggregate, Grouping.THREAD) if one.tid == tid)
+    return next(task_row for task_row in task_rows(aggregate, Grouping.THREAD) if task_row.tid == tid)
 
 
 def test_without_anything_better_the_task_clock_counts_and_the_row_is_an_estimate() -> None:
@@ -79,7 +79,7 @@ def test_schedstat_takes_away_what_other_clocks_had_too_much_but_nothing_that_wa
     assert row(aggregate, ROOT).cpu_ns == 440
     marks = aggregate.marks()
     stat(aggregate, ROOT, 430, 2_100)
-    assert [one.cpu_ns for one in task_rows(aggregate, Grouping.THREAD)] == [440]
+    assert [task_row.cpu_ns for task_row in task_rows(aggregate, Grouping.THREAD)] == [440]
     assert task_rows(aggregate, Grouping.THREAD, marks) == []
 
 
@@ -152,10 +152,10 @@ def test_a_thread_that_has_just_ended_waits_for_its_last_switch() -> None:
 
 
 def test_an_entry_stays_an_estimate_when_one_is_put_into_it() -> None:
-    one, other = (ThreadTotals(n, 1, n, 1, "a", [0, 0]) for n in (1, 2))
+    totals, other = (ThreadTotals(n, 1, n, 1, "a", [0, 0]) for n in (1, 2))
     other.guessed = True
-    one.add_thread(other, 1)
-    assert one.guessed
+    totals.add_thread(other, 1)
+    assert totals.guessed
 
 
 def test_what_is_read_after_the_end_of_an_interval_is_the_next_one_s() -> None:

@@ -45,9 +45,9 @@ def batches_of(blocks: Sequence[bytes]) -> tuple[list[list[Record]], list[Decode
         rings = [stack.enter_context(ring_of(block)) for block in blocks]
         drained = [Draining(ring, decoder, cpu)
                    for cpu, (ring, decoder) in enumerate(zip(rings, decoders, strict=True))]
-        found = [[record for taken in batch for record in taken.records] for batch in in_order(drained)]
+        result = [[record for taken in batch for record in taken.records] for batch in in_order(drained)]
         assert all(ring.waiting == 0 for ring in rings)
-    return found, decoders
+    return result, decoders
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 3)), max_size=40), max_size=4),
@@ -58,31 +58,31 @@ def test_batches_hold_every_record_once_in_the_order_of_time(rings: list[list[tu
                 record(2, struct.pack("QQ", 1, 2) + bytes(32)[:8] + struct.pack("QIIQ", time, 0, 0, 77)))[kind]
 
     blocks, times_of = [], []
-    for one in rings:
+    for ring in rings:
         now, block, written = 0, b"", []
-        for step, kind in one * times:
+        for step, kind in ring * times:
             now += step
             block += made(kind, now)
             written.append(now)
         blocks.append(block[:SIZE] if len(block) <= SIZE else b"")
         times_of.append(written if len(block) <= SIZE else [])
-    found, decoders = batches_of(blocks)
+    result, decoders = batches_of(blocks)
     assert [decoder.damaged for decoder in decoders] == [0] * len(blocks)
-    assert sorted(one.time for batch in found for one in batch) == sorted(time for one in times_of for time in one)
-    for earlier, later in pairwise(found):
-        assert max(one.time for one in earlier) <= min(one.time for one in later)
+    assert sorted(item.time for batch in result for item in batch) == sorted(time for item in times_of for time in item)
+    for earlier, later in pairwise(result):
+        assert max(item.time for item in earlier) <= min(item.time for item in later)
 
 
 def test_no_batch_is_as_large_as_a_full_ring() -> None:
-    one = b"".join(ended(5, 5, time) for time in range(SIZE // 64))
-    found, _ = batches_of([one] * 4)
-    assert sum(map(len, found)) == 4 * (SIZE // 64)
-    assert max(map(len, found)) < SIZE // 64, "four full rings are never in memory together"
+    item = b"".join(ended(5, 5, time) for time in range(SIZE // 64))
+    result, _ = batches_of([item] * 4)
+    assert sum(map(len, result)) == 4 * (SIZE // 64)
+    assert max(map(len, result)) < SIZE // 64, "four full rings are never in memory together"
 
 
 def test_what_cannot_be_a_record_ends_what_a_ring_has_and_is_counted() -> None:
     good = b"".join(sample(1, 5, time, (time, time)) for time in range(1, 2_001))
-    found, decoders = batches_of([good + struct.pack("IHH", 9, 0, 7) + bytes(300_000)])
-    assert sum(map(len, found)) >= 1  # thinned out, for a reader with more before it is behind
-    assert found[-1][-1].time == 2_000
+    result, decoders = batches_of([good + struct.pack("IHH", 9, 0, 7) + bytes(300_000)])
+    assert sum(map(len, result)) >= 1  # thinned out, for a reader with more before it is behind
+    assert result[-1][-1].time == 2_000
     assert decoders[0].damaged == 1

@@ -45,11 +45,11 @@ LOADS = st.dictionaries(st.integers(0, 3), st.integers(1, 10**9), max_size=4)
 def test_nobody_gets_more_than_there_was(loads: list[dict[int, int]], joules: list[float],
                                          cycles: dict[int, float]) -> None:
     energy = Energy(dict(enumerate(joules)), cycles)
-    rows = [row(number + 1, one) for number, one in enumerate(loads)]
+    rows = [row(number + 1, item) for number, item in enumerate(loads)]
     for names in (("run",), ("run", "cycles")):
-        found = share_out(report(*rows, everything=True, names=names), energy, machine(2, 2))
-        assert sum(found.values()) <= sum(joules) * (1 + 1e-9) + 1e-300  # numbers that small are rounded by more
-        assert all(value >= 0 for value in found.values())
+        result = share_out(report(*rows, everything=True, names=names), energy, machine(2, 2))
+        assert sum(result.values()) <= sum(joules) * (1 + 1e-9) + 1e-300  # numbers that small are rounded by more
+        assert all(value >= 0 for value in result.values())
 
 
 @given(st.lists(LOADS, min_size=1, max_size=4), LOADS, LOADS, st.floats(1, 500),
@@ -58,15 +58,15 @@ def test_on_whole_cpus_rows_and_what_is_in_no_row_are_the_whole(
         loads: list[dict[int, int]], idle: dict[int, int], outside: dict[int, int], joules: float,
         names: tuple[str, ...]) -> None:
     """Whatever other readers of the same counters say."""
-    rows = [row(number + 1, one) for number, one in enumerate(loads)]
+    rows = [row(number + 1, item) for number, item in enumerate(loads)]
     idle = {**dict.fromkeys(range(4), 1), **idle}
     whole = report(*rows, names=names, everything=True, apart={"idle": idle, "outside": outside})
-    found = share_out(whole, Energy({0: joules, 1: 2 * joules}, dict.fromkeys(range(4), 5.0), 0.5), machine(2, 2))
+    result = share_out(whole, Energy({0: joules, 1: 2 * joules}, dict.fromkeys(range(4), 5.0), 0.5), machine(2, 2))
     power = 2 * (joules + 2 * joules)  # a second of what was read over half of one
-    assert abs(sum(found.values()) - power) <= 1e-9 * power
-    assert found.keys() == {*(one.key for one in rows), "idle", "outside"}
+    assert abs(sum(result.values()) - power) <= 1e-9 * power
+    assert result.keys() == {*(task_row.key for task_row in rows), "idle", "outside"}
     first = sum(load for cpu, load in rows[0].loads.items() if cpu < 2)
-    every = sum(load for one in (*loads, idle, outside) for cpu, load in one.items() if cpu < 2)
+    every = sum(load for item in (*loads, idle, outside) for cpu, load in item.items() if cpu < 2)
     alone = share_out(whole, Energy({0: joules}, {}, 1.0), machine(1, 2))[rows[0].key]
     assert abs(alone - joules * first / every) <= 1e-9 * joules
 
@@ -80,24 +80,24 @@ def test_threads_that_had_one_number_have_joules_of_their_own() -> None:
 
 def test_a_task_gets_its_share_of_the_cycles_of_each_package() -> None:
     energy = Energy({0: 10.0, 1: 40.0}, {0: 600.0, 1: 400.0, 2: 100.0, 3: 0.0})
-    one, other = row(1, {0: 250, 2: 50}), row(2, {1: 100})
-    found = share_out(report(one, other), energy, machine(2, 2))
-    assert found == {one.key: 10.0 * 0.25 + 40.0 * 0.5, other.key: 10.0 * 0.1}
+    task_row, other = row(1, {0: 250, 2: 50}), row(2, {1: 100})
+    result = share_out(report(task_row, other), energy, machine(2, 2))
+    assert result == {task_row.key: 10.0 * 0.25 + 40.0 * 0.5, other.key: 10.0 * 0.1}
 
 
 def test_a_package_of_which_a_cpu_was_not_read_shares_nothing_by_its_other_cpus() -> None:
     half = Energy({0: 10.0, 1: 40.0}, {0: 600.0, 2: 100.0, 3: 0.0}, unread=frozenset({1}))
-    one, other = row(1, {0: 250}), row(2, {2: 50})
-    assert share_out(report(one, other), half, machine(2, 2)) == {other.key: 20.0}
-    by_time = share_out(report(one, names=("run",)), half, machine(2, 2))
-    assert by_time == {one.key: 10.0 * 250 / 2e9}
+    item, other = row(1, {0: 250}), row(2, {2: 50})
+    assert share_out(report(item, other), half, machine(2, 2)) == {other.key: 20.0}
+    by_time = share_out(report(item, names=("run",)), half, machine(2, 2))
+    assert by_time == {item.key: 10.0 * 250 / 2e9}
     # known in a second half, it has that rate over the whole
     later = replace(half, seconds=1.0).plus(Energy({0: 10.0}, {0: 400.0, 1: 500.0}, 1.0))
     assert later.unread == frozenset()
-    assert share_out(report(one, seconds=2.0), later, machine(2, 2)) == {one.key: 20.0 * 250 / (1000 + 2 * 500)}
+    assert share_out(report(item, seconds=2.0), later, machine(2, 2)) == {item.key: 20.0 * 250 / (1000 + 2 * 500)}
     sums = Energy({0: 10.0}, {0: 500.0, 1: 500.0})
-    assert joules_together(report(one, other), share_out(report(one, other), sums, machine(2, 2))) is None
-    assert joules_together(report(one), share_out(report(one), sums, machine(2, 2))) == 2.5
+    assert joules_together(report(item, other), share_out(report(item, other), sums, machine(2, 2))) is None
+    assert joules_together(report(item), share_out(report(item), sums, machine(2, 2))) == 2.5
 
 
 @pytest.mark.parametrize("names", [("run",), ("run", "cycles")])
@@ -132,26 +132,26 @@ def test_a_cpu_without_cycles_is_named_and_one_read_late_has_those_of_the_interv
 
 
 def test_without_cycles_time_decides() -> None:
-    one = row(1, {0: 10**9})
-    assert share_out(report(one, seconds=2.5, names=("run",)), Energy({0: 10.0}, {}), machine(1, 2)) == {one.key: 2.0}
+    item = row(1, {0: 10**9})
+    assert share_out(report(item, seconds=2.5, names=("run",)), Energy({0: 10.0}, {}), machine(1, 2)) == {item.key: 2.0}
 
 
 def test_what_is_not_known_is_not_shared_out() -> None:
-    one = row(1, {0: 5})
+    task_row = row(1, {0: 5})
     why = Unavailable(Reason.VIRTUALISED, "no such PMU")
-    everything = report(one, everything=True)
+    everything = report(task_row, everything=True)
     assert share_out(everything, Energy({}, {}, why=why), machine(1, 2)) == {}
     no_total = Energy({0: 10.0}, {})
     assert why_not(everything, Energy({}, {}, why=why)) is why
-    told = why_not(report(one), no_total)
-    assert told is not None
-    assert "aperf" in told.detail
+    unavailable = why_not(report(task_row), no_total)
+    assert unavailable is not None
+    assert "aperf" in unavailable.detail
     assert why_not(everything, no_total) is None
-    assert share_out(report(one), no_total, machine(1, 2)) == {}
-    assert share_out(everything, no_total, machine(1, 2)) == {one.key: 10.0}
+    assert share_out(report(task_row), no_total, machine(1, 2)) == {}
+    assert share_out(everything, no_total, machine(1, 2)) == {task_row.key: 10.0}
 
 
 def test_another_time_at_the_same_power() -> None:
-    one = row(1, {0: 250})
-    assert share_out(report(one, seconds=0.5), Energy({0: 10.0}, {0: 1000.0}, 2.0), machine(1, 2)) == {one.key: 2.5}
+    item = row(1, {0: 250})
+    assert share_out(report(item, seconds=0.5), Energy({0: 10.0}, {0: 1000.0}, 2.0), machine(1, 2)) == {item.key: 2.5}
     assert Energy({0: 1.0}, {}).over(3.0) == Energy({0: 1.0}, {})

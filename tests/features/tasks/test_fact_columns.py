@@ -22,16 +22,16 @@ def table_of(by: Grouping, *, seen: bool = True) -> RowTable[TaskInputs]:
     clock = ManualClock()
     host = simulated_host("laptop-old", clock)
     watching = WatchedApplications(known_machine(host))
-    one = watching.add(Application("", everything=True))
+    application = watching.add(Application("", everything=True))
     clock.advance(1)
     watching.round(0)
-    found = task_table(watching.report(one, by), by, {}, None, TaskLooks(ProcFacts(host) if seen else None))
+    table = task_table(watching.report(application, by), by, {}, None, TaskLooks(ProcFacts(host) if seen else None))
     watching.close()
-    return found
+    return table
 
 
 def texts(table: RowTable[TaskInputs], name: str) -> dict[object, object]:
-    column = next(one for one in table.columns if one.id == name)
+    column = next(item for item in table.columns if item.id == name)
     return {row.row.name: table.cell(column, row).value for row in table.rows}
 
 
@@ -47,7 +47,7 @@ def test_threads_and_processes_say_who_runs_them_and_with_which_words() -> None:
 
 def test_a_row_of_several_processes_has_a_reason_instead() -> None:
     table = table_of(Grouping.COMMAND)
-    column = next(one for one in table.columns if one.id == "User")
+    column = next(item for item in table.columns if item.id == "User")
     row = TaskInputs(table.rows[0].row, 1.0, looks=table.rows[0].looks)
     assert table.cell(column, row).value is not None
     several = TaskInputs(replace(row.row, pid=None), 1.0, looks=row.looks)
@@ -60,5 +60,5 @@ def test_columns_of_which_no_row_has_anything_are_left_out_and_a_cell_says_why()
     assert names.isdisjoint(column.id for column in table.columns)
     row = table.rows[0]
     gone = TaskInputs(replace(row.row, pid=77), 1.0, looks=TaskLooks(ProcFacts(simulated_host("laptop-old"))))
-    user = next(one for one in TASK_COLUMNS if one.id == "User")
+    user = next(column for column in TASK_COLUMNS if column.id == "User")
     assert table.cell(user, gone).why is ENDED

@@ -44,7 +44,7 @@ def test_what_no_heir_counted_is_the_first_threads() -> None:
     aggregate.feed([ring(0, fork(5, 5, 6, 5, 10), sample(5, 5, 15, (1, 400, 2)), ended(5, 6, 20),
                          last_counts(5, 6, 21, (0, 900, 3))), ring(1, last_counts(5, 6, 22, (1, 50, 0)))])
     aggregate.close([closing(5, 0, 1, 1_700, 9), closing(5, 1, 1, 50, 0)])
-    assert {one.tid: one.totals for one in aggregate.entries()} == {5: [1, 800, 6], 6: [1, 950, 3]}
+    assert {totals.tid: totals.totals for totals in aggregate.entries()} == {5: [1, 800, 6], 6: [1, 950, 3]}
     assert aggregate.tail == (0, 0, 0)
 
 
@@ -64,7 +64,7 @@ def test_records_that_come_before_those_of_another_ring_are_of_the_same_life() -
     [entry] = aggregate.entries()
     assert (entry.totals, entry.name) == ([1, 140, 1], "parent")
     aggregate.feed([ring(0, fork(6, 5, 6, 5, 90)), ring(1, last_counts(6, 6, 99, (0, 7, 0)))])
-    assert sorted(one.totals for one in aggregate.entries()) == [[0, 7, 0], [1, 140, 1]]
+    assert sorted(totals.totals for totals in aggregate.entries()) == [[0, 7, 0], [1, 140, 1]]
 
 
 def test_without_samples_run_time_is_that_between_switches_and_to_the_end() -> None:
@@ -72,7 +72,7 @@ def test_without_samples_run_time_is_that_between_switches_and_to_the_end() -> N
     aggregate.feed([ring(0, comm(5, 5, b"first", 100), switch(5, 130, out=True), fork(6, 5, 6, 5, 120),
                          switch(6, 200, out=False), switch(6, 250, out=True), switch(6, 300, out=False),
                          ended(6, 6, 345))])
-    assert {one.tid: one.totals for one in aggregate.entries()} == {5: [30], 6: [95]}
+    assert {totals.tid: totals.totals for totals in aggregate.entries()} == {5: [30], 6: [95]}
     assert aggregate.timeline.total() == 125
 
 
@@ -85,7 +85,7 @@ def test_a_tick_and_the_switches_around_it_are_not_counted_twice() -> None:
             ring(0, switch(6, 190, out=True)),
         ]
     )
-    assert [one.totals for one in aggregate.entries()] == [[100, 2]]
+    assert [totals.totals for totals in aggregate.entries()] == [[100, 2]]
 
 
 def test_a_reading_that_is_older_takes_nothing_away() -> None:

@@ -30,9 +30,9 @@ NODES = {0: 0, 1: 0, 2: 1, 3: 1}
 
 
 def table_of(name: str, by: Grouping, *, asked: bool = True, seen: bool = True) -> RowTable[TaskInputs]:
-    with watching(name, whole=True) as (host, found, one):
-        passes(host, found, 10)
-        report = found.report(one, by)
+    with watching(name, whole=True) as (host, applications, application):
+        passes(host, applications, 10)
+        report = applications.report(application, by)
         facts = ProcFacts(host, known_machine(host).topology if asked else None)
         return task_table(report, by, {}, None, looked(facts, report) if seen else TaskLooks(facts))
 
@@ -118,12 +118,12 @@ def test_the_explanation_names_the_node_to_move_to_and_commands_to_run_by_hand()
 class TestMovedPages:
     @pytest.mark.usefixtures("all_cores")
     def test_they_are_of_the_threads_whose_memory_is_on_another_node(self) -> None:
-        with watching("sapphire-2s", whole=True) as (host, found, one):
+        with watching("sapphire-2s", whole=True) as (host, applications, application):
             facts = ProcFacts(host, known_machine(host).topology)
             tables = []
             for _ in range(2):
-                passes(host, found, 10)
-                report = found.report(one, Grouping.PROCESS)
+                passes(host, applications, 10)
+                report = applications.report(application, Grouping.PROCESS)
                 tables.append(task_table(report, Grouping.PROCESS, {}, None, TaskLooks(facts)))
                 for row in tables[-1].rows:
                     measured("NumaMigr/s", row)
@@ -181,10 +181,10 @@ class TestRecorded:
         assert joined_places(None, None, 100) is None
 
     def test_cells_of_a_recording_are_those_of_then(self) -> None:
-        with watching("sapphire-2s", whole=True) as (host, found, one):
+        with watching("sapphire-2s", whole=True) as (host, applications, application):
             topology = known_machine(host).topology
-            passes(host, found, 10)
-            report = found.report(one, Grouping.THREAD)
+            passes(host, applications, 10)
+            report = applications.report(application, Grouping.THREAD)
             looks = looked(ProcFacts(host, topology), report)
             places = read_places(looks, [(process_of(kind), None) for kind in range(4)] + [
                 (row.pid, row.tid) for row in report.rows if row.pid is not None])

@@ -48,10 +48,10 @@ def row(tid: int, **counts: int) -> TaskRow:
 
 def test_what_every_set_counts_is_added_up_and_the_rest_is_brought_to_all_instructions() -> None:
     parts = [[row(1, instructions=300, flops=30)], [row(1, instructions=100, loads=40)]]
-    [found] = joined(parts, ("run", "instructions", "flops", "loads"), frozenset({"run", "instructions"}))
-    assert found.counts == {"run": 200, "instructions": 400, "flops": 40, "loads": 160}
-    assert found.estimated == {"flops", "loads"}
-    assert (found.whole_run, found.loads) == (2_000, {0: 14})
+    [task_row] = joined(parts, ("run", "instructions", "flops", "loads"), frozenset({"run", "instructions"}))
+    assert task_row.counts == {"run": 200, "instructions": 400, "flops": 40, "loads": 160}
+    assert task_row.estimated == {"flops", "loads"}
+    assert (task_row.whole_run, task_row.loads) == (2_000, {0: 14})
 
 
 def test_a_thread_that_did_not_run_while_a_set_was_on_has_no_count_of_it() -> None:
@@ -65,8 +65,8 @@ def test_an_event_whose_set_had_no_slice_keeps_its_last_rate() -> None:
     names, always = ("run", "instructions", "flops", "loads"), frozenset({"run", "instructions"})
     parts = [[row(1, instructions=300, flops=30)], [row(1, instructions=0, loads=0)]]
     longer = [[row(1, instructions=400, flops=80)], [row(1, instructions=200, loads=50)]]
-    [found] = joined(parts, names, always, longer)
-    assert found.counts == {"run": 200, "instructions": 300, "flops": 30, "loads": 75}
+    [task_row] = joined(parts, names, always, longer)
+    assert task_row.counts == {"run": 200, "instructions": 300, "flops": 30, "loads": 75}
 
 
 @pytest.mark.parametrize(("seconds", "sets", "milliseconds"), [
@@ -77,40 +77,40 @@ def test_every_set_has_two_slices_in_an_interval(seconds: float, sets: int, mill
 
 def test_a_row_that_did_nothing_has_counted_nothing() -> None:
     parts = [[row(1, instructions=0, flops=0)], [row(1, instructions=0, loads=0)]]
-    [found] = joined(parts, ("run", "instructions", "flops", "loads"), frozenset({"run", "instructions"}))
-    assert (found.counts["flops"], found.counts["loads"]) == (0, 0)
+    [task_row] = joined(parts, ("run", "instructions", "flops", "loads"), frozenset({"run", "instructions"}))
+    assert (task_row.counts["flops"], task_row.counts["loads"]) == (0, 0)
 
 
 @pytest.mark.parametrize(("name", "sets"), [("turin-2s", 4), ("laptop-old", 3), ("sapphire-2s", 2), ("vera-2s", 2)])
 def test_flops_of_multiplexed_sets_are_the_machines(name: str, sets: int) -> None:
-    with watching(name, FLOPS) as (host, found, one):
-        cpus = range(len(found._cpus))
+    with watching(name, FLOPS) as (host, applications, item):
+        cpus = range(len(applications._cpus))
         before = [truth_of(host).truth(cpu) for cpu in cpus]
-        passes(host, found, 100, 0.05)
+        passes(host, applications, 100, 0.05)
         after = [truth_of(host).truth(cpu) for cpu in cpus]
-        report = found.report(one, Grouping.COMMAND)
+        report = applications.report(item, Grouping.COMMAND)
     assert report.set_count == sets
     assert total(report, "instructions") == pytest.approx(
         sum(new.instructions - old.instructions for new, old in zip(after, before, strict=True)), rel=1e-2)
     busy = sum(new.busy_seconds - old.busy_seconds for new, old in zip(after, before, strict=True))
     assert total(report, "run") / 1e9 == pytest.approx(busy, rel=1e-2)
     flops = sum(new.flops - old.flops for new, old in zip(after, before, strict=True))
-    numerics = one.numerics
+    numerics = item.numerics
     assert sum(numerics.flops(each.counts) or 0 for each in report.rows) == pytest.approx(flops, rel=0.03)
     assert numerics.has_bytes
     assert all(numerics.bytes(each.counts) is not None for each in report.rows if each.run_seconds > 1)
-    assert all(each.estimated == set(one.aggregate.names) - one.aggregate.always for each in report.rows)
-    assert {"instructions", "cycles", "run", "switches", "faults"} <= one.aggregate.always
+    assert all(each.estimated == set(item.aggregate.names) - item.aggregate.always for each in report.rows)
+    assert {"instructions", "cycles", "run", "switches", "faults"} <= item.aggregate.always
 
 
 def test_sets_of_a_simulated_machine_lose_nothing_between_their_slices() -> None:
-    with watching("turin-2s", FLOPS) as (host, found, one):
-        passes(host, found, 37, 0.05)
-        found.finish()
-        aggregate = one.aggregate
+    with watching("turin-2s", FLOPS) as (host, applications, application):
+        passes(host, applications, 37, 0.05)
+        applications.finish()
+        aggregate = application.aggregate
         assert aggregate.read is not None
         assert tuple(map(sum, zip(aggregate.sums(), aggregate.tail, strict=True))) == aggregate.read
-        assert one.slices > 4
+        assert application.slices > 4
 
 
 class SlowToOpen(WatchedApplications):
@@ -139,55 +139,55 @@ def test_the_first_interval_has_the_time_in_which_later_sets_were_opened() -> No
 
 
 def test_a_watcher_is_not_woken_for_slices_of_a_clock_that_stands_still() -> None:
-    with watching("turin-2s", FLOPS) as (host, found, one):
-        passes(host, found, 1, 0.05)
-        assert found.pause == one.readers[0].pause
+    with watching("turin-2s", FLOPS) as (host, applications, application):
+        passes(host, applications, 1, 0.05)
+        assert applications.pause == application.readers[0].pause
         clock = host._clock
         assert isinstance(clock, ManualClock)
         clock.advance(0.001)
-        assert found.pause < one.readers[0].pause
+        assert applications.pause < application.readers[0].pause
 
 
 @pytest.mark.usefixtures("all_cores")
 def test_threads_that_move_are_seen_to_move_once() -> None:
-    with watching("sapphire-2s", FLOPS, whole=True) as (host, found, one):
-        cpus = range(len(found._cpus))
+    with watching("sapphire-2s", FLOPS, whole=True) as (host, applications, application):
+        cpus = range(len(applications._cpus))
         before = sum(truth_of(host).truth(cpu).migrations for cpu in cpus)
-        passes(host, found, 120, 0.05)
+        passes(host, applications, 120, 0.05)
         counted = sum(truth_of(host).truth(cpu).migrations for cpu in cpus) - before
-        rows = found.report(one, Grouping.THREAD).rows
+        rows = applications.report(application, Grouping.THREAD).rows
     assert sum(each.migrations for each in rows) == pytest.approx(counted, rel=0.15)
 
 
 def test_events_of_choice_and_the_metric_definition_are_both_there() -> None:
-    with watching("laptop-old", replace(FLOPS, events="branches,flops")) as (host, found, one):
-        passes(host, found, 100, 0.05)
-        rows = found.report(one, Grouping.COMMAND).rows
-        branches = one.aggregators[0].names.index("branches")
+    with watching("laptop-old", replace(FLOPS, events="branches,flops")) as (host, applications, application):
+        passes(host, applications, 100, 0.05)
+        rows = applications.report(application, Grouping.COMMAND).rows
+        branches = application.aggregators[0].names.index("branches")
     assert branches == 2
     assert {"branches"} <= rows[0].estimated
     assert rows[0].counts["branches"] > 0
-    assert one.numerics.flops(rows[0].counts)
+    assert application.numerics.flops(rows[0].counts)
 
 
 def test_without_the_word_nothing_is_multiplexed_over_a_process() -> None:
     host = simulated_host("turin-2s", ManualClock())
-    found = WatchedApplications(known_machine(host))
+    applications = WatchedApplications(known_machine(host))
     try:
-        one = found.add(Application("dense", pids=(process_of(COMPUTE),)))
-        assert one.aggregate.set_count == 1
-        assert one.numerics.why is not None
-        assert "flops" in one.numerics.why.sentence()
+        application = applications.add(Application("dense", pids=(process_of(COMPUTE),)))
+        assert application.aggregate.set_count == 1
+        assert application.numerics.why is not None
+        assert "flops" in application.numerics.why.sentence()
     finally:
-        found.close()
+        applications.close()
 
 
 def test_over_whole_cpus_everything_that_has_a_column_is_counted() -> None:
-    with watching("turin-2s", Application("all", everything=True)) as (host, found, one):
-        passes(host, found, 60, 0.05)
-        rows = found.report(one, Grouping.COMMAND).rows
-    assert one.aggregate.set_count > 1
-    assert one.numerics.why is None
+    with watching("turin-2s", Application("all", everything=True)) as (host, applications, application):
+        passes(host, applications, 60, 0.05)
+        rows = applications.report(application, Grouping.COMMAND).rows
+    assert application.aggregate.set_count > 1
+    assert application.numerics.why is None
     assert {"cache-misses", "instructions", "cycles", "faults"} <= rows[0].counts.keys()
     assert rows[0].estimated.isdisjoint({"instructions", "cycles", "faults"})
 
@@ -196,20 +196,20 @@ def test_where_descriptors_do_not_suffice_for_every_set_there_is_the_first() -> 
     machine = known_machine(simulated_host("turin-2s", ManualClock()))
 
     class Poor(WatchedApplications):
-        def _aim(self, one: WatchedApplication, reader: SampleReader, *, on_exec: bool) -> str | None:
-            if reader is not one.readers[0]:
+        def _aim(self, watched_application: WatchedApplication, reader: SampleReader, *, on_exec: bool) -> str | None:
+            if reader is not watched_application.readers[0]:
                 raise MachineError("no file descriptor left")
-            return super()._aim(one, reader, on_exec=on_exec)
+            return super()._aim(watched_application, reader, on_exec=on_exec)
 
-    found = Poor(machine)
+    result = Poor(machine)
     try:
-        one = found.add(FLOPS)
-        assert one.aggregate.set_count == 1
-        assert one.numerics.has_flops
-        assert not one.numerics.has_bytes
-        assert found.watched == [one]
+        application = result.add(FLOPS)
+        assert application.aggregate.set_count == 1
+        assert application.numerics.has_flops
+        assert not application.numerics.has_bytes
+        assert result.watched == [application]
     finally:
-        found.close()
+        result.close()
 
 
 SLICES = 12
@@ -239,7 +239,7 @@ class Multiplexing(WatchedApplications):
         sets = tuple(
             with_wanted(self._host, first, self._cpus[0], (anchor, TaskCounter(name, PerfAttr(SOFTWARE, config))))
             for name, config in (("faults", 2), ("minor", 5)))
-        assert all(len(one.counters) == 2 for one in sets)
+        assert all(len(sampling.counters) == 2 for sampling in sets)
         return ChosenSets(sets[:1] if application.name == "exact" else sets, Numerics())
 
 
@@ -249,26 +249,26 @@ class Multiplexing(WatchedApplications):
 def test_real_sets_are_multiplexed_over_a_program_that_forks(everything: bool, tmp_path: Path) -> None:
     enough = tmp_path / "enough"
     enough.unlink(missing_ok=True)
-    found = Multiplexing(read_machine(LinuxHost()))
+    multiplexing = Multiplexing(read_machine(LinuxHost()))
     held = HeldCommand([sys.executable, "-S", "-c", CHILD, str(enough)])
     try:
-        one, exact = (
-            found.add(Application(name, everything=everything, command=() if everything else ("child",)),
-                      child=None if everything else held.pid)
+        item, exact = (
+            multiplexing.add(Application(name, everything=everything, command=() if everything else ("child",)),
+                             child=None if everything else held.pid)
             for name in ("multiplexed", "exact"))
-        found.waiting.add(held.descriptor)
+        multiplexing.waiting.add(held.descriptor)
         held.go()
         while held.status is None:
-            found.round(found.pause)
-            if one.slices >= SLICES:
+            multiplexing.round(multiplexing.pause)
+            if item.slices >= SLICES:
                 enough.touch()
-        found.finish()
+        multiplexing.finish()
         sums = {}
-        for watched in (one, exact):
+        for watched in (item, exact):
             aggregate = watched.aggregate
             assert aggregate.read is not None
             assert tuple(map(sum, zip(aggregate.sums(), aggregate.tail, strict=True))) == aggregate.read
-            rows = [each for each in found.report(watched, Grouping.COMMAND, whole=True).rows
+            rows = [each for each in multiplexing.report(watched, Grouping.COMMAND, whole=True).rows
                     if not everything or each.name == "forker"]
             left = (
                 dict.fromkeys(aggregate.names, 0)
@@ -278,16 +278,16 @@ def test_real_sets_are_multiplexed_over_a_program_that_forks(everything: bool, t
             sums[watched.application.name] = {
                 name: left[name] + sum(each.counts.get(name, 0) for each in rows) for name in aggregate.names}
     finally:
-        found.close()
+        multiplexing.close()
     several, known = sums["multiplexed"], sums["exact"]
-    assert one.slices >= SLICES
+    assert item.slices >= SLICES
     for name in ("run", "switches"):  # what runs between two slices is lost: more where this test has no CPU
         assert 0.7 * known[name] < several[name] < 1.1 * known[name], "one set alone would have half of it"
     assert known["faults"] > 1_000
     if everything:
         assert several["faults"] == pytest.approx(known["faults"], rel=0.3), "counted for half of the time"
         return
-    for aggregator in one.aggregators:  # each counted for its part of the run time; the rows are brought to all of it
+    for aggregator in item.aggregators:  # each counted for its part of the run time; the rows are brought to all of it
         assert aggregator.read is not None
         read = dict(zip(aggregator.names, aggregator.read, strict=True))
         whole = read[aggregator.names[-1]] * known["run"] / read["run"]
@@ -301,28 +301,28 @@ def open_counters() -> int:
 
 
 def test_sets_that_rest_are_closed_with_the_others() -> None:
-    found = Multiplexing(read_machine(LinuxHost()))
+    multiplexing = Multiplexing(read_machine(LinuxHost()))
     sleeper = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
-        found.add(Application("sleeper", pids=(sleeper.pid,)))
+        multiplexing.add(Application("sleeper", pids=(sleeper.pid,)))
         assert open_counters()
     finally:
-        found.close()
+        multiplexing.close()
         sleeper.communicate()
     assert not open_counters()
 
 
 @pytest.mark.parametrize("name", ["grace-2s", "forest-1s", "turin-2s", "sapphire-2s"])
 def test_bytes_per_instruction_are_those_of_the_machine(name: str) -> None:
-    with watching(name, FLOPS) as (host, found, one):
-        cpus = range(len(found._cpus))
+    with watching(name, FLOPS) as (host, applications, application):
+        cpus = range(len(applications._cpus))
         before = [truth_of(host).truth(cpu) for cpu in cpus]
-        passes(host, found, 100, 0.05)
+        passes(host, applications, 100, 0.05)
         after = [truth_of(host).truth(cpu) for cpu in cpus]
-        rows = found.report(one, Grouping.COMMAND).rows
+        rows = applications.report(application, Grouping.COMMAND).rows
     moved = sum(new.bytes_loaded + new.bytes_stored - old.bytes_loaded - old.bytes_stored
                 for new, old in zip(after, before, strict=True))
-    assert sum(one.numerics.bytes(each.counts) or 0 for each in rows) == pytest.approx(moved, rel=0.25)
+    assert sum(application.numerics.bytes(each.counts) or 0 for each in rows) == pytest.approx(moved, rel=0.25)
 
 
 @pytest.mark.parametrize(("name", "events"), [
@@ -330,10 +330,10 @@ def test_bytes_per_instruction_are_those_of_the_machine(name: str) -> None:
     ("laptop-old", "branches,branch-misses,cache-misses,cache-references,LLC-loads,LLC-load-misses"),
 ])
 def test_events_of_choice_that_do_not_fit_are_multiplexed(name: str, events: str) -> None:
-    with watching(name, replace(FLOPS, events=events)) as (host, found, one):
-        passes(host, found, 100, 0.05)
-        rows = found.report(one, Grouping.COMMAND).rows
-    assert one.aggregate.set_count > 1
+    with watching(name, replace(FLOPS, events=events)) as (host, applications, application):
+        passes(host, applications, 100, 0.05)
+        rows = applications.report(application, Grouping.COMMAND).rows
+    assert application.aggregate.set_count > 1
     assert set(events.split(",")) <= rows[0].counts.keys()
     assert rows[0].counts["branches"] > rows[0].counts["branch-misses"] > 0
 

@@ -49,7 +49,7 @@ def test_no_count_falls_below_zero(
     width = aggregator.choice.width
 
     def check() -> None:
-        since = tuple(late_marks(one, aggregator.early()) for one in marks)
+        since = tuple(late_marks(mark, aggregator.early()) for mark in marks)
         for reach in (None, since):
             rows = aggregate.rows(Grouping.THREAD, reach)
             assert all(value >= 0 for row in rows for value in row.counts.values())

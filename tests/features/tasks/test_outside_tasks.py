@@ -48,18 +48,18 @@ def test_nothing_is_lost_where_idle_time_is_told_from_tasks_outside(
     apart = {IDLE_PART: Apart({"run": sum(either.values()), "switches": 7}, either),
              OUTSIDE_PART: Apart({"run": sum(outside.values()), "switches": 2}, outside),
              "others": Apart({"run": 3}, {0: 3})}
-    found = idle_apart(apart, idle_ns, by_cycles=by_cycles)
-    assert sum(part.counts["run"] for part in found.values()) == sum(part.counts["run"] for part in apart.values())
+    result = idle_apart(apart, idle_ns, by_cycles=by_cycles)
+    assert sum(part.counts["run"] for part in result.values()) == sum(part.counts["run"] for part in apart.values())
     for cpu in range(4):
-        assert sum(part.loads.get(cpu, 0) for part in found.values()) == sum(
+        assert sum(part.loads.get(cpu, 0) for part in result.values()) == sum(
             part.loads.get(cpu, 0) for part in apart.values())
-    assert found["others"] is apart["others"]
+    assert result["others"] is apart["others"]
     if idle_ns is None:
-        assert IDLE_PART not in found
-        assert found[EITHER_PART] == apart[IDLE_PART]
+        assert IDLE_PART not in result
+        assert result[EITHER_PART] == apart[IDLE_PART]
     else:
-        assert found[IDLE_PART].counts == {"run": min(idle_ns, sum(either.values()))}
-    assert all(value >= 0 for part in found.values() for value in (*part.counts.values(), *part.loads.values()))
+        assert result[IDLE_PART].counts == {"run": min(idle_ns, sum(either.values()))}
+    assert all(value >= 0 for part in result.values() for value in (*part.counts.values(), *part.loads.values()))
 
 
 @pytest.fixture
@@ -90,18 +90,18 @@ def test_rows_idle_time_and_what_is_outside_are_all_of_the_cpus_time(burners: in
     if done.returncode and "unshare" in done.stderr:
         pytest.skip(f"no namespace can be made here: {done.stderr}")
     assert done.returncode == 0, done.stderr
-    found = intervals(done.stdout)
-    for table in found:
+    result = intervals(done.stdout)
+    for table in result:
         parts = [table["sum"], table["after_last_samples"] or {"Time_s": 0.0}, *table["not_in_rows"].values()]
         whole = burners * table["seconds"]
-        assert sum(part["Time_s"] for part in parts) == pytest.approx(whole, rel=0.01 if table is found[-1] else 0.1)
+        assert sum(part["Time_s"] for part in parts) == pytest.approx(whole, rel=0.01 if table is result[-1] else 0.1)
         assert table["not_in_rows"][OUTSIDE_PART]["Time_s"] > 0.5 * whole
         assert table["not_in_rows"][IDLE_PART]["Time_s"] < 0.1 * whole
         assert any("pid namespace" in note and OUTSIDE_PART in note for note in table["notes"])
         assert all(row["tid"] is None or row["tid"] < 500 for row in table["tasks"])
         if not mounted:
             assert not {row["User"] for row in table["tasks"] if "User" in row} - {None}
-    assert any(row["tid"] == 1 for row in found[-1]["tasks"])
+    assert any(row["tid"] == 1 for row in result[-1]["tasks"])
 
 
 def test_the_screen_says_what_it_cannot_see_and_the_window_what_would_show_it() -> None:

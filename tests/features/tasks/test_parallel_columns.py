@@ -55,14 +55,14 @@ def named(tid: int, name: bytes, time: int) -> bytes:
     return record(3, struct.pack("II", tid, tid) + name + bytes(8 - len(name) % 8) + trailer(tid, tid, time))
 
 
-def feed(one: WatchedApplication, cpu: int, *records: bytes) -> None:
-    one.aggregators[0].feed([RingRecords(cpu, tuple(parse_record(data, FORMAT) for data in records))])
+def feed(application: WatchedApplication, cpu: int, *records: bytes) -> None:
+    application.aggregators[0].feed([RingRecords(cpu, tuple(parse_record(data, FORMAT) for data in records))])
 
 
-def interval(one: WatchedApplication, by: Grouping = Grouping.THREAD) -> tuple[ParallelWindow, list[TaskRow]]:
-    assert one.parallel is not None
-    one.parallel.end_interval(one.unseen_switches())
-    return one.parallel.window(whole=False), one.parallel.rows(one.aggregate.rows(by), whole=False)
+def interval(item: WatchedApplication, by: Grouping = Grouping.THREAD) -> tuple[ParallelWindow, list[TaskRow]]:
+    assert item.parallel is not None
+    item.parallel.end_interval(item.unseen_switches())
+    return item.parallel.window(whole=False), item.parallel.rows(item.aggregate.rows(by), whole=False)
 
 
 def cells(row: TaskRow, window: ParallelWindow | None) -> dict[str, Cell]:
@@ -70,21 +70,21 @@ def cells(row: TaskRow, window: ParallelWindow | None) -> dict[str, Cell]:
     return {column.id: judge(column, inputs, column.compute(inputs)) for column in WEIGHED}
 
 
-def compile_and_link(one: WatchedApplication) -> None:
+def compile_and_link(application: WatchedApplication) -> None:
     """Thread 5 works for 100 ns, then two compilers for 200 ns each on two CPUs, then a linker for 300 ns."""
-    feed(one, 0, named(5, b"make", 1), fork(6, 5, 6, 5, 60), named(6, b"cc1", 61), fork(7, 5, 7, 5, 62),
+    feed(application, 0, named(5, b"make", 1), fork(6, 5, 6, 5, 60), named(6, b"cc1", 61), fork(7, 5, 7, 5, 62),
          named(7, b"cc1", 63), sample(5, 5, 100, (1, 100)), sample(6, 6, 300, (1, 200)), ended(6, 6, 301),
          fork(8, 5, 8, 5, 302), named(8, b"ld", 303), sample(8, 8, 600, (1, 300)), ended(8, 8, 601))
-    feed(one, 1, sample(7, 7, 300, (1, 200), 1), ended(7, 7, 301), ended(5, 5, 602))
+    feed(application, 1, sample(7, 7, 300, (1, 200), 1), ended(7, 7, 301), ended(5, 5, 602))
 
 
 def test_rows_of_any_kind_have_their_share_of_the_wall_clock() -> None:
-    one = watched()
-    compile_and_link(one)
-    one.finish_parallel()
-    window, rows = interval(one, Grouping.COMMAND)
-    found = {row.name: {name: cell.value for name, cell in cells(row, window).items()} for row in rows}
-    assert found == {
+    application = watched()
+    compile_and_link(application)
+    application.finish_parallel()
+    window, rows = interval(application, Grouping.COMMAND)
+    result = {row.name: {name: cell.value for name, cell in cells(row, window).items()} for row in rows}
+    assert result == {
         "make": {"Wall%": pytest.approx(100 / 6), "Parallel": 1.0, "Alone%": pytest.approx(100 / 6),
                  "Wall_s": pytest.approx(1e-7), "Alone_s": pytest.approx(1e-7)},
         "cc1": {"Wall%": pytest.approx(200 / 6), "Parallel": 2.0, "Alone%": 0.0, "Wall_s": pytest.approx(2e-7),
@@ -136,88 +136,88 @@ def test_threads_that_wait_for_each_other_do_not_hide_what_the_last_of_them_wait
 
 
 def test_a_command_is_looked_at_and_nothing_else_unless_its_stretches_are_drawn() -> None:
-    one = watched()
-    assert one.parallel is not None
-    assert one.parallel.look_in(10**9) == math.inf
-    one.watch_parallel(False, 2)
-    one.application = replace(one.application, command=("true",))
-    one.watch_parallel(True, 2)
-    assert one.parallel is not None
-    assert one.parallel.look_in(10**9) == 0
-    one.parallel.look(10**9, {})
-    assert [one.parallel.look_in(10**9 + ns) for ns in (0, 20 * _MS, 50 * _MS)] == [0.05, 0.03, 0.0]
-    assert not one.parallel.slices.keep_stretches
+    application = watched()
+    assert application.parallel is not None
+    assert application.parallel.look_in(10**9) == math.inf
+    application.watch_parallel(False, 2)
+    application.application = replace(application.application, command=("true",))
+    application.watch_parallel(True, 2)
+    assert application.parallel is not None
+    assert application.parallel.look_in(10**9) == 0
+    application.parallel.look(10**9, {})
+    assert [application.parallel.look_in(10**9 + ns) for ns in (0, 20 * _MS, 50 * _MS)] == [0.05, 0.03, 0.0]
+    assert not application.parallel.slices.keep_stretches
 
 
 def test_all_threads_of_the_machine_but_the_idle_task_run_beside_each_other() -> None:
-    one = watched(Mode.CPUS, everything=True)
-    feed(one, 0, sample(5, 5, 100, (1, 100)), sample(0, 0, 200, (2, 200)), sample(5, 5, 300, (3, 300)))
-    feed(one, 1, sample(0, 0, 250, (1, 250), 1), sample(9, 9, 300, (2, 300), 1))
-    assert one.parallel is not None
-    one.parallel.slices.finish()
-    window, rows = interval(one)
-    found = {row.tid: (row.parallel.weighed, row.parallel.alone) for row in rows if row.parallel is not None}
-    assert found == {5: (175.0, 150.0), 9: (25.0, 0.0)}
+    application = watched(Mode.CPUS, everything=True)
+    feed(application, 0, sample(5, 5, 100, (1, 100)), sample(0, 0, 200, (2, 200)), sample(5, 5, 300, (3, 300)))
+    feed(application, 1, sample(0, 0, 250, (1, 250), 1), sample(9, 9, 300, (2, 300), 1))
+    assert application.parallel is not None
+    application.parallel.slices.finish()
+    window, rows = interval(application)
+    result = {row.tid: (row.parallel.weighed, row.parallel.alone) for row in rows if row.parallel is not None}
+    assert result == {5: (175.0, 150.0), 9: (25.0, 0.0)}
     assert (window.span, window.covered, window.alone) == (300.0, 200.0, 150.0)
 
 
 def test_what_went_unseen_makes_this_interval_and_the_next_unknown() -> None:
-    one = watched()
-    feed(one, 0, sample(5, 5, 100, (1, 100)), lost(3, 150))
+    item = watched()
+    feed(item, 0, sample(5, 5, 100, (1, 100)), lost(3, 150))
     for expected in (True, True, False):
-        assert one.parallel is not None
-        one.parallel.slices.add(0, (one.parallel.slices.settled or 0), (one.parallel.slices.settled or 0) + 100)
-        one.parallel.slices.finish()
-        window, rows = interval(one)
+        assert item.parallel is not None
+        item.parallel.slices.add(0, (item.parallel.slices.settled or 0), (item.parallel.slices.settled or 0) + 100)
+        item.parallel.slices.finish()
+        window, rows = interval(item)
         assert (window.why is not None) is expected
-        found = cells(rows[0], window)
-        assert all((cell.value is None and cell.why is window.why) is expected for cell in found.values())
-    assert one.parallel is not None
-    whole = one.parallel.window(whole=True)
+        result = cells(rows[0], window)
+        assert all((cell.value is None and cell.why is window.why) is expected for cell in result.values())
+    assert item.parallel is not None
+    whole = item.parallel.window(whole=True)
     assert whole.why is not None
     assert "lost" in whole.sentence({})
 
 
 @pytest.mark.parametrize(("change", "word"), [
-    (lambda one: setattr(one, "missed", 2), "two looks at /proc (2)"),
-    (lambda one: setattr(one, "unfound", 1), "before they were found"),
-    (lambda one: one.aggregators[0].book(0, Throttled(on=True, time=1)), "held samples of switches back"),
-    (lambda one: setattr(one.aggregators[0], "misnumbered", 4), "numbered by another program"),
+    (lambda item: setattr(item, "missed", 2), "two looks at /proc (2)"),
+    (lambda item: setattr(item, "unfound", 1), "before they were found"),
+    (lambda item: item.aggregators[0].book(0, Throttled(on=True, time=1)), "held samples of switches back"),
+    (lambda item: setattr(item.aggregators[0], "misnumbered", 4), "numbered by another program"),
 ])
 def test_each_way_to_miss_a_switch_has_its_reason(change: object, word: str) -> None:
-    one = watched()
-    compile_and_link(one)
+    application = watched()
+    compile_and_link(application)
     assert callable(change)
-    change(one)
-    one.finish_parallel()
-    window, rows = interval(one)
+    change(application)
+    application.finish_parallel()
+    window, rows = interval(application)
     assert window.why is not None
     assert word in window.why.detail
     assert {cell.value for row in rows for cell in cells(row, window).values()} == {None}
 
 
 def test_late_slices_multiplexed_sets_and_proc_alone_make_it_unknown() -> None:
-    one = watched()
-    assert one.parallel is not None
-    one.parallel.slices.settle(1_000)
-    compile_and_link(one)
-    one.finish_parallel()
-    assert "too late" in str(interval(one)[0].why)
+    application = watched()
+    assert application.parallel is not None
+    application.parallel.slices.settle(1_000)
+    compile_and_link(application)
+    application.finish_parallel()
+    assert "too late" in str(interval(application)[0].why)
     assert "multiplexed" in str(interval(watched(sets=2))[0].why)
     assert "without perf" in str(interval(watched(Mode.PROC))[0].why)
 
 
 def test_merged_slices_and_more_threads_than_cpus_make_it_unknown() -> None:
-    one = watched()
-    one.readers = (SimpleNamespace(merged=7, want_slices=lambda _wanted: None),)
-    compile_and_link(one)
-    assert "slices of threads were merged" in str(interval(one)[0].why)
-    one = watched()
-    assert one.parallel is not None
+    application = watched()
+    application.readers = (SimpleNamespace(merged=7, want_slices=lambda _wanted: None),)
+    compile_and_link(application)
+    assert "slices of threads were merged" in str(interval(application)[0].why)
+    application = watched()
+    assert application.parallel is not None
     for thread in (1, 2, 3):
-        one.parallel.slices.add(thread, 0, 100)
-    one.parallel.slices.finish()
-    assert "more threads ran than there are CPUs" in str(interval(one)[0].why)
+        application.parallel.slices.add(thread, 0, 100)
+    application.parallel.slices.finish()
+    assert "more threads ran than there are CPUs" in str(interval(application)[0].why)
 
 
 def test_before_the_first_interval_and_without_run_time_the_reason_is_said() -> None:
@@ -231,13 +231,13 @@ def test_before_the_first_interval_and_without_run_time_the_reason_is_said() -> 
 
 def test_simulated_tasks_share_the_time_by_the_clock_of_their_records() -> None:
     with watching("laptop-old", Application("all", everything=True, events="instructions,cycles")) as (
-            host, found, one):
-        found.watch_parallel(True)
-        passes(host, found, 40, 0.05)
-        window = found.report(one, Grouping.COMMAND).parallel
+            host, applications, application):
+        applications.watch_parallel(True)
+        passes(host, applications, 40, 0.05)
+        window = applications.report(application, Grouping.COMMAND).parallel
         assert window is not None
-        passes(host, found, 40, 0.05)
-        report = found.report(one, Grouping.COMMAND)
+        passes(host, applications, 40, 0.05)
+        report = applications.report(application, Grouping.COMMAND)
     assert report.parallel is not None
     assert report.parallel.why is None
     assert report.parallel.span == pytest.approx(2e9, rel=0.1)
@@ -278,8 +278,8 @@ def test_a_region_has_what_ran_beside_each_other_while_it_was_open() -> None:
         start = _raw(base)
         regions.add_pieces([(start, start + 2 * second, 1), (start + 2 * second, start + 4 * second, 3)])
         regions.settle()
-        found = region_table(regions.rows(ParallelWindow(10.0 * second)))
-        values = {column.id: column.compute(found.rows[0]) for column in found.columns}
+        table = region_table(regions.rows(ParallelWindow(10.0 * second)))
+        values = {column.id: column.compute(table.rows[0]) for column in table.columns}
         assert {name: values[name] for name in ("Wall%", "Parallel", "Alone%")} == {
             "Wall%": pytest.approx(30.0, rel=1e-3), "Parallel": pytest.approx(19 / 7, rel=1e-3),
             "Alone%": pytest.approx(10.0, rel=1e-3)}

@@ -28,15 +28,15 @@ def booked(mode: Mode, blocks: list[bytes], *, behind: int) -> dict[int, list[in
     aggregate = SampleAggregator(TaskSampling(mode, SamplingMoment.SWITCHES, FORMAT, ()), {77: 100})
     for block in blocks:
         aggregate.feed([RingRecords(0, tuple(decoder.records(block)))])
-    found: dict[int, list[int]] = {}
-    for one in aggregate.entries():
-        sums = found.setdefault(one.tid, [0, 0])
-        found[one.tid] = [had + more for had, more in zip(sums, one.totals, strict=True)]
-    return {tid: counts for tid, counts in found.items() if any(counts)}
+    result: dict[int, list[int]] = {}
+    for totals in aggregate.entries():
+        sums = result.setdefault(totals.tid, [0, 0])
+        result[totals.tid] = [had + more for had, more in zip(sums, totals.totals, strict=True)]
+    return {tid: counts for tid, counts in result.items() if any(counts)}
 
 
 def cut(records: list[bytes], places: set[int]) -> list[bytes]:
-    edges = [0, *sorted(one for one in places if one < len(records)), len(records)]
+    edges = [0, *sorted(place for place in places if place < len(records)), len(records)]
     return [b"".join(records[first:last]) for first, last in pairwise(edges)]
 
 
@@ -72,48 +72,48 @@ def test_a_threads_own_counters_are_whole_whether_thinned_or_not(
 
 def test_ten_thousand_switches_of_two_threads_become_few_samples() -> None:
     block = b"".join(sample(1, 5 + number % 2, number, (number, number * 3)) for number in range(1, 10_001))
-    found = Decoder(FORMAT, 2, shared=True).records(block)
-    assert len(found) < 400
-    assert isinstance(found[-1], Sample)
-    assert found[-1].reading.values == (10_000, 30_000)
+    result = Decoder(FORMAT, 2, shared=True).records(block)
+    assert len(result) < 400
+    assert isinstance(result[-1], Sample)
+    assert result[-1].reading.values == (10_000, 30_000)
 
 
 def test_after_a_loss_nothing_is_put_together_with_what_came_before() -> None:
     block = sample(1, 5, 1, (1, 10)) + lost(7, 2) + sample(1, 6, 3, (9, 100)) + sample(1, 5, 4, (10, 110))
-    kinds = [type(one) for one in Decoder(FORMAT, 2, shared=True, behind=0).records(block)]
+    kinds = [type(item) for item in Decoder(FORMAT, 2, shared=True, behind=0).records(block)]
     assert kinds == [Sample, Lost, Sample, Sample]
     assert booked(Mode.CPUS, [block], behind=0) == {5: [2, 20], -2: [8, 90]}
 
 
 def reference(block: bytes) -> tuple[list[Record], int]:
     """The records of a block, parsed each by itself, and how many are damaged."""
-    found, damaged, at = list[Record](), 0, 0
+    result, damaged, at = list[Record](), 0, 0
     while at < len(block):
         size = struct.unpack_from("H", block, at + 6)[0] if len(block) - at >= 8 else 0
         if size < 8 or size > len(block) - at:
-            return found, damaged + 1
+            return result, damaged + 1
         try:
-            found.append(parse_record(block[at : at + size], FORMAT))
+            result.append(parse_record(block[at : at + size], FORMAT))
         except RecordError:
             damaged += 1
         at += size
-    return found, damaged
+    return result, damaged
 
 
 def spent(records: Sequence[Record]) -> dict[int, list[int]]:
     """What each thread of a CPU counted by the differences of successive samples, and under -1 the last sample."""
-    found: dict[int, list[int]] = {}
+    result: dict[int, list[int]] = {}
     before: list[int] | None = None
-    for one in records:
-        if isinstance(one, Lost):
+    for item in records:
+        if isinstance(item, Lost):
             before = None
-        elif isinstance(one, Sample):
-            counts = [one.reading.enabled, one.reading.running, *one.reading.values]
+        elif isinstance(item, Sample):
+            counts = [item.reading.enabled, item.reading.running, *item.reading.values]
             if before is not None:
-                sums = found.setdefault(one.tid, [0] * len(counts))
-                found[one.tid] = [had + new - old for had, new, old in zip(sums, counts, before, strict=True)]
+                sums = result.setdefault(item.tid, [0] * len(counts))
+                result[item.tid] = [had + new - old for had, new, old in zip(sums, counts, before, strict=True)]
             before = counts
-    return found | {-1: before or []}
+    return result | {-1: before or []}
 
 
 WORD = st.integers(0, (1 << 64) - 1) | st.integers(0, 5)
@@ -156,11 +156,11 @@ def test_samples_of_a_cpu_that_are_merged_add_up_to_what_each_adds(records: list
                                                                    damage: list[tuple[int, int]], start: int) -> None:
     block = damaged_ring(records, damage, start)
     decoder = Decoder(FORMAT, 2, shared=True, behind=0)
-    found, (each, damaged) = decoder.records(block), reference(block)
+    result, (each, damaged) = decoder.records(block), reference(block)
     assert decoder.damaged == damaged
-    assert spent(found) == spent(each)
-    assert decoder.merged == len(each) - len(found)
-    whole = [[one for one in some if not isinstance(one, Sample | Switched)] for some in (found, each)]
+    assert spent(result) == spent(each)
+    assert decoder.merged == len(each) - len(result)
+    whole = [[item for item in some if not isinstance(item, Sample | Switched)] for some in (result, each)]
     assert whole[0] == whole[1]
 
 
@@ -169,17 +169,17 @@ def test_of_threads_own_samples_the_last_of_each_is_left(records: list[bytes], d
                                                          start: int) -> None:
     block = damaged_ring(records, damage, start)
     decoder = Decoder(FORMAT, 2, behind=0)
-    found, (each, damaged) = decoder.records(block), reference(block)
+    result, (each, damaged) = decoder.records(block), reference(block)
     assert decoder.damaged == damaged
-    last = [{(one.event, one.tid): one for one in some if isinstance(one, Sample)} for some in (found, each)]
+    last = [{(item.event, item.tid): item for item in some if isinstance(item, Sample)} for some in (result, each)]
     assert last[0] == last[1]
 
 
 def test_a_thousand_samples_are_merged_where_they_are_of_one_moment() -> None:
     for apart, most in ((1_000, 11), (1_000_000, 65)):  # ns between two switches
         plain = [sample(5 + number % 2, 5 + number % 2, number * apart, (number, number)) for number in range(1, 4_001)]
-        named = [one + cpu_switch(5 + number % 2, number * apart, out=True) + cpu_switch(6, number * apart, out=False)
-                 for number, one in enumerate(plain, 1)]
+        named = [item + cpu_switch(5 + number % 2, number * apart, out=True) + cpu_switch(6, number * apart, out=False)
+                 for number, item in enumerate(plain, 1)]
         for block in (plain, named):
             decoder = Decoder(FORMAT, 2, shared=True, behind=0, numbers=SampleNumbers({77: -1}))
             assert len(decoder.records(b"".join(block))) <= most

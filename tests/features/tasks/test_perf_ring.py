@@ -31,17 +31,17 @@ WORDS = st.integers(0, 2**64 - 1)
 
 
 def test_a_sample_gives_thread_cpu_time_and_all_counters() -> None:
-    found = parse_record(sample(10, 11, 5_000, (1, 2, 3), cpu=7), FORMAT)
-    assert isinstance(found, Sample)
-    assert (found.pid, found.tid, found.time, found.cpu, found.event) == (10, 11, 5_000, 7, 77)
-    assert found.reading.values == (1, 2, 3)
-    assert found.reading.lost == ()
+    result = parse_record(sample(10, 11, 5_000, (1, 2, 3), cpu=7), FORMAT)
+    assert isinstance(result, Sample)
+    assert (result.pid, result.tid, result.time, result.cpu, result.event) == (10, 11, 5_000, 7, 77)
+    assert result.reading.values == (1, 2, 3)
+    assert result.reading.lost == ()
 
 
 def test_a_kernel_that_counts_losses_says_them_for_each_event() -> None:
-    found = parse_record(sample(10, 11, 5_000, (1, 2), lost=(8, 9)), WITH_LOST)
-    assert isinstance(found, Sample)
-    assert (found.reading.values, found.reading.lost) == ((1, 2), (8, 9))
+    result = parse_record(sample(10, 11, 5_000, (1, 2), lost=(8, 9)), WITH_LOST)
+    assert isinstance(result, Sample)
+    assert (result.reading.values, result.reading.lost) == ((1, 2), (8, 9))
 
 
 def test_records_beside_samples() -> None:
@@ -104,9 +104,9 @@ def test_a_header_that_cannot_be_ends_the_block_and_is_counted() -> None:
 
 
 def test_the_last_counts_of_a_thread() -> None:
-    found = parse_record(last_counts(20, 21, 9, (3, 500)), FORMAT)
-    assert isinstance(found, LastCounts)
-    assert (found.pid, found.tid, found.time, found.event, found.reading.values) == (20, 21, 9, 77, (3, 500))
+    result = parse_record(last_counts(20, 21, 9, (3, 500)), FORMAT)
+    assert isinstance(result, LastCounts)
+    assert (result.pid, result.tid, result.time, result.event, result.reading.values) == (20, 21, 9, 77, (3, 500))
 
 
 def test_last_counts_that_two_writers_mixed_up_are_damaged() -> None:

@@ -41,25 +41,25 @@ BORN = Ancestry({CC: MAKE, MAKE: SHELL, SHELL: 1, OTHER: 1}, {SHELL: "bash", MAK
 def content(folded: tuple[str, ...] = (), cpu: int | None = None) -> TaskContent:
     report = Report(Application("all", everything=True), rows=ROWS, seconds=1.0, names=(RUN, "switches"))
     snapshot = TaskSnapshot(SnapshotRequest(Grouping.PROCESS, tree=True), (report,), ancestry=BORN)
-    topology = topology_of(CpuPlace(one, package=0, die=0, l3=0, node=0, module=one, core=one) for one in (0, 1))
+    topology = topology_of(CpuPlace(item, package=0, die=0, l3=0, node=0, module=item, core=item) for item in (0, 1))
     return content_of(PastTasks(snapshot, Energy({}, {}), 1), topology, folded, cpu)
 
 
 def column(name: str) -> TaskColumn:
-    return next(one for one in TASK_COLUMNS if one.id == name)
+    return next(item for item in TASK_COLUMNS if item.id == name)
 
 
-def lines(found: TaskContent, **view: object) -> list[tuple[int, str, bool | None]]:
+def lines(task_content: TaskContent, **view: object) -> list[tuple[int, str, bool | None]]:
     """Depth, name and whether it is open, from top to bottom."""
     rows = TaskRows()
     shown: TableView[TaskColumn, Hashable] = TableView(sort=column("CPU%"), reverse=True, **view)  # type: ignore[arg-type]
-    rows.update(found, shown)
-    names = [(line.depth, found.get(line.row), line.open) for line in rows.lines]
+    rows.update(task_content, shown)
+    names = [(line.depth, task_content.get(line.row), line.open) for line in rows.lines]
     return [(depth, inputs.row.name, is_open) for depth, inputs, is_open in names if inputs is not None]
 
 
-def key(found: TaskContent, name: str) -> str:
-    return next(str(one) for one in found.rows if (inputs := found.get(one)) is not None and inputs.row.name == name)
+def key(value: TaskContent, name: str) -> str:
+    return next(str(item) for item in value.rows if (inputs := value.get(item)) is not None and inputs.row.name == name)
 
 
 def test_processes_stand_below_those_that_made_them_the_busiest_branch_first() -> None:
@@ -70,12 +70,12 @@ def test_processes_stand_below_those_that_made_them_the_busiest_branch_first() -
 def test_a_folded_process_stands_for_all_that_it_made() -> None:
     first = content()
     folded = key(first, "bash")
-    found = content((folded,))
-    assert lines(found, folded=frozenset((folded,))) == [(0, "init", True), (1, "bash", False), (1, "sshd", None)]
-    share = found.value(column("CPU%"), sum_key(folded))
+    value = content((folded,))
+    assert lines(value, folded=frozenset((folded,))) == [(0, "init", True), (1, "bash", False), (1, "sshd", None)]
+    share = value.value(column("CPU%"), sum_key(folded))
     assert share == 100.0
-    assert found.value(column("Thr"), sum_key(folded)) == 3
-    assert found.value(column("CPU%"), folded) == 0.0
+    assert value.value(column("Thr"), sum_key(folded)) == 3
+    assert value.value(column("CPU%"), folded) == 0.0
     assert own_key(sum_key(folded)) == folded
 
 
@@ -85,7 +85,7 @@ def test_what_passes_the_filter_keeps_what_is_above_it() -> None:
 
 
 def test_of_a_cpu_only_what_ran_there_is_shown() -> None:
-    names = [inputs.row.name for one in content(cpu=1).rows if (inputs := content(cpu=1).get(one)) is not None]
+    names = [inputs.row.name for item in content(cpu=1).rows if (inputs := content(cpu=1).get(item)) is not None]
     assert "cc1" in names
     assert "sshd" not in names
 
@@ -95,8 +95,8 @@ def test_a_ring_of_numbers_that_were_used_again_has_a_root() -> None:
     ring = Ancestry({OTHER: MAKE, MAKE: OTHER})
     snapshot = TaskSnapshot(SnapshotRequest(Grouping.PROCESS, tree=True), (report,), ancestry=ring)
     topology = topology_of([CpuPlace(0, package=0, die=0, l3=0, node=0, module=0, core=0)])
-    found = content_of(PastTasks(snapshot, Energy({}, {}), 1), topology)
-    assert sorted(name for _, name, _ in lines(found)) == ["make", "sshd"]
+    task_content = content_of(PastTasks(snapshot, Energy({}, {}), 1), topology)
+    assert sorted(name for _, name, _ in lines(task_content)) == ["make", "sshd"]
 
 
 def test_a_sum_has_every_count_and_what_one_row_cannot_know_it_cannot_either() -> None:
@@ -108,11 +108,11 @@ def test_a_sum_has_every_count_and_what_one_row_cannot_know_it_cannot_either() -
 
 def test_rows_of_groups_add_up_their_processes() -> None:
     sshd = group_name(["/system.slice/ssh.service"])
-    found = by_group(ROWS, lambda pid: sshd if pid != OTHER else None)
-    assert [(one.name, one.cpu_ns, one.threads, one.pid) for one in found] == [
+    rows = by_group(ROWS, lambda pid: sshd if pid != OTHER else None)
+    assert [(task_row.name, task_row.cpu_ns, task_row.threads, task_row.pid) for task_row in rows] == [
         ("ssh.service", 1_000_000_000, 2, None), (NO_GROUP, 500_000_000, 1, None)]
-    assert found[0].group is sshd
-    assert found[0].key != found[1].key
+    assert rows[0].group is sshd
+    assert rows[0].key != rows[1].key
 
 
 def test_a_process_that_nobody_saw_alive_is_in_the_group_of_who_made_it() -> None:
@@ -128,20 +128,20 @@ def test_a_process_that_nobody_saw_alive_is_in_the_group_of_who_made_it() -> Non
 def test_tasks_of_a_simulated_machine_are_in_groups() -> None:
     clock = ManualClock()
     watching = WatchedApplications(known_machine(simulated_host("laptop-old", clock)))
-    one = watching.add(Application("", everything=True))
+    application = watching.add(Application("", everything=True))
     clock.advance(2)
     watching.round(0)
-    report = watching.report(one, Grouping.UNIT)
-    names = {found.name for found in report.rows}
+    report = watching.report(application, Grouping.UNIT)
+    names = {task_row.name for task_row in report.rows}
     assert {"session-3.scope", "collectd.service"} <= names
-    processes = watching.report(one, Grouping.PROCESS, again=True)
-    assert sum(found.cpu_ns for found in report.rows) == sum(found.cpu_ns for found in processes.rows)
+    processes = watching.report(application, Grouping.PROCESS, again=True)
+    assert sum(task_row.cpu_ns for task_row in report.rows) == sum(task_row.cpu_ns for task_row in processes.rows)
     watching.close()
 
 
 def test_a_row_of_a_group_computes_every_column() -> None:
-    [one] = by_group(ROWS, lambda _pid: group_name(["/system.slice/ssh.service"]))
-    inputs = TaskInputs(one, 1.0)
+    [task_row] = by_group(ROWS, lambda _pid: group_name(["/system.slice/ssh.service"]))
+    inputs = TaskInputs(task_row, 1.0)
     assert column("Unit").compute(inputs) == "ssh.service"
     assert column("CPU%").compute(inputs) == 150.0
     assert column("CPUs").compute(inputs) == "0-1"

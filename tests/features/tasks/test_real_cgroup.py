@@ -64,15 +64,15 @@ def test_a_container_is_watched_by_its_id(container: Path) -> None:
                 child.kill()
                 pytest.skip(f"{container} takes no process: {error.strerror}")
             word = f"{os.getpid():064x}"
-            one = watching.add(Application(word, container=word))
+            application = watching.add(Application(word, container=word))
             for number in range(50):
                 child.stdin.write(f"{number}\n")
                 child.stdin.flush()
                 assert child.stdout.readline() == f"{number}\n"
             watching.round(0)
-            report = watching.report(one, Grouping.PROCESS)
+            report = watching.report(application, Grouping.PROCESS)
             assert [row.pid for row in report.rows] == [child.pid]
-            units = watching.report(one, Grouping.UNIT, again=True)
+            units = watching.report(application, Grouping.UNIT, again=True)
             assert [row.name for row in units.rows] == [f"podman {word[:12]}"]
             child.stdin.close()
             child.wait()
@@ -107,13 +107,13 @@ def test_a_control_group_is_watched_until_it_is_gone(group: Path) -> None:
             except OSError as error:
                 child.kill()
                 pytest.skip(f"{group} takes no process: {error.strerror}")
-            one = watching.add(Application(group.name, cgroup=str(group)))
+            item = watching.add(Application(group.name, cgroup=str(group)))
             for number in range(50):
                 child.stdin.write(f"{number}\n")
                 child.stdin.flush()
                 assert child.stdout.readline() == f"{number}\n"
             watching.round(0.0)
-            report = watching.report(one, Grouping.PROCESS)
+            report = watching.report(item, Grouping.PROCESS)
             child.stdin.close()
             child.wait()
         assert {row.pid for row in report.rows} == {child.pid}
@@ -122,10 +122,10 @@ def test_a_control_group_is_watched_until_it_is_gone(group: Path) -> None:
         assert not report.ended
         group.rmdir()
         watching.round(0.0)
-        assert watching.report(one, Grouping.PROCESS).ended
+        assert watching.report(item, Grouping.PROCESS).ended
         watching.finish()
-        assert one.aggregate.read is not None
-        assert tuple(map(sum, zip(one.aggregate.sums(), one.aggregate.tail, strict=True))) == one.aggregate.read
+        assert item.aggregate.read is not None
+        assert tuple(map(sum, zip(item.aggregate.sums(), item.aggregate.tail, strict=True))) == item.aggregate.read
         with pytest.raises(MachineError, match=f"no control group {group}"):
             watching.add(Application("again", cgroup=str(group)))
     finally:

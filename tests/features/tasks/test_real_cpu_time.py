@@ -79,8 +79,8 @@ def rows_by_wait4(done: Done) -> float:
     assert (done.err, table["lost"], table["damaged"]) == ("", 0, 0)
     rows = sum(row["Time_s"] for row in table["tasks"])
     assert table["sum"]["Time_s"] == pytest.approx(rows, abs=1e-9), "the sum shown is that of the rows"
-    found: float = rows / table["used"]["Time_s"]
-    return found
+    result: float = rows / table["used"]["Time_s"]
+    return result
 
 
 @permitted
@@ -92,10 +92,10 @@ def test_rows_of_a_command_are_what_wait4_tells(words: Sequence[str]) -> None:
     # where a CPU's idle task leaves without a record, each way out of it is missing, and the rows that lack them say so
     # (on a machine that is busy itself, wait4 also has the time in which a host took the CPU from this guest: of a
     # tenth of a second that can be much, so one run of three has to be undisturbed)
-    found: list[float] = []
-    while len(found) < 3 and not (found and 0.9 < found[-1] < 1.08):
-        found.append(rows_by_wait4(tasks("--json", "--", *words)))
-    assert 0.9 < found[-1] < 1.08, found
+    result: list[float] = []
+    while len(result) < 3 and not (result and 0.9 < result[-1] < 1.08):
+        result.append(rows_by_wait4(tasks("--json", "--", *words)))
+    assert 0.9 < result[-1] < 1.08, result
 
 
 @permitted

@@ -91,7 +91,7 @@ def test_a_cpu_that_goes_keeps_its_counts_and_one_that_comes_back_is_seen() -> N
         assert seen(gone) == 0, "nobody counts on a CPU that has gone"
         host.online, host.ahead = str(cpu), host.ahead + 2_000_000_000
         host.opened.clear()
-        news = [one for batch in tracer.take() for one in batch]
+        news = [records for batch in tracer.take() for records in batch]
         assert any(isinstance(record, CounterReopened) for ring in news for record in ring.records)
         aggregate.feed(news)
         assert seen(gone) > 10_000_000

@@ -126,7 +126,7 @@ def watched(host: LinuxHost, application: Application) -> tuple[Report, Mapping[
     held = HeldCommand(application.command)
     try:
         try:
-            one = watching.add(application, child=held.pid)
+            watched_application = watching.add(application, child=held.pid)
         except MachineError:
             held.close()
             raise
@@ -135,9 +135,9 @@ def watched(host: LinuxHost, application: Application) -> tuple[Report, Mapping[
         while held.status is None:
             watching.round(watching.pause)
         watching.finish()
-        read = one.aggregate.read
-        return (watching.report(one, Grouping.THREAD, whole=True),
-                {} if read is None else dict(zip(one.aggregate.names, read, strict=True)))
+        read = watched_application.aggregate.read
+        return (watching.report(watched_application, Grouping.THREAD, whole=True),
+                {} if read is None else dict(zip(watched_application.aggregate.names, read, strict=True)))
     finally:
         watching.close()
 

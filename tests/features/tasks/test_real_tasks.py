@@ -102,7 +102,7 @@ def test_a_ring_that_is_too_small_loses_samples_says_so_and_keeps_the_totals() -
         aggregate = SampleAggregator(choice, tracer.roots)
         for batch in tracer.take():
             aggregate.feed(batch)
-        sampled = sum(one.samples for one in aggregate.entries())
+        sampled = sum(totals.samples for totals in aggregate.entries())
         aggregate.close(tracer.final_readings())
     finally:
         tracer.close()
@@ -225,11 +225,11 @@ PAIR = ("--app", "lean:run=sh -c :", "--app", "faulty:run=sh -c :;:events=page-f
 
 
 def test_applications_have_events_of_their_own() -> None:
-    found = {table["application"]: table for table in tasks("--json", "--by", "process", *PAIR).tables}
-    assert {"page-faults", "minor-faults"} <= found["faulty"]["final_read"].keys()
-    assert "page-faults" not in found["lean"]["final_read"]
-    assert found["faulty"]["tasks"][0]["page-faults"] > 10
-    for table in found.values():
+    result = {table["application"]: table for table in tasks("--json", "--by", "process", *PAIR).tables}
+    assert {"page-faults", "minor-faults"} <= result["faulty"]["final_read"].keys()
+    assert "page-faults" not in result["lean"]["final_read"]
+    assert result["faulty"]["tasks"][0]["page-faults"] > 10
+    for table in result.values():
         balanced(table)
 
 
@@ -291,9 +291,9 @@ def test_threads_found_in_proc_are_counted_to_the_last_nanosecond_too() -> None:
     finally:
         tracer.close()
     assert aggregate.sums() == aggregate.read
-    ran = sorted(one.totals[1] for one in aggregate.entries())
+    ran = sorted(totals.totals[1] for totals in aggregate.entries())
     assert len(ran) == 3
-    assert all(0.12e9 < one < 0.18e9 for one in ran[1:])
+    assert all(0.12e9 < item < 0.18e9 for item in ran[1:])
 
 
 UNPRIVILEGED = """
@@ -323,4 +323,4 @@ def test_another_user_gets_ticks_of_his_own_tasks_and_a_sentence_for_the_rest() 
     when, *refused = done.stdout.splitlines()
     assert when == "TICKS"
     assert len(refused) == 2
-    assert all("may not be sampled by this user" in one for one in refused)
+    assert all("may not be sampled by this user" in item for item in refused)

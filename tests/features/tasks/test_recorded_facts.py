@@ -97,11 +97,11 @@ def test_facts_ancestry_and_waits_are_the_same_again() -> None:
     assert back.facts_seen == record.facts_seen
     assert back.ancestry == BORN
     for by in RECORDED_BY:
-        [one], [other] = record.reports[by], back.reports[by]
-        assert [sums(each) for each in other.rows] == [sums(each) for each in one.rows]
+        [report], [other] = record.reports[by], back.reports[by]
+        assert [sums(each) for each in other.rows] == [sums(each) for each in report.rows]
         assert [each.waits and (each.waits.behind, each.waits.lost) for each in other.rows] == [
-            each.waits and (each.waits.behind, each.waits.lost) for each in one.rows]
-        assert [lengths(each) for each in other.rows] == [lengths(each) for each in one.rows]
+            each.waits and (each.waits.behind, each.waits.lost) for each in report.rows]
+        assert [lengths(each) for each in other.rows] == [lengths(each) for each in report.rows]
         assert other.waits_lost == 3
     assert back.looks.at(9) == MAKE
     assert back.looks.at(12) is NOT_RECORDED
@@ -137,7 +137,7 @@ def test_long_command_lines_are_cut_and_a_group_is_written_once() -> None:
     many: dict[TaskKey, TaskFacts] = {(pid, None): replace(SHELL, arguments="x" * 9999) for pid in range(300)}
     facts = replace(made_record(1), facts_seen=many).facts()["facts"]
     assert isinstance(facts, dict)
-    assert {len(one) for one in facts["processes"]["arguments"]} == {256}
+    assert {len(fact) for fact in facts["processes"]["arguments"]} == {256}
     assert len(facts["groups"]) == 1
 
 
@@ -160,8 +160,8 @@ def test_what_a_document_claims_is_damage_or_is_shown() -> None:
                 break
             inner = deeper
         try:
-            found = task_record(JsonValue(document, "tasks"), 1, MODEL)
-            assert all(isinstance(one, TaskFacts) for one in (found.facts_seen or {}).values())
+            record = task_record(JsonValue(document, "tasks"), 1, MODEL)
+            assert all(isinstance(task_facts, TaskFacts) for task_facts in (record.facts_seen or {}).values())
         except DamagedError:
             damaged += 1
     assert damaged > 300
@@ -183,12 +183,12 @@ def test_a_tier_adds_waits_up_and_keeps_what_was_said_last(tmp_path: Path) -> No
         record = tasks_of(journal.rows, frame, journal.machine.model, Grouping.PROCESS)
     assert record is not None
     [report] = record.reports[Grouping.PROCESS]
-    found = next(one.waits for one in report.rows if one.pid == 7)
-    assert found is not None
-    assert found.waited is not None
-    assert found.waited.queued == sum(900 + number for number in range(11, 21))
-    assert found.waited.longest == 800
-    assert (found.delay, found.pusher, found.sleeping) == (10_000, "cc1", "futex")
+    result = next(task_row.waits for task_row in report.rows if task_row.pid == 7)
+    assert result is not None
+    assert result.waited is not None
+    assert result.waited.queued == sum(900 + number for number in range(11, 21))
+    assert result.waited.longest == 800
+    assert (result.delay, result.pusher, result.sleeping) == (10_000, "cc1", "futex")
     assert record.facts_seen == FACTS
 
 
@@ -202,23 +202,23 @@ def test_they_are_read_of_a_file_of_version_1_for_ever(path: Path, capsys: pytes
                        for task, facts in FACTS.items()}
             assert (record.facts_seen, record.ancestry) == (without, BORN)
             kept = record.reports[Grouping.THREAD][0].rows
-            assert [sums(one) for one in kept] == [sums(one) for one in made_record(frame.seq).reports[
+            assert [sums(item) for item in kept] == [sums(item) for item in made_record(frame.seq).reports[
                 Grouping.THREAD][0].rows]
-            assert all(one.waits is None or one.waits.why_no_lengths is not None for one in kept)
+            assert all(task_row.waits is None or task_row.waits.why_no_lengths is not None for task_row in kept)
     assert main(["tasks", "--replay", str(path), "--by", "thread", "--format", "csv", "-n", "1"]) == 0
-    rows = {(one["pid"], one["tid"]): one for one in csv.DictReader(io.StringIO(capsys.readouterr().out))}
+    rows = {(item["pid"], item["tid"]): item for item in csv.DictReader(io.StringIO(capsys.readouterr().out))}
     thread = rows["7", "8"]
     assert (thread["S"], thread["User"], thread["Group"], thread["Nice"]) == ("D", "ann", "nightly.service", "5")
     assert (thread["PushedBy"], thread["WaitMax"], thread["Storage%"]) == ("cc1", "0.001", "")
     assert (rows["9", "9"]["Args"], rows["9", "9"]["Wait%"]) == ("make -j 4", "")
     assert main(["tasks", "--replay", str(path), "--by", "unit", "--format", "csv", "-n", "1"]) == 0
-    units = [one["unit"] for one in csv.DictReader(io.StringIO(capsys.readouterr().out))]
+    units = [item["unit"] for item in csv.DictReader(io.StringIO(capsys.readouterr().out))]
     assert units == ["(ended, its group was not seen)", "nightly.service"]
 
 
 def test_a_recording_that_lacks_groups_says_that_and_not_that_tasks_ended(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "--replay", str(GOLDEN / "version1.tasks.ttj"), "--by", "unit", "--format", "csv"]) == 0
-    assert {one["unit"] for one in csv.DictReader(io.StringIO(capsys.readouterr().out))} == {
+    assert {item["unit"] for item in csv.DictReader(io.StringIO(capsys.readouterr().out))} == {
         "(groups were not recorded)"}
 
 
@@ -245,7 +245,7 @@ async def test_the_screen_shows_the_tree_the_users_and_the_waits_of_a_recording(
             assert screen.view.by is Grouping.UNIT
             content = table.content
             assert content is not None
-            assert [one.row.name for line in table.lines if (one := content.get(line.row))] == [
+            assert [inputs.row.name for line in table.lines if (inputs := content.get(line.row))] == [
                 "(ended, its group was not seen)", "nightly.service"]
 
 
@@ -256,12 +256,12 @@ def test_this_machine_s_processes_are_looked_up_and_their_number_is_bounded() ->
     watching = WatchedApplications(read_machine(host), live=True)
     try:
         me = os.getpid()
-        mine = Report(EVERYTHING[0], rows=(row(me, None, "me"), row(1, None, "init")))
+        report = Report(EVERYTHING[0], rows=(row(me, None, "me"), row(1, None, "init")))
         threads = Report(EVERYTHING[0], rows=(row(me, me, "me"),))
-        found = facts_of(watching, [mine], [threads])
-        assert found[me, None].stat.parent == os.getppid()
-        assert found[me, me] == found[me, None]
-        assert set(facts_of(watching, [mine], [threads], most=1)) == {(me, None), (me, me)}
+        result = facts_of(watching, [report], [threads])
+        assert result[me, None].stat.parent == os.getppid()
+        assert result[me, me] == result[me, None]
+        assert set(facts_of(watching, [report], [threads], most=1)) == {(me, None), (me, me)}
     finally:
         watching.close()
 
@@ -274,13 +274,13 @@ def test_waits_are_recorded_where_they_are_asked_for(tmp_path: Path, capsys: pyt
     if "no tasks" in said:
         pytest.skip(said)
     with recording.read(path) as journal:
-        records = [one for frame in journal.frames()
-                   if (one := tasks_of(journal.rows, frame, journal.machine.model, Grouping.THREAD)) is not None]
+        records = [record for frame in journal.frames()
+                   if (record := tasks_of(journal.rows, frame, journal.machine.model, Grouping.THREAD)) is not None]
         assert records[-1].reports[Grouping.THREAD][0].waits_lost is not None
-        assert any(each.waits is not None for one in records for report in one.reports[Grouping.THREAD]
+        assert any(each.waits is not None for item in records for report in item.reports[Grouping.THREAD]
                    for each in report.rows)
-        assert any(one.facts_seen for one in records)
-        assert any(one.ancestry.parents for one in records)
+        assert any(item.facts_seen for item in records)
+        assert any(item.ancestry.parents for item in records)
 
 
 def sampled(*numbers: int) -> SampledLoads:
@@ -291,22 +291,22 @@ def record_of_loads(number: int, *loads: SampledLoads | None) -> TaskRecord:
     """A record whose rows have these sampled loads, and the first ones once more."""
     record, said = made_record(number), f"loads: {number} samples"
     return replace(record, reports={
-        by: tuple(replace(one, sampling=said, rows=tuple(
-            replace(each, sampled=mine) for each, mine in zip(one.rows, (*loads, *loads), strict=False)))
-            for one in reports) for by, reports in record.reports.items()})
+        by: tuple(replace(item, sampling=said, rows=tuple(
+            replace(each, sampled=value) for each, value in zip(item.rows, (*loads, *loads), strict=False)))
+            for item in reports) for by, reports in record.reports.items()})
 
 
 def test_sampled_loads_are_the_same_again_and_add_up() -> None:
     record = record_of_loads(1, sampled(4, 2), sampled(7), None)
     back = again(record)
     for by in RECORDED_BY:
-        [one], [other] = record.reports[by], back.reports[by]
-        assert [each.sampled for each in other.rows] == [each.sampled for each in one.rows]
+        [report], [other] = record.reports[by], back.reports[by]
+        assert [each.sampled for each in other.rows] == [each.sampled for each in report.rows]
         assert other.sampling == "loads: 1 samples"
     both = record.plus(record_of_loads(2, sampled(1), None, sampled(5))).reports[Grouping.THREAD][0]
-    found = {each.tid: each.sampled for each in both.rows}
-    assert found[8] == SampledLoads(LoadCounts([5, 2, *[0] * 6], 6, 1800, 600_000))
-    assert (found[7], found[9]) == (None, None)  # of a part of the time nothing is known
+    result = {each.tid: each.sampled for each in both.rows}
+    assert result[8] == SampledLoads(LoadCounts([5, 2, *[0] * 6], 6, 1800, 600_000))
+    assert (result[7], result[9]) == (None, None)  # of a part of the time nothing is known
 
 
 def test_why_loads_were_not_sampled_is_recorded() -> None:
@@ -335,7 +335,7 @@ def test_a_replay_has_the_columns_of_loads(tmp_path: Path, capsys: pytest.Captur
                               wall_ns=frame.newer.wall_ns))
     recorder.close()
     assert main(["tasks", "--replay", str(path), "--format", "csv", "-n", "1"]) == 0
-    rows = {one["tid"]: one for one in csv.DictReader(io.StringIO(capsys.readouterr().out))}
+    rows = {item["tid"]: item for item in csv.DictReader(io.StringIO(capsys.readouterr().out))}
     assert (rows["8"]["LoadLat"], rows["8"]["LoadL1%"], rows["8"]["LoadBuf%"]) == ("300", "75.0", "25.0")
     assert rows["9"]["LoadL1%"] == ""
     assert main(["tasks", "--replay", str(path), "-n", "1"]) == 0

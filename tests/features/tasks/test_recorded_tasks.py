@@ -104,7 +104,7 @@ def test_what_is_joined_over_many_intervals_is_bounded(monkeypatch: pytest.Monke
     assert list(joined.ancestry.parents) == [4, 3, 2]
 
 
-def same(one: TaskRecord, other: TaskRecord) -> bool:
+def same(item: TaskRecord, other: TaskRecord) -> bool:
     """Whether two records hold the same; what is not recorded is the timeline's and the multiplexed sets' alone."""
     def plain(record: TaskRecord) -> list[Report]:
         return [replace(report, sets=(), choice=None, numerics=replace(report.numerics, definition=None),
@@ -116,12 +116,12 @@ def same(one: TaskRecord, other: TaskRecord) -> bool:
         return [None if (choice := report.choice) is None else (choice.mode, choice.when)
                 for report in record.reports[Grouping.THREAD]]
 
-    return one.wall_ns == other.wall_ns and plain(one) == plain(other) and chosen(one) == chosen(other)
+    return item.wall_ns == other.wall_ns and plain(item) == plain(other) and chosen(item) == chosen(other)
 
 
 def read_records(journal: Journal) -> list[TaskRecord]:
-    return [task_record(one.stored, one.wall_ns, journal.machine.model)
-            for one in journal.rows(TASKS_STREAM, 0, 2**62)]
+    return [task_record(rows.stored, rows.wall_ns, journal.machine.model)
+            for rows in journal.rows(TASKS_STREAM, 0, 2**62)]
 
 
 def test_made_records_are_the_same_again() -> None:
@@ -136,8 +136,8 @@ def test_waits_that_lack_threads_are_recorded_as_such() -> None:
     [report] = record.reports[Grouping.THREAD]
     rows = tuple(replace(each, waits=wait) for each, wait in zip(report.rows, waits, strict=True))
     record = replace(record, reports={**record.reports, Grouping.THREAD: (replace(report, rows=rows),)})
-    found = again(record, machine(TOPOLOGY)).reports[Grouping.THREAD][0].rows
-    read = [each.waits for each in found]
+    task_rows = again(record, machine(TOPOLOGY)).reports[Grouping.THREAD][0].rows
+    read = [each.waits for each in task_rows]
     assert [(each.delay, each.partial, each.delay_partial) for each in read if each is not None] == [
         (None, False, False), (5, False, True), (7, True, True)]
     assert [each.delayed for each in read if each is not None] == [None, 0.25, None], "Wait% of the live table"
@@ -148,11 +148,11 @@ def test_waits_that_lack_threads_are_recorded_as_such() -> None:
 def test_what_a_watcher_saw_is_the_same_again(shape: str) -> None:
     clock = ManualClock(50_000_000)
     watched = known_machine(simulated_host(shape, clock, seed=7))
-    found: list[TaskSnapshot] = []
+    snapshots: list[TaskSnapshot] = []
     came = threading.Event()
 
     def publish(snapshot: TaskSnapshot) -> None:
-        found.append(snapshot)
+        snapshots.append(snapshot)
         if snapshot.record is not None:
             came.set()
 
@@ -164,17 +164,17 @@ def test_what_a_watcher_saw_is_the_same_again(shape: str) -> None:
         watcher.snapshot(SnapshotRequest(Grouping.PROCESS, clocks=(number, number)))
         assert came.wait(PATIENCE)
     watcher.stop()
-    records = [snapshot.record for snapshot in found if snapshot.record is not None]
+    records = [snapshot.record for snapshot in snapshots if snapshot.record is not None]
     assert [record.wall_ns for record in records] == [1, 2, 3]
     for record in records:
         assert set(record.reports) == set(RECORDED_BY)
         back = again(record, watched)
         assert same(back, record)
         for by in RECORDED_BY:
-            for one, other in zip(record.reports[by], back.reports[by], strict=True):
-                for mine, theirs in zip(one.rows, other.rows, strict=True):
-                    assert one.numerics.flops(mine.counts) == other.numerics.flops(theirs.counts)
-                    assert one.numerics.bytes(mine.counts) == other.numerics.bytes(theirs.counts)
+            for report, other in zip(record.reports[by], back.reports[by], strict=True):
+                for task_row, theirs in zip(report.rows, other.rows, strict=True):
+                    assert report.numerics.flops(task_row.counts) == other.numerics.flops(theirs.counts)
+                    assert report.numerics.bytes(task_row.counts) == other.numerics.bytes(theirs.counts)
     assert any(record.reports[Grouping.THREAD][0].rows for record in records)
 
 
@@ -186,7 +186,7 @@ def test_tasks_stand_beside_the_ticks_and_are_found_by_their_interval(tmp_path: 
         assert journal.check() == ()
         found = read_records(journal)
         assert [one.wall_ns for one in found] == [NOON + at * SECOND for at in range(1, 6)]  # no interval before tick 0
-        assert all(same(one, made_record(at)) for at, one in enumerate(found, 1))
+        assert all(same(record, made_record(at)) for at, record in enumerate(found, 1))
         [third] = journal.rows(TASKS_STREAM, NOON + 2 * SECOND, NOON + 3 * SECOND)
         assert third.wall_ns == NOON + 3 * SECOND
         assert not list(journal.rows(2, 0, 2**62))
@@ -215,7 +215,7 @@ def test_rows_of_a_later_session_do_not_end_the_first_one(tmp_path: Path) -> Non
         recorder.rows(made_record(frame.seq))
     recorder.close()
     with recording.read(str(path)) as journal:
-        assert [one.wall_ns for one in read_records(journal)] == [NOON + at * SECOND for at in (1, 2, 11, 12, 13)]
+        assert [record.wall_ns for record in read_records(journal)] == [NOON + at * SECOND for at in (1, 2, 11, 12, 13)]
 
 
 def test_a_tier_has_the_tasks_of_all_intervals_between_its_ticks(tmp_path: Path) -> None:
@@ -223,36 +223,36 @@ def test_a_tier_has_the_tasks_of_all_intervals_between_its_ticks(tmp_path: Path)
     recorder = Recorder(str(path), machine(TOPOLOGY), tier=TEN_SECONDS, sync_seconds=0.0)
     written(path, 31, recorder)
     with recording.read(str(path)) as journal:
-        found = read_records(journal)
-        assert [one.wall_ns for one in found] == [NOON + at * SECOND for at in (10, 20, 30)]
-    first = found[0].reports[Grouping.THREAD][0]
+        records = read_records(journal)
+        assert [record.wall_ns for record in records] == [NOON + at * SECOND for at in (10, 20, 30)]
+    first = records[0].reports[Grouping.THREAD][0]
     assert first.seconds == sum(1.0 + at / 8 for at in range(1, 11))
     assert first.lost == 10
     assert first.apart == {"idle": Apart({"run": sum(5 + at for at in range(1, 11))}, {1: sum(range(1, 11))})}
-    busy = next(one for one in first.rows if one.tid == 8)
+    busy = next(task_row for task_row in first.rows if task_row.tid == 8)
     assert busy.counts["run"] == sum(1000 + at for at in range(1, 11))
     assert busy.loads == {0: busy.counts["run"], 1: busy.counts["run"] + 10}
     assert (busy.migrations, busy.whole_run, busy.guessed) == (20, 10 * 1010, True)
-    assert next(one for one in first.rows if one.tid == 9).counts == {"switches": 10, "run": 50}
+    assert next(task_row for task_row in first.rows if task_row.tid == 9).counts == {"switches": 10, "run": 50}
 
 
 def test_every_flipped_bit_is_detected_or_harmless_and_ticks_need_no_rows(tmp_path: Path) -> None:
     path = tmp_path / "t.ttj"
     written(path)
     whole = path.read_bytes()
-    rows = [one for one in RecordParser().feed(whole) if isinstance(one, Record) and one.kind == RecordKind.ROWS]
+    rows = [item for item in RecordParser().feed(whole) if isinstance(item, Record) and item.kind == RecordKind.ROWS]
     chosen = random.Random(4)
-    inside = {one.offset + 28 + chosen.randrange(len(one.payload)) for one in rows for _ in range(6)}
-    for at in sorted({*inside, *(one.offset + chosen.randrange(28) for one in rows for _ in range(4))}):
+    inside = {record.offset + 28 + chosen.randrange(len(record.payload)) for record in rows for _ in range(6)}
+    for at in sorted({*inside, *(record.offset + chosen.randrange(28) for record in rows for _ in range(4))}):
         path.write_bytes(bytes((*whole[:at], whole[at] ^ 1 << chosen.randrange(8), *whole[at + 1:])))
         with recording.read(str(path)) as journal:
-            found = read_records(journal)
-            assert all(same(one, made_record((one.wall_ns - NOON) // SECOND)) for one in found)
+            records = read_records(journal)
+            assert all(same(record, made_record((record.wall_ns - NOON) // SECOND)) for record in records)
             ticks = len(list(journal.frames()))
             assert journal.check()
             if at in inside:  # its head says of which stream it is
-                assert (len(found), ticks) == (4, 6)
-            assert len(found) <= 4
+                assert (len(records), ticks) == (4, 6)
+            assert len(records) <= 4
 
 
 def test_a_file_cut_off_anywhere_gives_every_whole_interval(tmp_path: Path) -> None:
@@ -265,11 +265,11 @@ def test_a_file_cut_off_anywhere_gives_every_whole_interval(tmp_path: Path) -> N
         path.write_bytes(whole[:size])
         try:
             with recording.read(str(path)) as journal:
-                found = read_records(journal)
+                records = read_records(journal)
         except recording.RecordingError:
-            found = []  # not one tick is there yet
-        assert all(same(one, made_record(at)) for at, one in enumerate(found, 1))
-        counts.append(len(found))
+            records = []  # not one tick is there yet
+        assert all(same(record, made_record(at)) for at, record in enumerate(records, 1))
+        counts.append(len(records))
     assert counts == sorted(counts)
     assert counts[-1] == 5
 
@@ -323,12 +323,12 @@ def _intervals(path: Path) -> int:
 
 def test_tasks_of_a_file_of_version_1_are_read_for_ever(capsys: pytest.CaptureFixture[str]) -> None:
     with recording.read(str(GOLDEN)) as journal:
-        assert [same(one, made_record(at, loads={})) for at, one in enumerate(read_records(journal), 1)] == [True] * 3
+        assert [same(item, made_record(at, loads={})) for at, item in enumerate(read_records(journal), 1)] == [True] * 3
     assert main(["tasks", "--replay", str(GOLDEN), "--format", "json", "--by", "process"]) == 0
-    found = jsontables.tables(capsys.readouterr().out)
-    assert [(one["kind"], one["seconds"]) for one in found] == [("RECORDED", 1.0 + at / 8) for at in (1, 2, 3)]
-    assert found[0]["facts"]["lost_since_start"] == 1
-    assert [(one["pid"], one["values"]["cycles"]) for one in found[2]["rows"]] == [(7, 3006), (9, 10)]
+    result = jsontables.tables(capsys.readouterr().out)
+    assert [(item["kind"], item["seconds"]) for item in result] == [("RECORDED", 1.0 + at / 8) for at in (1, 2, 3)]
+    assert result[0]["facts"]["lost_since_start"] == 1
+    assert [(item["pid"], item["values"]["cycles"]) for item in result[2]["rows"]] == [(7, 3006), (9, 10)]
 
 
 @pytest.fixture(scope="module")
@@ -344,8 +344,8 @@ def test_every_format_says_recorded(recorded: str, capsys: pytest.CaptureFixture
         assert "RECORDED" in capsys.readouterr().out, form
     assert main(["tasks", "--replay", recorded, "--format", "csv", "--by", "command"]) == 0
     rows = list(csv.DictReader(line for line in capsys.readouterr().out.splitlines() if not line.startswith("#")))
-    assert {one["command"] for one in rows} >= {"background"}
-    assert any(float(one["~J"]) > 0 for one in rows if one["~J"])
+    assert {item["command"] for item in rows} >= {"background"}
+    assert any(float(item["~J"]) > 0 for item in rows if item["~J"])
 
 
 def test_longer_intervals_are_the_sums_of_shorter_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

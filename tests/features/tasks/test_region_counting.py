@@ -95,15 +95,15 @@ def test_threads_and_children_are_in_the_regions_of_a_command_that_runs(counters
         assert seen.wait()
         counting.stop()
         totals = counting.totals()
-    found = {one.name: one for one in totals.regions}
-    assert {name: one.entries for name, one in found.items()} == {
+    found = {region.name: region for region in totals.regions}
+    assert {name: region.entries for name, region in found.items()} == {
         "begin": 1, "all of it": 1, "much": 2, "little": 2, "never ends": 1}
     assert totals.still_open == 1
     faults = {name: one.kinds[0].instructions for name, one in found.items() if one.kinds}  # that are page faults too
     assert faults["all of it"] == pytest.approx(8 * _PAGES, rel=0.3)
     assert 1.5 < faults["much"] / faults["little"] < 6
     assert faults["begin"] < _PAGES / 2
-    points = {one.name: one.point for one in points_of_totals(
+    points = {point.name: point.point for point in points_of_totals(
         totals, Sizing(WidthModel.GIVEN, 8.0), TOPOLOGY, {"software": core_type.definition}.get)}
     much, little = points["much"], points["little"]
     assert much is not None
@@ -154,13 +154,13 @@ def test_a_program_that_runs_already_is_counted_from_its_first_mark_on(tmp_path:
         program.stdin.write("\n")
         program.stdin.flush()
         program.stdout.readline()
-        assert [one.name for one in counting.totals().regions] == ["first"]
+        assert [region.name for region in counting.totals().regions] == ["first"]
         program.stdin.write("\n")
         program.stdin.flush()
         assert program.wait() == 0
         counting.stop()
     totals = counting.totals()
-    faults = {one.name: one.kinds[0].instructions for one in totals.regions if one.kinds}
+    faults = {region.name: region.kinds[0].instructions for region in totals.regions if region.kinds}
     assert faults["much"] + faults["little"] == pytest.approx(4 * _PAGES, rel=0.3)
     assert 1.5 < faults["much"] / faults["little"] < 6
     assert counting.over
@@ -216,9 +216,9 @@ def test_what_a_document_claims_is_damage_or_is_shown() -> None:
                 break
             inner = deeper
         try:
-            found = region_totals(JsonValue(document, "regions"))
-            assert found.rows() is not None
-            points_of_totals(found, Sizing(WidthModel.MIX), TOPOLOGY)
+            totals = region_totals(JsonValue(document, "regions"))
+            assert totals.rows() is not None
+            points_of_totals(totals, Sizing(WidthModel.MIX), TOPOLOGY)
         except DamagedError:
             damaged += 1
     assert damaged > 200
@@ -238,7 +238,7 @@ def test_unknown_counts_are_reasons_and_never_zero() -> None:
         cell = table.cell(run, row)
         assert (cell.value, cell.why) == (None, WHY)
     points = points_of_totals(made_totals(), Sizing(WidthModel.MIX), TOPOLOGY, lambda _slug: None)
-    assert {(one.point, one.why) for one in points} == {(None, WHY)}
+    assert {(point.point, point.why) for point in points} == {(None, WHY)}
 
 
 @pytest.mark.parametrize(("width", "said"), [
@@ -261,9 +261,9 @@ def recorded(tmp_path: Path) -> Path:
 
 def test_a_replay_has_a_table_of_regions_for_each_interval(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tasks", "--replay", str(recorded), "--format", "json"]) == 0
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [one["table"] for one in found] == ["regions"] * len(found)
-    rows = {row["region"]: row["values"] for row in found[-1]["rows"]}
+    result = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [item["table"] for item in result] == ["regions"] * len(result)
+    rows = {row["region"]: row["values"] for row in result[-1]["rows"]}
     assert rows["solve"]["Entered"] == 3
     assert rows["solve"]["IPC"] == pytest.approx(1.2)
     assert rows["solve"]["Run%"] == pytest.approx(75.0)
@@ -276,5 +276,5 @@ def test_a_replay_has_a_table_of_regions_for_each_interval(recorded: Path, capsy
 def test_regions_are_read_of_a_file_of_version_1_for_ever() -> None:
     path = Path(__file__).parents[2] / "recording" / "golden" / "version1.regions_threads.ttj"
     with recording.read(str(path)) as journal:
-        found = [regions_of(journal.rows, frame) for frame in journal.frames()]
-    assert found == [None, made_totals(2), made_totals(3)]
+        result = [regions_of(journal.rows, frame) for frame in journal.frames()]
+    assert result == [None, made_totals(2), made_totals(3)]

@@ -58,7 +58,7 @@ def test_what_heirs_did_after_their_last_samples_is_kept_apart() -> None:
 def test_on_whole_cpus_a_count_belongs_to_the_thread_that_is_switched_out() -> None:
     aggregate = aggregator(Mode.CPUS)
     aggregate.feed([ring(0, sample(5, 5, 10, (1, 100)), sample(0, 0, 20, (2, 130)), sample(5, 5, 30, (3, 200)))])
-    assert {one.tid: one.totals for one in aggregate.entries()} == {5: [2, 170], 0: [1, 30]}
+    assert {totals.tid: totals.totals for totals in aggregate.entries()} == {5: [2, 170], 0: [1, 30]}
     assert [row.tid for row in task_rows(aggregate, Grouping.THREAD)] == [5]
 
 
@@ -78,8 +78,8 @@ def test_the_sum_of_rows_the_idle_task_and_others_are_what_was_booked() -> None:
             assert [sum(row.counts[name] for row in rows) + sum(mark.totals[at] for mark in apart.values())
                     for at, name in enumerate(aggregate.names)] == list(whole)
         assert apart["idle"].totals == (1, 1)
-        [one] = ApplicationTotals([aggregate]).totals().sets
-        assert one["run"] == sum(row.counts["run"] for row in task_rows(aggregate, Grouping.PROCESS))
+        [item] = ApplicationTotals([aggregate]).totals().sets
+        assert item["run"] == sum(row.counts["run"] for row in task_rows(aggregate, Grouping.PROCESS))
 
 
 def test_who_is_no_row_becomes_none_however_long_he_is_silent() -> None:
@@ -97,7 +97,7 @@ def test_a_number_that_is_used_again_starts_at_zero() -> None:
     aggregate = aggregator(Mode.INHERITED, {77: 5})
     aggregate.feed([ring(0, fork(8, 5, 8, 5, 1), sample(8, 8, 10, (1, 50)), ended(8, 8, 11), fork(8, 5, 8, 5, 20),
                          comm(8, 8, b"second", 21), sample(8, 8, 30, (1, 70)))])
-    assert sorted(one.totals for one in aggregate.entries()) == [[1, 50], [1, 70]]
+    assert sorted(totals.totals for totals in aggregate.entries()) == [[1, 50], [1, 70]]
     assert aggregate.sums() == (2, 120)
 
 
@@ -161,7 +161,7 @@ def test_names_come_from_parents_and_exec() -> None:
     aggregate.name(5, "parent")
     aggregate.feed([ring(0, fork(6, 5, 6, 5, 1), sample(6, 6, 2, (1, 1)), comm(6, 6, b"child", 3), fork(7, 5, 7, 5, 4),
                          sample(7, 7, 5, (1, 1)))])
-    assert {one.tid: one.name for one in aggregate.entries()} == {6: "child", 7: "parent"}
+    assert {totals.tid: totals.name for totals in aggregate.entries()} == {6: "child", 7: "parent"}
 
 
 def test_a_process_has_the_name_of_its_first_thread_also_while_that_sleeps() -> None:
@@ -204,7 +204,7 @@ def test_the_last_slice_of_an_ending_thread_is_its_own() -> None:
     aggregate.feed([ring(0, sample(5, 5, 10, (1, 100)), ended(5, 6, 20), ended(7, 7, 21),
                          sample(5, NOBODY, 30, (2, 140)), sample(NOBODY, NOBODY, 40, (3, 145)),
                          sample(8, NOBODY, 50, (4, 150)))])
-    assert {(one.pid, one.tid): one.totals for one in aggregate.entries()} == {
+    assert {(totals.pid, totals.tid): totals.totals for totals in aggregate.entries()} == {
         (5, 5): [1, 100], (5, 6): [1, 40], (7, 7): [1, 5], (8, -1): [1, 5]}
 
 

@@ -32,7 +32,7 @@ def booked(block: bytes, *, named: bool, behind: int = 1 << 30
     aggregate = SampleAggregator(TaskSampling(Mode.CPUS, SamplingMoment.SWITCHES, FORMAT, ()), {OWN: -1})
     aggregate.feed([RingRecords(0, tuple(decoder.records(block)))])
     apart = {what: tuple(mark.totals) for what, mark in aggregate.apart().items()}
-    return {one.tid: one.totals for one in aggregate.entries() if one.tid > 0}, apart
+    return {totals.tid: totals.totals for totals in aggregate.entries() if totals.tid > 0}, apart
 
 
 def test_what_another_program_numbers_is_in_no_row() -> None:
@@ -76,7 +76,7 @@ def test_threads_have_the_same_whoever_numbers_their_samples(
         assert used
         aggregate.feed([RingRecords(0, tuple(records))])
         at += used
-    assert {one.tid: one.totals for one in aggregate.entries() if one.tid > 0} == booked(ours, named=False)[0]
+    assert {entry.tid: entry.totals for entry in aggregate.entries() if entry.tid > 0} == booked(ours, named=False)[0]
     assert not aggregate.misnumbered
 
 
@@ -91,7 +91,7 @@ def test_a_ring_goes_on_with_the_records_that_it_had_when_they_ended(
         block += cpu_switch(tid, 10 * number + 1, out=True) + cpu_switch(7, 10 * number + 2, out=False) * coming
     assert booked(block, named=False, behind=behind << 30) == booked(plain, named=False)
     decoder = Decoder(FORMAT, 2, shared=True, behind=behind << 30, numbers=SampleNumbers({OWN: -1}))
-    assert all(isinstance(one, Sample) for one in decoder.records(block))
+    assert all(isinstance(record, Sample) for record in decoder.records(block))
     assert decoder.checked == len(slices)
 
 
@@ -133,9 +133,9 @@ def test_a_time_by_another_clock_is_that_of_the_sample_before() -> None:
     numbers = SampleNumbers({OWN: 5})
     decoder = Decoder(FORMAT, 2, numbers=numbers)
     numbers.now = 100
-    found = decoder.records(sample(5, 5, 10, (1, 100)) + sample(5, 5, 10**9, (2, 150), event=THEIRS)
-                            + sample(5, 5, 30, (3, 170), event=THEIRS))
-    assert [one.time for one in found] == [10, 10, 30]
+    result = decoder.records(sample(5, 5, 10, (1, 100)) + sample(5, 5, 10**9, (2, 150), event=THEIRS)
+                             + sample(5, 5, 30, (3, 170), event=THEIRS))
+    assert [item.time for item in result] == [10, 10, 30]
     assert numbers.foreign == 2
 
 
@@ -145,7 +145,7 @@ def test_counters_of_threads_are_their_own_whoever_numbers_the_samples() -> None
     aggregate.feed([RingRecords(0, tuple(decoder.records(
         fork(5, 5, 6, 5, 5) + sample(5, 6, 10, (1, 50)) + sample(5, 6, 20, (2, 70), event=THEIRS)
         + sample(5, 5, 30, (1, 10), event=THEIRS) + sample(1, 1, 40, (2, 90), event=THEIRS))))])
-    assert {(one.root, one.tid): one.totals for one in aggregate.entries()} == {(5, 6): [2, 70], (5, 5): [1, 10]}
+    assert {(item.root, item.tid): item.totals for item in aggregate.entries()} == {(5, 6): [2, 70], (5, 5): [1, 10]}
     assert aggregate.misnumbered == 1, "thread 1 is nobody here"
     aggregate.close([Closing(5, 0, GroupReading(100, 80, (3, 80)))])
     assert aggregate.sums() == (3, 80)

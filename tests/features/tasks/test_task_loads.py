@@ -43,8 +43,8 @@ def opened(name: str, attr: PerfAttr, *before: PerfAttr) -> int:
     host = simulated_host(name, ManualClock())
     try:
         leader = -1
-        for one in (*before, attr):
-            number = host.perf_event_open(one, -1, 0, leader)
+        for perf_attr in (*before, attr):
+            number = host.perf_event_open(perf_attr, -1, 0, leader)
             leader = number if leader < 0 else leader
     except HostError as error:
         return error.errno or 0
@@ -52,19 +52,19 @@ def opened(name: str, attr: PerfAttr, *before: PerfAttr) -> int:
 
 
 def events_of(name: str) -> tuple[LoadEvent, ...]:
-    found = load_events(simulated_host(name, ManualClock()), 8)
-    assert not isinstance(found, Unavailable)
-    return found
+    result = load_events(simulated_host(name, ManualClock()), 8)
+    assert not isinstance(result, Unavailable)
+    return result
 
 
 @pytest.mark.parametrize("name", ["sapphire-2s", "icelake-2s", "turin-2s", "laptop-old", "forest-1s"])
 def test_what_serves_loads_and_how_long_it_takes_is_the_models(name: str) -> None:
-    with watching(name) as (host, found, one):
-        found.watch_loads(True)
-        passes(host, found, 100)
-        found.report(one, Grouping.PROCESS)
-        passes(host, found, 150)
-        report = found.report(one, Grouping.PROCESS, whole=True)
+    with watching(name) as (host, applications, application):
+        applications.watch_loads(True)
+        passes(host, applications, 100)
+        applications.report(application, Grouping.PROCESS)
+        passes(host, applications, 150)
+        report = applications.report(application, Grouping.PROCESS, whole=True)
         works = host.shape.core_types[0].works
         packages = host.shape.packages
     checked = 0
@@ -85,36 +85,36 @@ def test_what_serves_loads_and_how_long_it_takes_is_the_models(name: str) -> Non
 
 @pytest.mark.parametrize("events", ["", "cycles"])
 def test_a_sample_is_of_one_row_however_many_event_sets_are_multiplexed(events: str) -> None:
-    with watching("turin-2s", Application("all", everything=True, events=events)) as (host, found, one):
-        found.watch_loads(True)
-        passes(host, found, 20)
-        found.report(one, Grouping.PROCESS)
-        passes(host, found, 60)
-        report = found.report(one, Grouping.PROCESS)
-        assert found._loads is not None
-        samples = sum(counts.number for tid, counts in found._loads._interval.items() if tid)
+    with watching("turin-2s", Application("all", everything=True, events=events)) as (host, applications, application):
+        applications.watch_loads(True)
+        passes(host, applications, 20)
+        applications.report(application, Grouping.PROCESS)
+        passes(host, applications, 60)
+        report = applications.report(application, Grouping.PROCESS)
+        assert applications._loads is not None
+        samples = sum(counts.number for tid, counts in applications._loads._interval.items() if tid)
     assert report.set_count == (1 if events else 4)
     in_rows = sum(row.sampled.counts.number for row in report.rows if row.sampled and row.sampled.counts)
     assert 0.9 * samples < in_rows <= samples
 
 
 def test_nothing_is_opened_or_said_until_it_is_asked_for() -> None:
-    with watching("turin-2s") as (host, found, one):
+    with watching("turin-2s") as (host, applications, application):
         before = host.open_descriptors
-        passes(host, found, 5)
-        report = found.report(one, Grouping.PROCESS)
+        passes(host, applications, 5)
+        report = applications.report(application, Grouping.PROCESS)
         assert host.open_descriptors == before
         assert report.sampling == ""
         assert all(row.sampled is None for row in report.rows)
         plain = task_table(report, Grouping.PROCESS, {}, None, TaskLooks(None))
         assert not {column.id for column in plain.columns} & LOAD_BY_ID.keys()
-        found.watch_loads(True)
-        assert host.open_descriptors == before + len(found._cpus)
-        passes(host, found, 5)
-        first = found.report(one, Grouping.PROCESS)
+        applications.watch_loads(True)
+        assert host.open_descriptors == before + len(applications._cpus)
+        passes(host, applications, 5)
+        first = applications.report(application, Grouping.PROCESS)
         assert all(row.sampled is None for row in first.rows)  # a part of an interval is not shown as the whole
-        passes(host, found, 20)
-        second = found.report(one, Grouping.PROCESS)
+        passes(host, applications, 20)
+        second = applications.report(application, Grouping.PROCESS)
         assert any(row.sampled is not None and row.sampled.counts is not None and row.sampled.counts.number
                    for row in second.rows)
         assert "micro-operations of each CPU (ibs_op/cnt_ctl=1/)" in second.sampling
@@ -124,7 +124,7 @@ def test_nothing_is_opened_or_said_until_it_is_asked_for() -> None:
             for row in table.rows:
                 cell = table.judge(column, row, column.compute(row))
                 assert (cell.value is None) == (cell.why is not None)
-        found.watch_loads(False)
+        applications.watch_loads(False)
         assert host.open_descriptors == before
 
 
@@ -142,24 +142,24 @@ def test_few_samples_are_marked_and_many_are_not() -> None:
     few, many = (LoadCounts([n, 0, 0, 0, 0, n, 0, 0], n, 100 * n, 10_000 * n) for n in (3, 3_000))
     assert LOAD_BY_ID["LoadRAM%"].of(few, None).estimated
     assert not LOAD_BY_ID["LoadRAM%"].of(many, None).estimated
-    one = LoadCounts([0, 0, 0, 0, 0, 1, 0, 0], 1, 100, 10_000)
-    assert LOAD_BY_ID["LoadLat"].of(one, None).estimated
+    counts = LoadCounts([0, 0, 0, 0, 0, 1, 0, 0], 1, 100, 10_000)
+    assert LOAD_BY_ID["LoadLat"].of(counts, None).estimated
 
 
 def test_a_row_whose_threads_have_no_number_has_no_samples_and_not_none() -> None:
-    with watching("turin-2s") as (host, found, one):
-        found.watch_loads(True)
-        passes(host, found, 20)
-        found.report(one, Grouping.PROCESS)
-        passes(host, found, 40)
-        report = found.report(one, Grouping.PROCESS)
-        assert found._loads is not None
+    with watching("turin-2s") as (host, applications, application):
+        applications.watch_loads(True)
+        passes(host, applications, 20)
+        applications.report(application, Grouping.PROCESS)
+        passes(host, applications, 40)
+        report = applications.report(application, Grouping.PROCESS)
+        assert applications._loads is not None
         row = max(report.rows, key=lambda row: len(row.ran))
-        threads = one.aggregate.threads([row])
-        [nobody] = found._loads.rows([row], {}, whole=False)
+        threads = application.aggregate.threads([row])
+        [nobody] = applications._loads.rows([row], {}, whole=False)
         some = dict(list(threads.items())[1:])
-        [part] = found._loads.rows([row], some, whole=False)
-        [every] = found._loads.rows([row], threads, whole=False)
+        [part] = applications._loads.rows([row], some, whole=False)
+        [every] = applications._loads.rows([row], threads, whole=False)
     column = next(column for column in TASK_COLUMNS if column.id == "LoadSmp")
     cells = [judge_task(None)(column, inputs, column.compute(inputs)) for each in (nobody, part, every)
              for inputs in [TaskInputs(each, 1.0)]]
@@ -212,7 +212,7 @@ def test_load_latency_of_sapphire_rapids_needs_the_event_before_it() -> None:
     before, attr = events_of("sapphire-2s")[0].attrs
     assert opened("sapphire-2s", attr, before) == 0
     assert opened("sapphire-2s", attr) == errno.ENODATA
-    assert [len(one.attrs) for one in events_of("icelake-2s")] == [1]
+    assert [len(event.attrs) for event in events_of("icelake-2s")] == [1]
 
 
 def test_imprecise_samples_say_nothing_of_loads_and_that_is_the_reason() -> None:
@@ -246,10 +246,10 @@ def test_a_user_without_rights_is_told_so() -> None:
 
 @pytest.mark.parametrize("name", ["vera-2s", "guest"])
 def test_a_machine_that_measures_no_loads_says_so(name: str) -> None:
-    with watching(name) as (host, found, one):
-        found.watch_loads(True)
-        passes(host, found, 5)
-        report = found.report(one, Grouping.PROCESS)
+    with watching(name) as (host, applications, application):
+        applications.watch_loads(True)
+        passes(host, applications, 5)
+        report = applications.report(application, Grouping.PROCESS)
     assert report.sampling.startswith("loads are not sampled: no hardware: no PMU here measures loads")
     cell = measured("LoadLat", TaskInputs(report.rows[0], 1.0))
     assert cell.value is None
@@ -260,7 +260,7 @@ def test_a_machine_that_measures_no_loads_says_so(name: str) -> None:
 def test_many_cpus_together_give_as_many_samples_as_a_few() -> None:
     assert period_of(1_000, 4) == period_of(1_000, 8) == 1_000
     assert period_of(1_000, 256) == 32_000
-    assert all(one.attrs[-1].sample_period % 16 == 0 for one in events_of("turin-2s"))
+    assert all(event.attrs[-1].sample_period % 16 == 0 for event in events_of("turin-2s"))
 
 
 def _tree(root: Path) -> LinuxHost:
@@ -290,9 +290,9 @@ def _perfs(root: Path, event: str) -> tuple[int, ...]:
     block = text.partition("perf_event_attr:")[2]
     if not block:
         pytest.skip("linux-perf that says what it opens")
-    found = (re.search(rf"^  {word} +(0x[0-9a-f]+|\d+)", block, re.MULTILINE)
-             for word in ("type", "config", r"\{ bp_addr, config1 \}"))
-    return tuple(0 if one is None else int(one[1], 0) for one in found)
+    matches = (re.search(rf"^  {word} +(0x[0-9a-f]+|\d+)", block, re.MULTILINE)
+               for word in ("type", "config", r"\{ bp_addr, config1 \}"))
+    return tuple(0 if match is None else int(match[1], 0) for match in matches)
 
 
 def test_events_are_encoded_as_perf_encodes_them(tmp_path: Path) -> None:

@@ -31,9 +31,9 @@ def server() -> Machine:
 
 
 def counters(machine: Machine) -> tuple[TaskCounter, ...]:
-    found = definition_counters(machine)
-    assert not isinstance(found, Unavailable)
-    return found
+    result = definition_counters(machine)
+    assert not isinstance(result, Unavailable)
+    return result
 
 
 def names(*keys: str) -> frozenset[str]:
@@ -45,11 +45,11 @@ DOUBLES = tuple(key for key in ALL if "double" in key)
 
 
 def test_flops_are_weighted_by_width_and_bytes_by_the_mean_width(server: Machine) -> None:
-    found = numerics_of(server, counters(server), names(*ALL, "loads", "stores"))
+    numerics = numerics_of(server, counters(server), names(*ALL, "loads", "stores"))
     counts = dict.fromkeys(ALL, 0) | {"scalar double": 10, "avx512 double": 10, "loads": 300, "stores": 100}
-    assert found.flops(counts) == 10 * 1 + 10 * 8
-    assert found.bytes(counts) == 400 * (8 + 64) / 2
-    assert (found.why, found.double_only) == (None, False)
+    assert numerics.flops(counts) == 10 * 1 + 10 * 8
+    assert numerics.bytes(counts) == 400 * (8 + 64) / 2
+    assert (numerics.why, numerics.double_only) == (None, False)
 
 
 def test_amounts_of_bytes_are_in_gigabytes(server: Machine) -> None:
@@ -63,28 +63,28 @@ def test_amounts_of_bytes_are_in_gigabytes(server: Machine) -> None:
 
 
 def test_half_of_the_events_give_double_precision_and_say_so(server: Machine) -> None:
-    found = numerics_of(server, counters(server), names(*DOUBLES, "loads", "stores"))
-    assert found.double_only
-    assert "double precision only" in found.note
-    assert found.flops(dict.fromkeys(DOUBLES, 1) | {"loads": 1, "stores": 1}) == 1 + 2 + 4 + 8
-    assert found.bytes(dict.fromkeys(DOUBLES, 0) | {"avx double": 5, "loads": 1, "stores": 1}) == 2 * 32
+    numerics = numerics_of(server, counters(server), names(*DOUBLES, "loads", "stores"))
+    assert numerics.double_only
+    assert "double precision only" in numerics.note
+    assert numerics.flops(dict.fromkeys(DOUBLES, 1) | {"loads": 1, "stores": 1}) == 1 + 2 + 4 + 8
+    assert numerics.bytes(dict.fromkeys(DOUBLES, 0) | {"avx double": 5, "loads": 1, "stores": 1}) == 2 * 32
 
 
 def test_too_few_events_give_nothing_and_the_reason(server: Machine) -> None:
-    found = numerics_of(server, counters(server), names("scalar double", "loads", "stores"))
-    assert (found.has_flops, found.has_bytes) == (False, False)
-    assert found.flops({"scalar double": 9}) is None
-    assert found.why is not None
-    assert found.why.reason is Reason.IN_USE
-    assert "double" in found.why.remedy
+    numerics = numerics_of(server, counters(server), names("scalar double", "loads", "stores"))
+    assert (numerics.has_flops, numerics.has_bytes) == (False, False)
+    assert numerics.flops({"scalar double": 9}) is None
+    assert numerics.why is not None
+    assert numerics.why.reason is Reason.IN_USE
+    assert "double" in numerics.why.remedy
 
 
 def test_the_order_decides_what_a_small_pmu_counts(server: Machine) -> None:
     known = counters(server)
-    assert [one.name for one in in_order(BROADWELL_ON, known, double=False)][:8] == list(ALL)
-    assert [one.name for one in in_order(BROADWELL_ON, known, double=True)] == [*DOUBLES, "loads", "stores"]
+    assert [counter.name for counter in in_order(BROADWELL_ON, known, double=False)][:8] == list(ALL)
+    assert [counter.name for counter in in_order(BROADWELL_ON, known, double=True)] == [*DOUBLES, "loads", "stores"]
     arm = tuple(TaskCounter(event.key, PerfAttr(4, event.config)) for event in NEOVERSE.events)
-    assert [one.name for one in in_order(NEOVERSE, arm, double=True)][:4] == [
+    assert [counter.name for counter in in_order(NEOVERSE, arm, double=True)][:4] == [
         "scale flops", "fixed flops", "scale bytes", "fixed bytes"]
 
 
@@ -93,15 +93,15 @@ def test_the_order_decides_what_a_small_pmu_counts(server: Machine) -> None:
     ("laptop", Reason.NO_HARDWARE, "several kinds of core"),
 ])
 def test_why_there_is_no_metric_definition(machine: str, reason: Reason, says: str) -> None:
-    found = definition_counters(known_machine(simulated_host(machine)))
-    assert isinstance(found, Unavailable)
-    assert found.reason is reason
-    assert says in found.detail
+    result = definition_counters(known_machine(simulated_host(machine)))
+    assert isinstance(result, Unavailable)
+    assert result.reason is reason
+    assert says in result.detail
 
 
 def test_bytes_need_every_width_that_the_core_counts() -> None:
     arm = known_machine(simulated_host("grace-2s"))
-    has = tuple(one for one in counters(arm) if one.name not in {"scale bytes", "fixed bytes"})
+    has = tuple(counter for counter in counters(arm) if counter.name not in {"scale bytes", "fixed bytes"})
     flops = ("scale flops", "fixed flops")
     some = numerics_of(arm, has, names(*flops, "loads", "stores", "scalar instructions"))
     assert (some.has_flops, some.has_bytes) == (True, False)
@@ -110,7 +110,7 @@ def test_bytes_need_every_width_that_the_core_counts() -> None:
     every = numerics_of(arm, has, names(*flops, "loads", "stores", "scalar instructions", "vector instructions",
                                         "sve instructions"))
     assert (every.has_bytes, every.why) == (True, None)
-    assert needed(NEOVERSE, frozenset(one.name for one in has)) >= {"loads", "stores", "sve instructions"}
+    assert needed(NEOVERSE, frozenset(counter.name for counter in has)) >= {"loads", "stores", "sve instructions"}
 
 
 def test_where_the_core_counts_bytes_no_width_is_needed() -> None:
@@ -119,9 +119,9 @@ def test_where_the_core_counts_bytes_no_width_is_needed() -> None:
 
 
 def test_what_was_asked_for_is_not_called_a_lack(server: Machine) -> None:
-    found = numerics_of(server, counters(server), names(*DOUBLES, "loads", "stores"), asked_double=True)
-    assert "as asked for" in found.note
-    assert "found no counter" not in found.note
+    numerics = numerics_of(server, counters(server), names(*DOUBLES, "loads", "stores"), asked_double=True)
+    assert "as asked for" in numerics.note
+    assert "found no counter" not in numerics.note
 
 
 class Scaled(DelegatingHost):

@@ -44,13 +44,13 @@ def test_each_region_has_its_own_counts(capfd: pytest.CaptureFixture[str]) -> No
     tables = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     tasks, regions = tables[0], tables[-1]
     assert regions["table"] == "regions"
-    found = {row["region"]: row["values"] for row in regions["rows"]}
-    assert {name: row["Entered"] for name, row in found.items()} == {"all of it": 1, "much": 3, "little": 3}
-    faults = {name: row["page-faults"] for name, row in found.items()}
+    result = {row["region"]: row["values"] for row in regions["rows"]}
+    assert {name: row["Entered"] for name, row in result.items()} == {"all of it": 1, "much": 3, "little": 3}
+    faults = {name: row["page-faults"] for name, row in result.items()}
     assert 1.5 < faults["much"] / faults["little"] < 6
     assert faults["all of it"] == pytest.approx(12 * _PAGES, rel=0.1)
     assert faults["much"] + faults["little"] == pytest.approx(faults["all of it"], rel=0.1)
-    assert 0 < found["much"]["Run%"] < found["all of it"]["Run%"] <= 100.0
+    assert 0 < result["much"]["Run%"] < result["all of it"]["Run%"] <= 100.0
     assert any("at least one thread" in note for note in tasks["notes"])
 
 
@@ -88,20 +88,20 @@ def test_a_slice_is_shared_out_by_the_time_that_a_region_was_open_in_it() -> Non
         regions.add(at + 2 * second, at + 4 * second, (2 * second, 1000))  # all of it
         regions.add(at + 5 * second, at + 9 * second, (4 * second, 7))  # none of it
         regions.settle()
-        (one,) = regions.rows()
+        (region,) = regions.rows()
         notes = " ".join(regions.notes)
-    assert (one.name, one.entries) == ("solve", 2)
-    assert one.seconds == pytest.approx(4.0)
-    assert one.counts["events"] == pytest.approx(50 + 1000, abs=1)
-    assert one.counts[RUN] == pytest.approx(3 * second, rel=1e-3)
-    assert one.of_run == pytest.approx(3 / 8, rel=1e-3)
-    assert one.apportioned >= 1 / 3 - 1e-3
+    assert (region.name, region.entries) == ("solve", 2)
+    assert region.seconds == pytest.approx(4.0)
+    assert region.counts["events"] == pytest.approx(50 + 1000, abs=1)
+    assert region.counts[RUN] == pytest.approx(3 * second, rel=1e-3)
+    assert region.of_run == pytest.approx(3 / 8, rel=1e-3)
+    assert region.apportioned >= 1 / 3 - 1e-3
     assert "2 marks of regions were lost" in notes
     assert "1 ends of regions that had not begun" in notes
     assert "1 lines in TURBOTUI_REGIONS were no marks" in notes
-    table = region_table((one,))
+    table = region_table((region,))
     column = next(column for column in table.columns if column.id == "events")
-    assert table.cell(column, one).estimated
+    assert table.cell(column, region).estimated
 
 
 def test_a_region_that_a_process_left_open_ends_with_it() -> None:
@@ -116,9 +116,9 @@ def test_a_region_that_a_process_left_open_ends_with_it() -> None:
         at = _raw(begun) + 3 * 10**9
         regions.add(at, at + 10**9, (10**9, 100))
         regions.settle()
-        counts = {one.name: one.counts.get("events", 0.0) for one in regions.rows()}
+        counts = {region.name: region.counts.get("events", 0.0) for region in regions.rows()}
         notes = " ".join(regions.notes)
-    assert {one.name for one in first if one in again} == {"solve"}  # the other one goes on
+    assert {region.name for region in first if region in again} == {"solve"}  # the other one goes on
     assert counts == {"solve": 0.0, "other": 100.0}
     assert "2 regions had not ended" in notes
 
@@ -140,10 +140,10 @@ def test_parts_of_slices_add_up(spans: list[tuple[int, int]], cuts: list[int]) -
         for start, end in itertools.pairwise(edges):
             regions.add(at + start * ms, at + end * ms, ((end - start) * ms, end - start))
         regions.settle()
-        found = regions.rows()
+        task_regions = regions.rows()
     inside = sum(any(start <= ms_at < start + length for start, length in spans)
                  for ms_at in range(edges[0], edges[-1]))
-    counted = found[0].counts["events"] if found else 0.0
+    counted = task_regions[0].counts["events"] if task_regions else 0.0
     assert counted == pytest.approx(inside, abs=0.5)
 
 

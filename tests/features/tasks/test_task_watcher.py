@@ -51,11 +51,11 @@ sys.stdin.readline()
 @contextmanager
 def watcher(machine: Machine, *applications: Application) -> Iterator[tuple[TaskWatcher, Callable[[], TaskSnapshot]]]:
     snapshots: queue.SimpleQueue[TaskSnapshot] = queue.SimpleQueue()
-    found = TaskWatcher(machine, applications, snapshots.put)
+    task_watcher = TaskWatcher(machine, applications, snapshots.put)
     try:
-        yield found, lambda: snapshots.get(timeout=PATIENCE)
+        yield task_watcher, lambda: snapshots.get(timeout=PATIENCE)
     finally:
-        found.stop()
+        task_watcher.stop()
 
 
 def descriptors() -> int:
@@ -64,31 +64,31 @@ def descriptors() -> int:
 
 def test_on_a_simulated_machine_a_snapshot_answers_its_request() -> None:
     machine = known_machine(simulated_host("laptop-old"))
-    with watcher(machine, Application("all", everything=True)) as (found, snapshot):
-        found.start(SnapshotRequest(Grouping.COMMAND))
+    with watcher(machine, Application("all", everything=True)) as (task_watcher, snapshot):
+        task_watcher.start(SnapshotRequest(Grouping.COMMAND))
         first = snapshot()
-        found.snapshot(SnapshotRequest(Grouping.THREAD, 10.0, 40))
+        task_watcher.snapshot(SnapshotRequest(Grouping.THREAD, 10.0, 40))
         second = snapshot()
     assert {row.name for row in first.reports[0].rows} >= {"background"}
     assert second.request.by is Grouping.THREAD
     assert second.lanes
     assert all(len(lane.stretches) == 40 and any(lane.stretches) for lane in second.lanes)
-    assert not found.running
+    assert not task_watcher.running
 
 
 def test_lanes_are_of_the_time_that_was_watched_until_the_window_has_passed() -> None:
     clock = ManualClock(7_000_000_000)
     machine = known_machine(simulated_host("laptop-old", clock))
-    with watcher(machine, Application("all", everything=True)) as (found, snapshot):
-        found.start(SnapshotRequest())
+    with watcher(machine, Application("all", everything=True)) as (task_watcher, snapshot):
+        task_watcher.start(SnapshotRequest())
         snapshot()
         for _ in range(25):
             clock.advance(0.1)
-            found.snapshot(SnapshotRequest(Grouping.THREAD, 10.0, 40))
+            task_watcher.snapshot(SnapshotRequest(Grouping.THREAD, 10.0, 40))
             early = snapshot()
         for _ in range(100):
             clock.advance(0.1)
-            found.snapshot(SnapshotRequest(Grouping.THREAD, 10.0, 40))
+            task_watcher.snapshot(SnapshotRequest(Grouping.THREAD, 10.0, 40))
             late = snapshot()
     assert {lane.unwatched for lane in early.lanes} == {30}  # 2.5 s of 10 s were watched
     for lane in early.lanes:
@@ -106,8 +106,8 @@ def test_a_recorded_machine_says_so(tmp_path: object) -> None:
     host = LinuxHost(str(tmp_path))
     machine = read_machine(LinuxHost())
     recorded = Machine(host, machine.topology, machine.model, machine.platform, machine.privileges)
-    with watcher(recorded, Application("all", everything=True)) as (found, snapshot):
-        found.start(SnapshotRequest())
+    with watcher(recorded, Application("all", everything=True)) as (task_watcher, snapshot):
+        task_watcher.start(SnapshotRequest())
         [report] = snapshot().reports
     assert "recorded machine" in report.error
     assert report.rows == ()
@@ -126,15 +126,15 @@ class TestReal(_Real):
             assert process.stdin is not None
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-            with watcher(machine, Application("all", everything=True)) as (found, snapshot):
-                found.start(SnapshotRequest())
+            with watcher(machine, Application("all", everything=True)) as (task_watcher, snapshot):
+                task_watcher.start(SnapshotRequest())
                 snapshot()
                 process.stdin.write("go\n")
                 assert process.stdout.readline() == "done\n"
                 seen: set[int | None] = set()
                 threads = {int(name) for name in os.listdir(f"/proc/{process.pid}/task")}
                 for _ in range(5000):  # rings are taken at the latest after 50 ms
-                    found.snapshot(SnapshotRequest())
+                    task_watcher.snapshot(SnapshotRequest())
                     seen |= {row.tid for row in snapshot().reports[0].rows if row.pid == process.pid}
                     if threads <= seen:
                         break
@@ -146,8 +146,8 @@ class TestReal(_Real):
         machine = read_machine(LinuxHost())
         own = Application("own", pids=(os.getpid(),))
         with watcher(machine, own, Application("gone", pids=(4_194_305,)),
-                     Application("odd", everything=True, events="no-such-event")) as (found, snapshot):
-            found.start(SnapshotRequest(Grouping.PROCESS))
+                     Application("odd", everything=True, events="no-such-event")) as (task_watcher, snapshot):
+            task_watcher.start(SnapshotRequest(Grouping.PROCESS))
             reports = {report.application.name: report for report in snapshot().reports}
         assert reports["own"].error == ""
         assert "no process 4194305" in reports["gone"].error
@@ -156,9 +156,9 @@ class TestReal(_Real):
     def test_nothing_is_open_before_the_start_and_after_the_stop(self) -> None:
         machine = read_machine(LinuxHost())
         before = descriptors()
-        with watcher(machine, Application("own", pids=(os.getpid(),))) as (found, snapshot):
+        with watcher(machine, Application("own", pids=(os.getpid(),))) as (task_watcher, snapshot):
             assert descriptors() == before
-            found.start(SnapshotRequest())
+            task_watcher.start(SnapshotRequest())
             snapshot()
             assert descriptors() > before
         assert descriptors() == before
@@ -167,12 +167,12 @@ class TestReal(_Real):
         machine = read_machine(LinuxHost())
         with subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE) as process:
             assert process.stdin is not None
-            with watcher(machine, Application("one", pids=(process.pid,))) as (found, snapshot):
-                found.start(SnapshotRequest())
+            with watcher(machine, Application("one", pids=(process.pid,))) as (task_watcher, snapshot):
+                task_watcher.start(SnapshotRequest())
                 assert not snapshot().reports[0].ended
                 ended = os.pidfd_open(process.pid)
                 process.stdin.close()
                 select.select([ended], [], [])
                 os.close(ended)
-                found.snapshot(SnapshotRequest())
+                task_watcher.snapshot(SnapshotRequest())
                 assert snapshot().reports[0].ended

@@ -25,22 +25,22 @@ FLOPS = Application("all", everything=True, events="flops")
 NO_ENERGY = Energy({}, {})
 
 
-def cut(found: WatchedApplications, one: WatchedApplication, number: int | None,
+def cut(value: WatchedApplications, item: WatchedApplication, number: int | None,
         earlier: StartTotals) -> tuple[Any, StartTotals]:
-    report = found.report(one, Grouping.COMMAND, whole=number is None)
-    shown = TaskInterval(report, one.aggregate, number, {}, NO_ENERGY, Grouping.COMMAND, found._host, earlier)
+    report = value.report(item, Grouping.COMMAND, whole=number is None)
+    shown = TaskInterval(report, item.aggregate, number, {}, NO_ENERGY, Grouping.COMMAND, value._host, earlier)
     return written(shown.envelope, shown.tables), shown.so_far()
 
 
 def test_all_numbers_of_a_table_are_of_its_interval_and_those_since_the_start_say_so() -> None:
-    with watching("turin-2s", EVERYTHING) as (host, found, one):
-        passes(host, found, 10)
-        first, earlier = cut(found, one, 1, StartTotals())
-        one.aggregators[0].lost += 3
-        passes(host, found, 10)
-        second, _ = cut(found, one, 2, earlier)
-        found.finish()
-        whole, _ = cut(found, one, None, StartTotals())
+    with watching("turin-2s", EVERYTHING) as (host, applications, application):
+        passes(host, applications, 10)
+        first, earlier = cut(applications, application, 1, StartTotals())
+        application.aggregators[0].lost += 3
+        passes(host, applications, 10)
+        second, _ = cut(applications, application, 2, earlier)
+        applications.finish()
+        whole, _ = cut(applications, application, None, StartTotals())
     for table in (first, second):
         for name in ("instructions", "Time_s"):
             assert table["sum"][name] == pytest.approx(sum(row[name] for row in table["tasks"]))
@@ -72,17 +72,17 @@ def test_on_whole_cpus_that_rest_the_sum_is_of_the_rows_and_the_idle_task_stands
 
 
 def test_sums_of_multiplexed_sets_are_of_the_whole_time_and_say_that_they_are_estimates() -> None:
-    with watching("turin-2s", FLOPS) as (host, found, one):
-        before = [truth_of(host).truth(cpu) for cpu in found._cpus]
-        passes(host, found, 200, 0.05)
-        after = [truth_of(host).truth(cpu) for cpu in found._cpus]
-        table, _ = cut(found, one, 1, StartTotals())
-        numerics = one.numerics
-        found.finish()
-        whole, _ = cut(found, one, None, StartTotals())
+    with watching("turin-2s", FLOPS) as (host, applications, application):
+        before = [truth_of(host).truth(cpu) for cpu in applications._cpus]
+        passes(host, applications, 200, 0.05)
+        after = [truth_of(host).truth(cpu) for cpu in applications._cpus]
+        table, _ = cut(applications, application, 1, StartTotals())
+        numerics = application.numerics
+        applications.finish()
+        whole, _ = cut(applications, application, None, StartTotals())
     flops = sum(new.flops - old.flops for new, old in zip(after, before, strict=True))
     assert numerics.flops(table["sum"]) == pytest.approx(flops, rel=0.03)
-    assert set(table["estimated"]) == set(one.aggregate.names) - one.aggregate.always
+    assert set(table["estimated"]) == set(application.aggregate.names) - application.aggregate.always
     busiest = max(table["tasks"], key=lambda row: float(row["FLOP"] or 0))
     assert {"FLOP", "Bytes", "loads"} <= set(busiest["estimated"])
     # raw counts stand by set, each with the run time that it saw

@@ -56,9 +56,9 @@ class Tasks:
 
     @property
     def screen(self) -> DrawnTasksScreen:
-        found = self.app.screen_stack[0]
-        assert isinstance(found, DrawnTasksScreen)
-        return found
+        screen = self.app.screen_stack[0]
+        assert isinstance(screen, DrawnTasksScreen)
+        return screen
 
     @property
     def rows(self) -> list[str]:
@@ -97,9 +97,9 @@ async def tasks(machine: Machine, size: tuple[int, int] = (120, 36)) -> AsyncIte
             await pilot.pause()
         session.tick()
         await pilot.pause()
-        found = Tasks(app, pilot, session)
-        await asyncio.wait_for(found.screen.drawn.wait(), PATIENCE)
-        yield found
+        result = Tasks(app, pilot, session)
+        await asyncio.wait_for(result.screen.drawn.wait(), PATIENCE)
+        yield result
 
 
 def watching(screen: TasksScreen) -> bool:
@@ -108,13 +108,13 @@ def watching(screen: TasksScreen) -> bool:
 
 def share(row: str) -> float:
     """CPU% of a line: its first number with a decimal."""
-    found = re.search(r"\d+\.\d\b", row)
-    assert found is not None
-    return float(found[0])
+    match = re.search(r"\d+\.\d\b", row)
+    assert match is not None
+    return float(match[0])
 
 
 def _column(name: str) -> TaskColumn:
-    return next(one for one in TASK_COLUMNS if one.id == name)
+    return next(column for column in TASK_COLUMNS if column.id == name)
 
 
 def laptop() -> Machine:
@@ -122,14 +122,14 @@ def laptop() -> Machine:
 
 
 async def test_the_busiest_thread_is_on_top_with_what_it_does() -> None:
-    async with tasks(laptop()) as found:
-        await found.next()
-        await found.next()
-        assert "watching everything · no sample lost" in text_of(found.app, "heads")
-        first, second = found.rows[:2]
+    async with tasks(laptop()) as result:
+        await result.next()
+        await result.next()
+        assert "watching everything · no sample lost" in text_of(result.app, "heads")
+        first, second = result.rows[:2]
         assert share(first) > share(second)
-        assert "sampled when a thread leaves its CPU" in text_of(found.app, "notes")
-        assert "Miss/s" not in found.titles
+        assert "sampled when a thread leaves its CPU" in text_of(result.app, "notes")
+        assert "Miss/s" not in result.titles
 
 
 class KeptRows:
@@ -152,32 +152,32 @@ class KeptRows:
 
 
 async def test_what_is_watched_is_recorded_for_each_interval_while_a_recording_is_made() -> None:
-    async with tasks(laptop()) as found:
-        await found.next()
+    async with tasks(laptop()) as result:
+        await result.next()
         recorder = KeptRows()
-        found.app.watched.recorder = recorder  # type: ignore[assignment] # as far as the screen goes
-        await found.press("t")
+        result.app.watched.recorder = recorder  # type: ignore[assignment] # as far as the screen goes
+        await result.press("t")
         clocks = []
         for _ in range(3):
-            await found.next()
-            clocks.append(found.screen._clocks)
-        found.app.watched.recorder = None
-        await found.next()
-        assert [(one.wall_ns, one.started_ns) for one in recorder.records] == clocks
-        for one in recorder.records:
-            assert isinstance(one, TaskRecord)
-            assert {by: {row.tid is None for row in one.reports[by][0].rows} for by in RECORDED_BY} == {
+            await result.next()
+            clocks.append(result.screen._clocks)
+        result.app.watched.recorder = None
+        await result.next()
+        assert [(record.wall_ns, record.started_ns) for record in recorder.records] == clocks
+        for rows in recorder.records:
+            assert isinstance(rows, TaskRecord)
+            assert {by: {row.tid is None for row in rows.reports[by][0].rows} for by in RECORDED_BY} == {
                 Grouping.THREAD: {False}, Grouping.PROCESS: {True}, Grouping.COMMAND: {True}}
 
 
 async def test_a_row_is_explained_with_all_reasons_however_small_the_screen() -> None:
     hybrid = known_machine(simulated_host("laptop", ManualClock()))
-    async with tasks(hybrid, (80, 24)) as found:
-        await found.next()
-        assert "not here: " in text_of(found.app, "notes")
-        assert "e: why, what to do" in text_of(found.app, "notes")
-        await found.press("e")
-        window = found.app.screen
+    async with tasks(hybrid, (80, 24)) as result:
+        await result.next()
+        assert "not here: " in text_of(result.app, "notes")
+        assert "e: why, what to do" in text_of(result.app, "notes")
+        await result.press("e")
+        window = result.app.screen
         assert isinstance(window, Explain)
 
         def said() -> str:
@@ -193,183 +193,183 @@ async def test_a_row_is_explained_with_all_reasons_however_small_the_screen() ->
         assert "GB/s: " in before
         assert "several kinds of core, which count FLOPs by different events" in before
         assert "each CPU is counted" in before
-        await found.next(2.0)
+        await result.next(2.0)
         assert "counted for 2.00 s" in said()
-        await found.press("e")
-        assert found.app.screen is found.screen
+        await result.press("e")
+        assert result.app.screen is result.screen
 
 
 async def test_rows_become_processes_a_tree_commands_and_units() -> None:
-    async with tasks(laptop()) as found:
-        await found.next()
-        threads = len(found.rows)
-        await found.press("t")
-        await found.next()
-        assert 0 < len(found.rows) < threads
-        assert "processes ran" in text_of(found.app, "heads")
-        assert " TID" not in found.titles
-        await found.press("t")
-        await found.next()
-        assert any("▾ systemd" in row for row in found.rows)
-        await found.press("home")
-        assert "on 0 CPUs" in text_of(found.app, "status")  # it did not run itself
-        await found.press("asterisk")
-        assert len(found.rows) == 1
-        assert "▸ systemd Σ" in found.rows[0]
-        assert share(found.rows[0]) > 0
-        await found.press("right")
-        assert len(found.rows) > 1
-        await found.press("left", "asterisk")
-        assert any("▾ make" in row for row in found.rows)
-        rows = len(found.rows)
-        await found.press("right", "right", "left")
-        assert len(found.rows) == rows  # with a column chosen, ← goes to the column before, and folds nothing
-        await found.press("t")
-        await found.next()
-        assert " PID" not in found.titles
-        assert any("background" in row for row in found.rows)
-        await found.press("t")
-        await found.next()
-        assert "Unit" in found.titles
-        assert any("session-3.scope" in row for row in found.rows)
+    async with tasks(laptop()) as result:
+        await result.next()
+        threads = len(result.rows)
+        await result.press("t")
+        await result.next()
+        assert 0 < len(result.rows) < threads
+        assert "processes ran" in text_of(result.app, "heads")
+        assert " TID" not in result.titles
+        await result.press("t")
+        await result.next()
+        assert any("▾ systemd" in row for row in result.rows)
+        await result.press("home")
+        assert "on 0 CPUs" in text_of(result.app, "status")  # it did not run itself
+        await result.press("asterisk")
+        assert len(result.rows) == 1
+        assert "▸ systemd Σ" in result.rows[0]
+        assert share(result.rows[0]) > 0
+        await result.press("right")
+        assert len(result.rows) > 1
+        await result.press("left", "asterisk")
+        assert any("▾ make" in row for row in result.rows)
+        rows = len(result.rows)
+        await result.press("right", "right", "left")
+        assert len(result.rows) == rows  # with a column chosen, ← goes to the column before, and folds nothing
+        await result.press("t")
+        await result.next()
+        assert " PID" not in result.titles
+        assert any("background" in row for row in result.rows)
+        await result.press("t")
+        await result.next()
+        assert "Unit" in result.titles
+        assert any("session-3.scope" in row for row in result.rows)
 
 
 async def test_before_the_first_samples_there_are_the_titles_of_threads() -> None:
-    async with tasks(laptop()) as found:
-        await found.next()
-        known = found.titles.split()[:3]
-        found.screen.restart(found.screen.applications)
-        assert found.titles.split()[:3] == known == ["PID", "TID", "Command"]
+    async with tasks(laptop()) as result:
+        await result.next()
+        known = result.titles.split()[:3]
+        result.screen.restart(result.screen.applications)
+        assert result.titles.split()[:3] == known == ["PID", "TID", "Command"]
 
 
 async def test_sort_filter_and_search() -> None:
-    async with tasks(laptop()) as found:
-        await found.next()
-        everything = found.rows
-        await found.press("backslash", *"background", "enter")
-        assert 0 < len(found.rows) < len(everything)
-        assert all("background" in row for row in found.rows)
-        assert "filter background" in text_of(found.app, "status")
-        await found.press("backslash")
-        found.app.screen.query_one(Input).value = "CPU%>1000"
-        await found.press("enter")
-        assert found.rows == []
-        assert found.screen.readout() == "No row passes the filter CPU%>1000: \\ changes it"
-        await found.press("backslash")
-        found.app.screen.query_one(Input).value = "nonsense>1"
-        await found.pilot.pause()
-        assert found.rows == []
-        await found.press("escape", "backslash")
-        found.app.screen.query_one(Input).value = ""
-        await found.press("enter")
-        assert len(found.rows) == len(everything)
-        await found.press("I")
-        shares = [share(row) for row in found.rows]
+    async with tasks(laptop()) as result:
+        await result.next()
+        everything = result.rows
+        await result.press("backslash", *"background", "enter")
+        assert 0 < len(result.rows) < len(everything)
+        assert all("background" in row for row in result.rows)
+        assert "filter background" in text_of(result.app, "status")
+        await result.press("backslash")
+        result.app.screen.query_one(Input).value = "CPU%>1000"
+        await result.press("enter")
+        assert result.rows == []
+        assert result.screen.readout() == "No row passes the filter CPU%>1000: \\ changes it"
+        await result.press("backslash")
+        result.app.screen.query_one(Input).value = "nonsense>1"
+        await result.pilot.pause()
+        assert result.rows == []
+        await result.press("escape", "backslash")
+        result.app.screen.query_one(Input).value = ""
+        await result.press("enter")
+        assert len(result.rows) == len(everything)
+        await result.press("I")
+        shares = [share(row) for row in result.rows]
         assert shares == sorted(shares)
-        found.screen.on_table_widget_title_clicked(TableWidget.TitleClicked(found.screen.table, _column("TID")))
-        tids = [int(row.split()[1]) for row in found.rows]
+        result.screen.on_table_widget_title_clicked(TableWidget.TitleClicked(result.screen.table, _column("TID")))
+        tids = [int(row.split()[1]) for row in result.rows]
         assert tids == sorted(tids)
-        await found.press("slash", *str(tids[3]), "enter")
-        assert f"/{tids[3]}/" in str(found.screen.table.current)
+        await result.press("slash", *str(tids[3]), "enter")
+        assert f"/{tids[3]}/" in str(result.screen.table.current)
 
 
 async def test_the_timeline_has_numbers_of_cpus_and_zooms() -> None:
-    async with tasks(laptop()) as found:
-        await found.next()
-        await found.press("v")
-        await found.next()
-        assert "|-10 s" in found.titles
-        lane = next(row for row in found.rows if "background" in row)
+    async with tasks(laptop()) as result:
+        await result.next()
+        await result.press("v")
+        await result.next()
+        assert "|-10 s" in result.titles
+        lane = next(row for row in result.rows if "background" in row)
         cpu = int(lane.split()[0]) % 10_000
         assert set(lane.split()[-1]) == {str(cpu), "·"}
-        await found.press("left_square_bracket")
-        await found.next()
-        assert "|-5 s" in found.titles
-        await found.press("v")
-        await found.next()
-        assert "CPU%" in found.titles
+        await result.press("left_square_bracket")
+        await result.next()
+        assert "|-5 s" in result.titles
+        await result.press("v")
+        await result.next()
+        assert "CPU%" in result.titles
 
 
 async def test_numbers_beside_the_timeline_are_of_the_interval() -> None:
-    async with tasks(laptop()) as found:
+    async with tasks(laptop()) as result:
         for _ in range(4):
-            await found.next()
-        await found.press("v")
-        await found.next()
-        assert "|-10 s" in found.titles
-        content = found.screen.table.content
+            await result.next()
+        await result.press("v")
+        await result.next()
+        assert "|-10 s" in result.titles
+        content = result.screen.table.content
         assert content is not None
         busy = next(column for column in TASK_COLUMNS if column.id == "CPU%")
-        shares = [content.value(busy, line.row) for line in found.screen.table.lines]
+        shares = [content.value(busy, line.row) for line in result.screen.table.lines]
         known = [share for share in shares if isinstance(share, float)]
         assert known
         assert max(known) < 101  # of one CPU; since the beginning it would be five times as much
-        await found.press("home")
-        assert "· ran 1.0" in found.screen.readout() or "· ran 0." in found.screen.readout()
+        await result.press("home")
+        assert "· ran 1.0" in result.screen.readout() or "· ran 0." in result.screen.readout()
 
 
 async def test_what_to_watch_is_chosen_by_a_prompt() -> None:
-    async with tasks(laptop()) as found:
-        await found.press("w")
-        found.app.screen.query_one(Input).value = "dense:pid=10000:events=instructions idle:pid=40000:events=cycles"
-        await found.pilot.pause()
-        found.screen.drawn.clear()
-        await found.press("enter")
-        await asyncio.wait_for(found.screen.drawn.wait(), PATIENCE)
-        await found.next()
-        await found.next()
-        assert {row.split()[0] for row in found.rows} <= {"dense", "idle"}
-        assert any(row.split()[0] == "idle" for row in found.rows)
-        assert "dense:pid=10000:events=instructions" in text_of(found.app, "heads")
-        await found.press("w")
-        found.app.screen.query_one(Input).value = "7"
-        found.screen.drawn.clear()
-        await found.press("enter")
-        await asyncio.wait_for(found.screen.drawn.wait(), PATIENCE)
-        await found.pilot.pause()
-        assert "has no process 7" in text_of(found.app, "notes")
-        assert "cannot watch process 7" in text_of(found.app, "heads")
-        assert found.rows == []
+    async with tasks(laptop()) as result:
+        await result.press("w")
+        result.app.screen.query_one(Input).value = "dense:pid=10000:events=instructions idle:pid=40000:events=cycles"
+        await result.pilot.pause()
+        result.screen.drawn.clear()
+        await result.press("enter")
+        await asyncio.wait_for(result.screen.drawn.wait(), PATIENCE)
+        await result.next()
+        await result.next()
+        assert {row.split()[0] for row in result.rows} <= {"dense", "idle"}
+        assert any(row.split()[0] == "idle" for row in result.rows)
+        assert "dense:pid=10000:events=instructions" in text_of(result.app, "heads")
+        await result.press("w")
+        result.app.screen.query_one(Input).value = "7"
+        result.screen.drawn.clear()
+        await result.press("enter")
+        await asyncio.wait_for(result.screen.drawn.wait(), PATIENCE)
+        await result.pilot.pause()
+        assert "has no process 7" in text_of(result.app, "notes")
+        assert "cannot watch process 7" in text_of(result.app, "heads")
+        assert result.rows == []
 
 
 async def test_a_wrong_word_is_said_while_it_is_typed_and_changes_nothing() -> None:
-    async with tasks(laptop()) as found:
-        before = found.screen.applications
-        await found.press("w")
-        found.app.screen.query_one(Input).value = "web"
-        await found.press("enter")
-        assert found.screen.applications == before
-        assert "say one of pid=" in text_of(found.app, "status")
+    async with tasks(laptop()) as result:
+        before = result.screen.applications
+        await result.press("w")
+        result.app.screen.query_one(Input).value = "web"
+        await result.press("enter")
+        assert result.screen.applications == before
+        assert "say one of pid=" in text_of(result.app, "status")
 
 
 async def test_what_is_typed_after_w_takes_the_place_of_what_is_watched() -> None:
-    async with tasks(laptop()) as found:
-        await found.press("w", *"/x")
-        assert found.app.screen.query_one(Input).value == "/x"
-        await found.press("escape", "w", "end", *"/x")
-        assert found.app.screen.query_one(Input).value == "all/x"
+    async with tasks(laptop()) as result:
+        await result.press("w", *"/x")
+        assert result.app.screen.query_one(Input).value == "/x"
+        await result.press("escape", "w", "end", *"/x")
+        assert result.app.screen.query_one(Input).value == "all/x"
 
 
 async def test_leaving_the_screen_closes_the_watch_and_coming_back_opens_one() -> None:
-    async with tasks(laptop()) as found:
-        screen, watcher = found.screen, found.screen.watcher
+    async with tasks(laptop()) as result:
+        screen, watcher = result.screen, result.screen.watcher
         assert watcher is not None
-        await found.press("question_mark")  # a window over the screen changes nothing
+        await result.press("question_mark")  # a window over the screen changes nothing
         assert screen.watcher is watcher
-        await found.press("escape", "1")
+        await result.press("escape", "1")
         assert not watcher.running
         screen.drawn.clear()
-        await found.press("7")
+        await result.press("7")
         await asyncio.wait_for(screen.drawn.wait(), PATIENCE)
         again = screen.watcher
         assert again is not None
         assert again is not watcher
-        await found.press("s")
+        await result.press("s")
         assert not again.running
-        assert "stopped" in text_of(found.app, "heads")
-        await found.press("1", "7")
+        assert "stopped" in text_of(result.app, "heads")
+        await result.press("1", "7")
         assert not watching(screen)  # who stopped it starts it
-        await found.press("s")
+        await result.press("s")
         last = screen.watcher
         assert last is not None
         assert last.running
@@ -403,123 +403,123 @@ def test_lost_samples_are_on_top_of_the_screen() -> None:
 
 
 async def test_a_pause_holds_the_picture() -> None:
-    async with tasks(laptop()) as found:
-        await found.next()
-        before = found.rows
-        await found.press("p")
-        found.session.tick(3)
-        await found.pilot.pause()
-        assert found.rows == before
-        assert "PAUSED" in text_of(found.app, "status")
+    async with tasks(laptop()) as result:
+        await result.next()
+        before = result.rows
+        await result.press("p")
+        result.session.tick(3)
+        await result.pilot.pause()
+        assert result.rows == before
+        assert "PAUSED" in text_of(result.app, "status")
 
 
 async def test_without_rights_the_remedy_is_on_the_screen() -> None:
     host = simulated_host("laptop-old", ManualClock())
     host.set_privileges(uid=1000, capabilities=0)
-    async with tasks(read_machine(host)) as found:
-        await found.pilot.pause()
-        assert "may not be sampled by this user" in text_of(found.app, "notes")
-        assert "CAP_PERFMON" in text_of(found.app, "notes")
+    async with tasks(read_machine(host)) as result:
+        await result.pilot.pause()
+        assert "may not be sampled by this user" in text_of(result.app, "notes")
+        assert "CAP_PERFMON" in text_of(result.app, "notes")
 
 
 async def test_a_recorded_machine_says_that_its_tasks_are_elsewhere(tmp_path: Path) -> None:
     own = read_machine(LinuxHost())
     recorded = Machine(LinuxHost(str(tmp_path)), own.topology, own.model, own.platform, own.privileges)
-    async with tasks(recorded) as found:
-        await found.pilot.pause()
-        assert "is a recorded machine" in text_of(found.app, "notes")
+    async with tasks(recorded) as result:
+        await result.pilot.pause()
+        assert "is a recorded machine" in text_of(result.app, "notes")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 60), (40, 10)])
 async def test_columns_fit_the_screen(size: tuple[int, int]) -> None:
-    async with tasks(laptop(), size) as found:
-        await found.next()
-        assert all(len(row) <= size[0] for row in found.rows)
-        assert "CPU%" in found.titles
+    async with tasks(laptop(), size) as result:
+        await result.next()
+        assert all(len(row) <= size[0] for row in result.rows)
+        assert "CPU%" in result.titles
 
 
 async def test_the_table_has_the_keys_of_every_table() -> None:
-    async with tasks(laptop(), (200, 60)) as found:
-        await found.next()
-        table = found.screen.table
+    async with tasks(laptop(), (200, 60)) as result:
+        await result.next()
+        table = result.screen.table
         top = table.lines[0].row
-        await found.press("x")
+        await result.press("x")
         assert list(table.view.pinned) == [top]
-        await found.press("V")
+        await result.press("V")
         assert not list(table.view.pinned)
-        await found.press("home", "right", "g")
-        window = found.app.screen
+        await result.press("home", "right", "g")
+        window = result.app.screen
         assert isinstance(window, Graph)
-        await found.next()
+        await result.next()
         assert "over 2 intervals" in window.query_one(SegmentLines).text or "over 3 intervals" in window.query_one(
             SegmentLines).text
-        await found.press("escape", "b")
-        await found.next()
-        assert "DIFFERENCES FROM" in found.screen.query_one("#compared", SegmentLines).text
+        await result.press("escape", "b")
+        await result.next()
+        assert "DIFFERENCES FROM" in result.screen.query_one("#compared", SegmentLines).text
         run = next(column for column in TASK_COLUMNS if column.id == "Run_s")
         mark, content = table.view.mark, table.content
         assert mark is not None
         assert content is not None
         assert f"{difference(run, content.value(run, top), mark.value(run, top)):+.3f}" in next(
-            row for row in found.rows if f" {str(top).split('/')[2]} " in row)
-        await found.press("b")
+            row for row in result.rows if f" {str(top).split('/')[2]} " in row)
+        await result.press("b")
         assert table.view.mark is None
 
 
 async def test_columns_are_chosen_and_rows_copied() -> None:
-    async with tasks(laptop(), (240, 60)) as found:
-        await found.next()
-        assert " IPC" in found.titles
-        await found.press("C", *"ipc", "space", "escape")
-        assert " IPC" not in found.titles
-        await found.press("C", *"migrations", "space", "escape")
-        assert " Migrations" in found.titles
-        await found.press("home", "Y")
-        titles, row = found.app.clipboard.splitlines()
+    async with tasks(laptop(), (240, 60)) as result:
+        await result.next()
+        assert " IPC" in result.titles
+        await result.press("C", *"ipc", "space", "escape")
+        assert " IPC" not in result.titles
+        await result.press("C", *"migrations", "space", "escape")
+        assert " Migrations" in result.titles
+        await result.press("home", "Y")
+        titles, row = result.app.clipboard.splitlines()
         assert "Migrations" in titles.split(",")
         assert "IPC" not in titles.split(",")
-        assert str(found.screen.table.lines[0].row).split("/")[2] in row.split(",")
+        assert str(result.screen.table.lines[0].row).split("/")[2] in row.split(",")
 
 
 async def test_the_past_shows_the_tasks_of_its_moment_and_sampling_continues() -> None:
-    async with tasks(laptop()) as found:
+    async with tasks(laptop()) as result:
         frames: list[Frame] = []
-        cursor = found.app.watched.cursor = TimeCursor(FramesTimeline(frames))
+        cursor = result.app.watched.cursor = TimeCursor(FramesTimeline(frames))
         shown: list[list[str]] = []
         for _ in range(4):
-            await found.next()
-            assert found.session.latest is not None
-            frames.append(found.session.latest)
-            shown.append(sorted(found.rows))  # equal rows keep the places that they have
+            await result.next()
+            assert result.session.latest is not None
+            frames.append(result.session.latest)
+            shown.append(sorted(result.rows))  # equal rows keep the places that they have
         assert shown[1] != shown[2] != shown[3]
-        await found.press("comma")
+        await result.press("comma")
         assert cursor.at == frames[2].newer.wall_ns
-        assert sorted(found.rows) == shown[2]
-        await found.press("comma")
-        assert sorted(found.rows) == shown[1]
-        await found.press("t")
-        assert "The past is kept as it was shown" in text_of(found.app, "status")
-        await found.next()
-        assert sorted(found.rows) == shown[1], "the picture is held"
-        await found.press("backspace")
-        assert sorted(found.rows) not in shown, "tasks were watched meanwhile"
+        assert sorted(result.rows) == shown[2]
+        await result.press("comma")
+        assert sorted(result.rows) == shown[1]
+        await result.press("t")
+        assert "The past is kept as it was shown" in text_of(result.app, "status")
+        await result.next()
+        assert sorted(result.rows) == shown[1], "the picture is held"
+        await result.press("backspace")
+        assert sorted(result.rows) not in shown, "tasks were watched meanwhile"
 
 
 async def test_a_moment_at_which_no_tasks_were_watched_says_so() -> None:
-    async with tasks(laptop()) as found:
-        await found.next()
-        assert found.session.latest is not None
-        frames = [found.session.latest]
-        await found.press("1")
+    async with tasks(laptop()) as result:
+        await result.next()
+        assert result.session.latest is not None
+        frames = [result.session.latest]
+        await result.press("1")
         for _ in range(2):
-            found.session.tick()
-            await found.pilot.pause()
-            assert found.session.latest is not None
-            frames.append(found.session.latest)
-        found.app.watched.cursor = TimeCursor(FramesTimeline(frames))
-        await found.press("7", "comma")
-        assert found.rows == []
-        assert "No tasks of this moment" in text_of(found.app, "status")
+            result.session.tick()
+            await result.pilot.pause()
+            assert result.session.latest is not None
+            frames.append(result.session.latest)
+        result.app.watched.cursor = TimeCursor(FramesTimeline(frames))
+        await result.press("7", "comma")
+        assert result.rows == []
+        assert "No tasks of this moment" in text_of(result.app, "status")
 
 
 def snapshot_of(rows: int) -> TaskSnapshot:
@@ -538,8 +538,8 @@ def test_the_past_of_tasks_is_bounded_and_grows_coarser_with_age() -> None:
     used, _peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert used < 4 << 20, "as objects they are 20 MB"
-    kept = {second: found for second in range(1000) if (found := past.at(second - 1, second)) is not None}
-    assert all(found.seq == second for second, found in kept.items())
+    kept = {second: past_tasks for second in range(1000) if (past_tasks := past.at(second - 1, second)) is not None}
+    assert all(result.seq == second for second, result in kept.items())
     assert len(kept) * 100 == 20_000
     times = list(kept)
     assert kept[times[0]].snapshot == snapshot_of(99)

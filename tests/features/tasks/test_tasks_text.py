@@ -76,8 +76,8 @@ def test_the_machine_the_application_and_what_is_lost_are_reported() -> None:
     rows = table().report.rows
     assert f"# sum of the rows: run {sum(row.run_seconds for row in rows):.6f} s, switches 3" in lines
     shown = table()
-    found = written(shown.envelope, shown.tables)
-    assert (found["kind"], found["application"], found["lost"]) == ("SIMULATED", "web", 0)
+    result = written(shown.envelope, shown.tables)
+    assert (result["kind"], result["application"], result["lost"]) == ("SIMULATED", "web", 0)
 
 
 def test_a_note_that_was_said_is_not_reported_again_a_new_one_is() -> None:
@@ -92,9 +92,9 @@ def test_a_note_that_was_said_is_not_reported_again_a_new_one_is() -> None:
 @pytest.mark.skipif(not switches_allowed(), reason="perf does not sample switches here")
 def test_what_perf_leaves_out_is_reported_where_a_row_has_very_many_switches() -> None:
     def said(switches: int) -> bool:
-        one = table()
-        rows = tuple(replace(row, counts={"switches": switches, "run": 20_000_000}) for row in one.report.rows)
-        return any("schedstat" in note for note in notes(replace(one, report=replace(one.report, rows=rows))))
+        interval = table()
+        rows = tuple(replace(row, counts={"switches": switches, "run": 20_000_000}) for row in interval.report.rows)
+        return any("schedstat" in note for note in notes(replace(interval, report=replace(interval.report, rows=rows))))
 
     assert said(1_000)
     assert not said(10)
@@ -105,9 +105,9 @@ def test_a_control_group_that_is_removed_ends_the_watch(tmp_path: Path) -> None:
     group.mkdir()
     watching = WatchedApplications(read_machine(LinuxHost()))
     try:
-        one = replace(watching.add(Application("own", pids=(os.getpid(),))), folder=str(group))
-        assert not watching.gone(one)
+        application = replace(watching.add(Application("own", pids=(os.getpid(),))), folder=str(group))
+        assert not watching.gone(application)
         group.rmdir()
-        assert watching.gone(one)
+        assert watching.gone(application)
     finally:
         watching.close()

@@ -34,7 +34,7 @@ def test_a_line_has_the_run_time_of_its_thread(slices: list[tuple[int, int, int,
         ran += length if thread == slices[0][0] else 0
     first, end = timeline.start, timeline.end + 1
     line = timeline.line(frozenset({slices[0][0]}), first, end, places)
-    shown = sum(one.share for one in line if one is not None) * (end - first) / places
+    shown = sum(stretch.share for stretch in line if stretch is not None) * (end - first) / places
     assert shown <= ran + 1e-6
     if end - first >= 4 * places:  # narrower places than bins round the shares up to 1
         assert shown >= 0.7 * ran - (end - first) / places
@@ -71,11 +71,11 @@ def test_slices_of_a_cpu_have_its_run_time_and_do_not_overlap(slices: list[tuple
         ends[cpu] = start + length + length % 3
         timeline.add(thread, cpu, start, start + length)
         ran[cpu, thread] += length
-    found = list(timeline.slices())
-    for one, following in itertools.pairwise(found):
-        assert one.cpu < following.cpu or one.end <= following.start
+    result = list(timeline.slices())
+    for item, following in itertools.pairwise(result):
+        assert item.cpu < following.cpu or item.end <= following.start
     drawn: Counter[tuple[int, int]] = Counter()
-    for piece in found:
+    for piece in result:
         drawn[piece.cpu, piece.thread] += piece.end - piece.start
     parts = sum(len(line.bins) for line in timeline._lines.values())
     for key, length in ran.items():
@@ -114,7 +114,7 @@ def test_a_long_run_is_kept_whole_at_a_coarser_resolution() -> None:
     assert timeline.total() == 100 * 400_000
     assert timeline.bin_ns >= 100_000_000 / 4096
     line = timeline.line(frozenset({1}), timeline.start, timeline.end, 100)
-    assert all(one is not None for one in line)
+    assert all(stretch is not None for stretch in line)
 
 
 def test_a_timeline_is_the_same_however_often_somebody_looks_at_it() -> None:

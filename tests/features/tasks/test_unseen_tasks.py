@@ -31,13 +31,13 @@ def unseen(row: TaskRow, *names: str) -> TaskRow:
 @functools.cache
 def both() -> tuple[TaskInterval, Report]:
     """A table whose second row did not run while loads, and whose third while vectors of doubles were counted."""
-    with watching("turin-2s", FLOPS) as (host, found, one):
-        passes(host, found, 100, 0.05)
-        report = found.report(one, Grouping.COMMAND)
+    with watching("turin-2s", FLOPS) as (host, applications, application):
+        passes(host, applications, 100, 0.05)
+        report = applications.report(application, Grouping.COMMAND)
         first, second, third = report.rows[:3]
         rows = (first, unseen(second, "loads"), unseen(third, "packed double"))
         report = replace(report, rows=rows)
-        return TaskInterval(report, one.aggregate, 1, {}, Energy({}, {}), Grouping.COMMAND,
+        return TaskInterval(report, application.aggregate, 1, {}, Energy({}, {}), Grouping.COMMAND,
                             simulated_host("turin-2s")), report
 
 
@@ -78,11 +78,11 @@ def test_json_has_null_and_a_reason() -> None:
 def test_explain_says_why_a_cell_is_unknown_and_which_events_are_multiplexed() -> None:
     _, report = both()
     snapshot = TaskSnapshot(SnapshotRequest(), (replace(report, application=replace(FLOPS, name="all")),))
-    told = [" ".join(evidence_lines(task_evidence(
+    words = [" ".join(evidence_lines(task_evidence(
         snapshot, None, TaskInputs(replace(row, application="all"), report.seconds, report.numerics)), 300))
         for row in report.rows]
-    assert [text.count(NOT_SCHEDULED) for text in told] == [0, 1, 2]
-    for text in told:
+    assert [text.count(NOT_SCHEDULED) for text in words] == [0, 1, 2]
+    for text in words:
         always, multiplexed = text.split("counted for all of ")[1].split("the others in 4 multiplexed sets")
         assert "instructions" in always
         assert "loads" not in always
@@ -93,12 +93,12 @@ def test_explain_says_why_a_cell_is_unknown_and_which_events_are_multiplexed() -
 def test_the_arithmetic_of_every_column_of_tasks_can_be_written_down() -> None:
     _, report = both()
     inputs = TaskInputs(report.rows[0], report.seconds, report.numerics, 3.5)
-    told = {column.id: arithmetic_lines(column, inputs) for column in TASK_COLUMNS}
+    text = {column.id: arithmetic_lines(column, inputs) for column in TASK_COLUMNS}
     counts = inputs.row.counts
-    assert told["IPC"] == ("= instructions / cycles", f"= {counts['instructions']:,} / {counts['cycles']:,}")
-    assert told["~Watt"][0] == "= joules / seconds"
-    assert told["GFLOP/s"][0].endswith(" / seconds / 1e9")
-    assert not told["Command"]
+    assert text["IPC"] == ("= instructions / cycles", f"= {counts['instructions']:,} / {counts['cycles']:,}")
+    assert text["~Watt"][0] == "= joules / seconds"
+    assert text["GFLOP/s"][0].endswith(" / seconds / 1e9")
+    assert not text["Command"]
 
 
 def test_explain_says_what_the_rows_add_up_to_and_what_is_in_no_row() -> None:

@@ -75,23 +75,23 @@ def test_all_columns_where_everything_is_known() -> None:
                       "Behind": "batch 71 %",
                       "Pushed/s": pytest.approx(10.0), "PushedBy": "hog", "Storage%": pytest.approx(10.0),
                       "Sleep%": pytest.approx(5.0), "WaitsFor": "CPU", "SleepsIn": "poll"}
-    found = cells(ALL_KNOWN)
-    assert [name for name in found if found[name].estimated] == ["SleepsIn"]
+    result = cells(ALL_KNOWN)
+    assert [name for name in result if result[name].estimated] == ["SleepsIn"]
 
 
 def test_without_wake_ups_schedstat_says_how_long_and_the_greatest_wait_is_marked() -> None:
-    found = cells(SWITCHES_ONLY)
-    assert found["Wait%"].value == pytest.approx(40.0)
-    assert found["WaitMean"].value == pytest.approx(20.0)
-    assert all(found[name].estimated for name in ("WaitMax", "WaitP50", "WaitP99", "WaitP999"))
-    assert found["PushedBy"].value == "hog"
-    assert {found[name].why for name in ("Storage%", "Sleep%", "WaitsFor")} == {NO_RIGHT}
+    result = cells(SWITCHES_ONLY)
+    assert result["Wait%"].value == pytest.approx(40.0)
+    assert result["WaitMean"].value == pytest.approx(20.0)
+    assert all(result[name].estimated for name in ("WaitMax", "WaitP50", "WaitP99", "WaitP999"))
+    assert result["PushedBy"].value == "hog"
+    assert {result[name].why for name in ("Storage%", "Sleep%", "WaitsFor")} == {NO_RIGHT}
 
 
 def test_schedstat_alone_says_how_long_and_everything_else_has_its_reason() -> None:
-    found = cells(SCHEDSTAT_ONLY)
-    assert found["Wait%"].value == pytest.approx(40.0)
-    rest = {name: cell for name, cell in found.items() if name not in {"Wait%", "WaitMean", "SleepsIn"}}
+    result = cells(SCHEDSTAT_ONLY)
+    assert result["Wait%"].value == pytest.approx(40.0)
+    rest = {name: cell for name, cell in result.items() if name not in {"Wait%", "WaitMean", "SleepsIn"}}
     assert {cell.value for cell in rest.values()} == {None}
     assert {cell.why for cell in rest.values()} == {NO_RIGHT}
 
@@ -151,14 +151,14 @@ def test_a_group_waits_behind_groups_and_a_thread_behind_threads(waiting: WaitSe
     watch.end_interval("one", 0)
     batch = GroupName("slice", "batch.slice", path="/batch.slice")
     for group_of, behind in ((None, "hog 75 %"), ({7: batch, 8: batch}.get, "slice batch.slice 100 %")):
-        [found] = watch.rows([row(None)], {5: Thread(1, 1)}, whole=False, group_of=group_of)
-        assert cells(found.waits)["Behind"].value == behind
+        [task_row] = watch.rows([row(None)], {5: Thread(1, 1)}, whole=False, group_of=group_of)
+        assert cells(task_row.waits)["Behind"].value == behind
     assert watch.cpu_waits(whole=True)[0].behind == (("hog", 24 * MS), ("cc1", 8 * MS))
 
 
 def test_sleep_is_named_by_the_kernel_function_and_marked() -> None:
-    found = cells(Waits(WaitSums(asleep=900_000_000), sleeping="futex"))
-    assert (found["WaitsFor"].value, found["WaitsFor"].estimated) == ("futex", True)
+    result = cells(Waits(WaitSums(asleep=900_000_000), sleeping="futex"))
+    assert (result["WaitsFor"].value, result["WaitsFor"].estimated) == ("futex", True)
     awake = cells(Waits(WaitSums(queued=900_000_000), sleeping="futex"))
     assert (awake["WaitsFor"].value, awake["WaitsFor"].estimated) == ("CPU", False)
     both = waits_of_all([Waits(sleeping="poll"), Waits(sleeping="futex"), Waits(sleeping="futex"), Waits()])
@@ -223,9 +223,9 @@ def schedstat(waited: int, slices: int) -> dict[str, Content]:
 
 @pytest.fixture
 def waiting() -> Iterator[WaitSet]:
-    found = WaitSet()
-    yield found
-    found.close()
+    wait_set = WaitSet()
+    yield wait_set
+    wait_set.close()
 
 
 def of_row(watch: WaitWatch, threads: Sequence[Thread], *, whole: bool = False, again: bool = False) -> Waits | None:
@@ -345,9 +345,9 @@ def test_threads_that_ended_take_no_room_of_those_that_are_read(
     watch = WaitWatch(host, (0,), waiting, beginning=True)
     watch.end_interval("one", 0)
     of_both = replace(row(None), serials=frozenset({4, 5}), ran=frozenset({4, 5}), died=frozenset({4}))
-    [found] = watch.rows([of_both], {4: Thread(1, 9), 5: Thread(1, 1)}, whole=False)
-    assert found.waits is not None
-    assert (found.waits.delay, found.waits.delay_partial) == (1_000, True)
+    [task_row] = watch.rows([of_both], {4: Thread(1, 9), 5: Thread(1, 1)}, whole=False)
+    assert task_row.waits is not None
+    assert (task_row.waits.delay, task_row.waits.delay_partial) == (1_000, True)
     assert "/proc/1/task/9/schedstat" not in host.asked
 
 
@@ -361,10 +361,10 @@ def test_a_thread_that_slept_has_the_delay_of_the_interval_in_which_it_ran(waiti
             host.files |= {"/proc/1/task/1/schedstat": f"9 {host.clock_ns // 2} {host.clock_ns}\n"}
         watch.end_interval("one", 0)
         watch.rows([replace(row(None), ran=frozenset(ran))] if ran else [], {5: Thread(1, 1)}, whole=False)
-    found = of_row(watch, [Thread(1, 1)], again=True)
-    assert found is not None
-    assert found.delay == 15_000
-    assert found.delayed == 1.5, "over 10 us, not over the 30 us since it was read"
+    waits = of_row(watch, [Thread(1, 1)], again=True)
+    assert waits is not None
+    assert waits.delay == 15_000
+    assert waits.delayed == 1.5, "over 10 us, not over the 30 us since it was read"
 
 
 def test_a_new_thread_with_the_number_of_an_old_one_has_its_own_delay(waiting: WaitSet) -> None:
@@ -374,18 +374,18 @@ def test_a_new_thread_with_the_number_of_an_old_one_has_its_own_delay(waiting: W
     host.clock_ns += 10_000
     host.files |= {"/proc/1/task/1/schedstat": "9 4000 2\n"}
     watch.end_interval("one", 0)
-    found = of_row(watch, [Thread(1, 1)])
-    assert found is not None
-    assert (found.delay, found.slices) == (4_000, 2)
+    waits = of_row(watch, [Thread(1, 1)])
+    assert waits is not None
+    assert (waits.delay, waits.slices) == (4_000, 2)
 
 
 def test_threads_whose_waits_are_not_known_by_number_have_none() -> None:
     merged_row = row(Waits(why_no_records=NO_RIGHT, why_no_wakeups=NO_RIGHT, why_no_delay=NO_RIGHT)).waits
     both = waits_of_all([merged_row, ALL_KNOWN])
     assert both is not None
-    found = cells(both)
-    assert shown(found["Wait%"]) == (30.0, True)
-    assert found["WaitMax"].partial
+    result = cells(both)
+    assert shown(result["Wait%"]) == (30.0, True)
+    assert result["WaitMax"].partial
 
 
 @pytest.mark.parametrize("kind", ["records", "schedstat"])
@@ -410,9 +410,9 @@ def test_threads_are_asked_where_they_sleep_once_an_interval(waiting: WaitSet) -
     for again in (False, True):
         if not again:
             watch.end_interval("one", 0)
-        found = of_row(watch, [Thread(1, 1)], again=again)
-        assert found is not None
-        assert found.sleeping == "futex"
+        waits = of_row(watch, [Thread(1, 1)], again=again)
+        assert waits is not None
+        assert waits.sleeping == "futex"
     assert host.asked.count("/proc/1/task/1/wchan") == 1
 
 
@@ -454,14 +454,14 @@ def test_a_second_application_has_the_whole_interval_too(waiting: WaitSet) -> No
 
 
 def test_simulated_tasks_say_why_they_wait_for_nothing() -> None:
-    with watching("turin-2s", Application("all", everything=True)) as (host, found, one):
-        passes(host, found, 20, 0.05)
-        silent = found.report(one, Grouping.COMMAND)
+    with watching("turin-2s", Application("all", everything=True)) as (host, applications, application):
+        passes(host, applications, 20, 0.05)
+        silent = applications.report(application, Grouping.COMMAND)
         assert silent.waits_lost is None
         assert all(row.waits is None for row in silent.rows)
-        found.watch_waits(True)
-        passes(host, found, 20, 0.05)
-        report = found.report(one, Grouping.COMMAND)
+        applications.watch_waits(True)
+        passes(host, applications, 20, 0.05)
+        report = applications.report(application, Grouping.COMMAND)
         table = task_table(report, Grouping.COMMAND, {}, None, TaskLooks(None))
     assert {column.id for column in table.columns} >= WAIT_BY_ID.keys()
     plain = task_table(silent, Grouping.COMMAND, {}, None, TaskLooks(None))
@@ -474,13 +474,13 @@ def test_simulated_tasks_say_why_they_wait_for_nothing() -> None:
 
 
 def may_trace() -> bool:
-    found = WaitSet()
+    wait_set = WaitSet()
     try:
-        WaitTimes(LinuxHost(), sorted(os.sched_getaffinity(0)), found).close()
+        WaitTimes(LinuxHost(), sorted(os.sched_getaffinity(0)), wait_set).close()
     except HostError:
         return False
     finally:
-        found.close()
+        wait_set.close()
     return True
 
 
@@ -492,27 +492,27 @@ permitted = pytest.mark.skipif(not may_trace(), reason="watching whole CPUs need
 def test_two_loops_on_one_cpu_push_each_other_off() -> None:
     """Whichever way this kernel allows: both wait, and each knows that something took its CPU."""
     cpu = min(os.sched_getaffinity(0))
-    host, found = LinuxHost(), WaitSet()
+    host, wait_set = LinuxHost(), WaitSet()
     loops = [Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass"])  # noqa: S603
              for _ in range(2)]
     before = host.now_ns()
-    times = WaitTimes(host, sorted(os.sched_getaffinity(0)), found)
+    times = WaitTimes(host, sorted(os.sched_getaffinity(0)), wait_set)
     try:
         total = {loop.pid: WaitSums() for loop in loops}
         end = monotonic() + PATIENCE
-        while not all(one.pushed > 3 and one.queued and one.times for one in total.values()):
+        while not all(sums.pushed > 3 and sums.queued and sums.times for sums in total.values()):
             assert monotonic() < end, total
-            found.wait(0.1)
+            wait_set.wait(0.1)
             until = host.now_ns()
             for tid, waited in times.take(until).items():
                 assert waited.queued + waited.storage + waited.asleep <= until - before, "a thread waits once at a time"
                 if tid in total:
                     total[tid].add(waited)
             before = until
-        assert all(one.pusher is not None for one in total.values())
+        assert all(sums.pusher is not None for sums in total.values())
     finally:
         times.close()
-        found.close()
+        wait_set.close()
         for loop in loops:
             loop.kill()
             loop.wait()
@@ -541,13 +541,13 @@ def test_a_thread_that_waits_for_a_lock_is_distinguished_from_one_that_reads(wai
             assert child.stdout is not None
             child.stdout.readline()
             end = monotonic() + PATIENCE
-            while (found := sleeps_in(LinuxHost(), child.pid, child.pid)) != word:
-                assert monotonic() < end, found
+            while (result := sleeps_in(LinuxHost(), child.pid, child.pid)) != word:
+                assert monotonic() < end, result
                 waiting.wait(0.01)
             child.kill()
 
 
 def test_the_explanation_of_a_row_says_who_ran_while_it_waited() -> None:
     report = Report(Application("", everything=True), rows=(row(ALL_KNOWN),), seconds=2.0, names=("run",))
-    found = task_evidence(TaskSnapshot(SnapshotRequest(), (report,)), None, TaskInputs(report.rows[0], 2.0))
-    assert "on its CPU ran while it waited 0.1 ms or longer: batch 71 %, web 29 %" in found.remarks
+    evidence = task_evidence(TaskSnapshot(SnapshotRequest(), (report,)), None, TaskInputs(report.rows[0], 2.0))
+    assert "on its CPU ran while it waited 0.1 ms or longer: batch 71 %, web 29 %" in evidence.remarks

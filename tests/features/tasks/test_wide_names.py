@@ -49,16 +49,16 @@ def test_columns_of_the_table_and_the_tree_stand_below_each_other(width: int) ->
     report = Report(Application("all", everything=True), rows=rows, seconds=1.0, names=(RUN, "switches"))
     snapshot = TaskSnapshot(SnapshotRequest(Grouping.THREAD, tree=True), (report,), ancestry=Ancestry({2: 1, 3: 2}, {}))
     content = content_of(PastTasks(snapshot, Energy({}, {}), 1), ONE)
-    shown = tuple(one for one in TASK_COLUMNS if one.id in ("PID", "Command", "User", "CPU%"))
+    shown = tuple(column for column in TASK_COLUMNS if column.id in ("PID", "Command", "User", "CPU%"))
     view: TableView[TaskColumn, Hashable] = TableView(shown)
     fixed, moving = row_slots(view, width)
     flat = RowPainter(view, fixed, moving, width)
     indented = TreePainter(view, *tree_slots(view, width), width)
     for painter in (flat, indented):
-        found = [cells(painter.ids(content, Line(key, depth=depth))) for depth in (0, 3) for key in content.rows]
-        assert len(set(found)) == 1
-        assert found[0] == painter.label_width
-    name = next(one for one in TASK_COLUMNS if one.id == "Command")
+        result = [cells(painter.ids(content, Line(key, depth=depth))) for depth in (0, 3) for key in content.rows]
+        assert len(set(result)) == 1
+        assert result[0] == painter.label_width
+    name = next(column for column in TASK_COLUMNS if column.id == "Command")
     slot = slot_for(name)
     assert {cell_len(text) for text, _ in flat.column(content, list(content.rows), slot)} == {slot.width + 1}
 

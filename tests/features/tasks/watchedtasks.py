@@ -43,9 +43,9 @@ class Done:
 
 def intervals(text: str) -> list[dict[str, Any]]:
     """Return the content of each pair of tables: `tasks`, and the totals by kind, with facts and notes."""
-    found = [one for one in tables("\n".join(line for line in text.splitlines() if line.startswith("{")))
-             if one["table"] in (TASKS, TOTALS)]
-    return [_interval(rows, totals) for rows, totals in zip(found[::2], found[1::2], strict=True)]
+    result = [table for table in tables("\n".join(line for line in text.splitlines() if line.startswith("{")))
+              if table["table"] in (TASKS, TOTALS)]
+    return [_interval(rows, totals) for rows, totals in zip(result[::2], result[1::2], strict=True)]
 
 
 def _interval(rows: dict[str, Any], totals: dict[str, Any]) -> dict[str, Any]:
@@ -68,8 +68,8 @@ def _interval(rows: dict[str, Any], totals: dict[str, Any]) -> dict[str, Any]:
 
 def written(envelope: Envelope, shown: Iterable[AnyTable]) -> dict[str, Any]:
     """Return the tables of one interval as `intervals` does, without running a program."""
-    (found,) = intervals("\n".join(line for table in shown for line in JsonLines().lines(envelope, table)))
-    return found
+    (result,) = intervals("\n".join(line for table in shown for line in JsonLines().lines(envelope, table)))
+    return result
 
 
 def tasks(*words: str, by: Sequence[str] = (), **user: Any) -> Done:

@@ -61,21 +61,21 @@ sys.exit(7)
 def test_regions_have_their_own_counts_and_the_command_all_of_them() -> None:
     machine = this_machine()
     with RegionPipe() as pipe, observe([sys.executable, "-c", _REGIONS], prepare=pipe.announce) as seen:
-        found = follow_command(machine, StandIn(machine), seen, pipe)
-    regions = {row.place.name: row for row in found.regions}
+        topdown = follow_command(machine, StandIn(machine), seen, pipe)
+    regions = {row.place.name: row for row in topdown.regions}
     assert {name: row.extent.entries for name, row in regions.items() if row.extent is not None} == {
         "all of it": 1, "much": 3, "little": 3}
     faults = {name: row.slots() or 0.0 for name, row in regions.items()}
     # A busy machine reads the counters late after a mark, and regions that follow each other then mix.
     assert 1.5 < faults["much"] / faults["little"] < 6
     assert faults["all of it"] == pytest.approx(12 * _PAGES, rel=0.3)
-    assert (found.whole.slots() or 0.0) >= faults["all of it"]
+    assert (topdown.whole.slots() or 0.0) >= faults["all of it"]
     whole = regions["all of it"].extent
     assert whole is not None
-    assert whole.of_slots == pytest.approx(faults["all of it"] / (found.whole.slots() or 1.0))
+    assert whole.of_slots == pytest.approx(faults["all of it"] / (topdown.whole.slots() or 1.0))
     assert 0.0 < whole.of_time < 1.0
-    assert found.whole.total() == pytest.approx(100.0)
-    assert "while the region was open in at least one thread" in " ".join(found.notes)
+    assert topdown.whole.total() == pytest.approx(100.0)
+    assert "while the region was open in at least one thread" in " ".join(topdown.notes)
 
 
 @pytest.fixture

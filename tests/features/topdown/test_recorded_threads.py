@@ -41,9 +41,9 @@ def bed() -> ThreadBed:
 
 @pytest.fixture(scope="module")
 def interval(bed: ThreadBed) -> ThreadInterval:
-    found, _truth = bed.measured(0.2)
-    first, *others = found.threads
-    return replace(found, threads=(replace(first, counts={**first.counts, ("cpu", "frontend"): WHY}), *others),
+    value, _truth = bed.measured(0.2)
+    first, *others = value.threads
+    return replace(value, threads=(replace(first, counts={**first.counts, ("cpu", "frontend"): WHY}), *others),
                    left_out=3, refused={WHY: 2}, user_only=True)
 
 
@@ -55,8 +55,8 @@ def test_rows_are_the_same_again(bed: ThreadBed, interval: ThreadInterval) -> No
     back = again(ThreadRecord(7, 5, interval)).interval
     assert back == interval
     branches = bed.counters.branches
-    for one, other in zip(thread_rows(branches, interval), thread_rows(branches, back), strict=True):
-        assert (one.place, one.counts, one.ran, one.whys, one.busy) == (
+    for row, other in zip(thread_rows(branches, interval), thread_rows(branches, back), strict=True):
+        assert (row.place, row.counts, row.ran, row.whys, row.busy) == (
             other.place, other.counts, other.ran, other.whys, other.busy)
 
 
@@ -73,11 +73,11 @@ def test_intervals_add_up_and_what_stood_in_one_of_them_is_brought_to_both(inter
                                                   ("cpu", "frontend"): WHY}),), 2.0, 1, {WHY: 1})
     both = ThreadRecord(1, 1, first).plus(ThreadRecord(2, 2, later)).interval
     assert (both.seconds, both.left_out, both.refused) == (3.0, 2, {WHY: 1})
-    mine = both.threads[0].counts
-    assert mine["cpu", ""] == part(400, 20.0, 20.0)
-    assert mine["cpu", "backend"] == part(8, 20.0, 5.0)  # it stood in the first: a quarter of the time was counted
-    assert mine["cpu", "old"] == part(4, 20.0, 10.0)
-    assert mine["cpu", "frontend"] is WHY
+    selected = both.threads[0].counts
+    assert selected["cpu", ""] == part(400, 20.0, 20.0)
+    assert selected["cpu", "backend"] == part(8, 20.0, 5.0)  # it stood in the first: a quarter of the time was counted
+    assert selected["cpu", "old"] == part(4, 20.0, 10.0)
+    assert selected["cpu", "frontend"] is WHY
     assert both.threads[1] == first.threads[1]
     deeper = ThreadInterval((ThreadCounts(thread, {("cpu", ""): part(50, 10.0, 10.0, "slots", "fetch")}),), 1.0)
     [joined] = ThreadRecord(1, 1, replace(first, threads=first.threads[:1])).plus(ThreadRecord(2, 2, deeper)
@@ -137,10 +137,10 @@ def test_a_recording_shows_its_threads_in_every_format(
     assert main(["topdown", "--replay", str(recorded), "--threads", "--level", "2", "--format", "json"]) == 0
     [table] = map(json.loads, capsys.readouterr().out.splitlines())
     assert table["kind"] == "RECORDED"
-    assert {row["tid"] for row in table["rows"]} == {one.thread.tid for one in interval.threads}
+    assert {row["tid"] for row in table["rows"]} == {counts.thread.tid for counts in interval.threads}
     ran = [row["values"] for row in table["rows"] if row["values"]["GSlots"]]
     assert ran
-    assert all(abs(one["Sum%"] - 100.0) < 2.0 for one in ran)
+    assert all(abs(item["Sum%"] - 100.0) < 2.0 for item in ran)
     assert any("3 more ran" in note for note in table["notes"])
     tid = interval.threads[0].thread.pid
     assert main(["topdown", "--replay", str(recorded), "--pid", str(tid + 1)]) == 0
@@ -169,7 +169,7 @@ def test_a_recording_of_threads_alone_shows_them_unasked(
     recorder.close()
     assert main(["topdown", "--replay", path, "-n", "1", "--json"]) == 0
     table = json.loads(capsys.readouterr().out)
-    assert {row["tid"] for row in table["rows"]} == {one.thread.tid for one in interval.threads}
+    assert {row["tid"] for row in table["rows"]} == {counts.thread.tid for counts in interval.threads}
     assert main(["topdown", "--replay", str(recorded), "--json"]) == 0  # it has the slots of CPUs, too
     assert [len(json.loads(line)["rows"]) for line in capsys.readouterr().out.splitlines()] == [1]
 
@@ -187,8 +187,8 @@ async def test_the_screen_shows_the_threads_of_a_recording_and_what_is_below_lev
             assert isinstance(screen, TopdownScreen)
             content = screen.table.content
             assert content is not None
-            ran = {one.thread.tid for one in interval.threads if any(
-                isinstance(parts, tuple) and parts[0].running for parts in one.counts.values())}
+            ran = {counts.thread.tid for counts in interval.threads if any(
+                isinstance(parts, tuple) and parts[0].running for parts in counts.counts.values())}
             assert {content.value_of("TID", row) for row in content.rows} == ran
             await pilot.press("enter")
             await pilot.pause()
@@ -220,5 +220,5 @@ MADE = ThreadInterval((ThreadCounts(CountedThread(7, 8, "sh"), {
 def test_threads_are_read_of_a_file_of_version_1_for_ever() -> None:
     path = Path(__file__).parents[2] / "recording" / "golden" / "version1.regions_threads.ttj"
     with recording.read(str(path)) as journal:
-        found = [threads_of(journal.rows, frame) for frame in journal.frames()]
-    assert found == [None, MADE, MADE]
+        intervals = [threads_of(journal.rows, frame) for frame in journal.frames()]
+    assert intervals == [None, MADE, MADE]

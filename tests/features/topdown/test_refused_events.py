@@ -71,13 +71,13 @@ def test_nodes_of_cpus_that_do_without_the_event_are_those_of_a_kernel_that_refu
         name: str, event: str, lost: set[str], number: int) -> None:
     bed = TopdownBed(name, 2)
     refused = refuse(bed, event, number)
-    for one, other in zip(of_all_events(name), bed.rows(bed.interval()[0], RowLevel.CORE), strict=True):
-        assert unknown(other, 2) == unknown(one, 2) | lost
-        for branch in one.branches:
+    for row, other in zip(of_all_events(name), bed.rows(bed.interval()[0], RowLevel.CORE), strict=True):
+        assert unknown(other, 2) == unknown(row, 2) | lost
+        for branch in row.branches:
             for node in branch.tree.nodes:
                 if node.level <= 2 and node.id not in lost:
                     # without it fewer counters are multiplexed, so that estimates differ a little
-                    assert other.percent(node.id) == pytest.approx(one.percent(node.id), abs=0.5)
+                    assert other.percent(node.id) == pytest.approx(row.percent(node.id), abs=0.5)
         for node_id in lost:
             why = other.why(node_id)
             assert f"perf {refused}" in why.detail
@@ -110,7 +110,7 @@ def test_a_level_one_without_one_of_its_parts_is_no_whole() -> None:
 def test_two_kinds_of_core_are_joined_only_where_both_are_known() -> None:
     bed = TopdownBed("laptop")
     kinds = {branch.kind: branch for branch in bed.counters.branches}
-    bed.counters.branches = (kinds["E"], *(one for kind, one in kinds.items() if kind != "E"))
+    bed.counters.branches = (kinds["E"], *(branch for kind, branch in kinds.items() if kind != "E"))
     event = next(name for name in kinds["E"].tree.counted_for("") if name not in kinds["E"].tree.slots.names)
     refused = refuse(bed, event, errno.ENOENT)
     frame, _truth = bed.interval()
@@ -135,11 +135,11 @@ def test_nodes_of_threads_that_do_without_the_event_are_known(
     before = bed.host.open_descriptors
     refused = refuse(bed, event, number)
     rows = {row.place.key: row for row in bed.thread_rows(bed.measured(_SECONDS)[0])}
-    for one in whole.thread_rows(whole.measured(_SECONDS)[0]):
-        other = rows[one.place.key]
-        if one.slots() is None:
+    for thread_row in whole.thread_rows(whole.measured(_SECONDS)[0]):
+        other = rows[thread_row.place.key]
+        if thread_row.slots() is None:
             continue  # it did not run
-        assert unknown(other, 2) == unknown(one, 2) | lost
+        assert unknown(other, 2) == unknown(thread_row, 2) | lost
         assert all(f"perf {refused}" in other.why(node_id).detail for node_id in lost)
     bed.threads.close()
     assert bed.host.open_descriptors == before
@@ -178,7 +178,7 @@ def interval_without(event: str) -> tuple[ThreadBed, ThreadRecord]:
 
 def test_recorded_threads_have_the_same_nodes_and_reasons() -> None:
     bed, record = interval_without("stalled")
-    rows, restored = (bed.thread_rows(one.interval) for one in (record, again(record)))
+    rows, restored = (bed.thread_rows(item.interval) for item in (record, again(record)))
     assert [(row.counts, row.missing) for row in restored] == [(row.counts, row.missing) for row in rows]
     assert any(row.missing for row in restored)
     both = bed.thread_rows(again(record.plus(record)).interval)

@@ -79,8 +79,8 @@ def held_command(pipe: RegionPipe) -> Iterator[tuple[Observation, Callable[[], o
             yield seen, lambda: os.write(writer, b"\n\n")
     finally:
         os.dup2(saved, 0)
-        for one in (saved, reader, writer):
-            os.close(one)
+        for item in (saved, reader, writer):
+            os.close(item)
 
 
 class KeptRows:
@@ -101,8 +101,8 @@ def test_slots_of_a_commands_regions_are_recorded_until_it_ends() -> None:
     with RegionPipe() as pipe, held_command(pipe) as (seen, go_on):
         marks = RegionRecorder(machine, recorder, pipe, seen.commands[0].pid, records=False)  # type: ignore[arg-type]
         slots = RegionSlotsRecorder(recorder, marks.counting, StandInSlots())  # type: ignore[arg-type]
-        for one in (marks, slots):
-            one.start()
+        for item in (marks, slots):
+            item.start()
         slots.end_interval(frame)
         assert slots.failure == "the command marked none (TURBOTUI_REGIONS)"
         seen.run()
@@ -114,8 +114,8 @@ def test_slots_of_a_commands_regions_are_recorded_until_it_ends() -> None:
         go_on()
         assert seen.wait()
         slots.end_interval(frame)
-        for one in (marks, slots):
-            one.stop()
+        for item in (marks, slots):
+            item.stop()
     assert not slots.failure
     record = recorder.kept[-1]
     assert isinstance(record, RegionSlotsRecord)  # operations and bytes were not asked for
@@ -141,10 +141,10 @@ def test_regions_are_counted_from_when_their_rows_are_shown() -> None:
         assert seen.wait()
         counting.stop()
     assert not counting.count_also(slots)  # it has ended: nothing can be opened any more
-    found = slots.interval()
-    assert found is not None
-    assert found.ended
-    rows = {row.place.name: row for row in interval_rows(slots.counters.branches, found)}
+    interval = slots.interval()
+    assert interval is not None
+    assert interval.ended
+    rows = {row.place.name: row for row in interval_rows(slots.counters.branches, interval)}
     assert next(iter(rows)) == "the command"
     faults = {name: row.slots() or 0.0 for name, row in rows.items()}
     assert faults["all of it"] == pytest.approx(12 * _PAGES, rel=0.3)
@@ -177,10 +177,10 @@ class Programs:
         self.added.append(pid)
 
     def read(self) -> Counts:
-        found, self.number = self.number, 0.0
-        values = {"all": found, "minor": found * 0.75, "major": found * 0.25}
+        result, self.number = self.number, 0.0
+        values = {"all": result, "minor": result * 0.75, "major": result * 0.25}
         return {("software", ""): (PartCount({name: values[name] for name in self.names}, 1e9, 1e9),),
-                ("software", "backend"): (PartCount({"all": found, "major": found * 0.25}, 1e9, 5e8),)}
+                ("software", "backend"): (PartCount({"all": result, "major": result * 0.25}, 1e9, 5e8),)}
 
     def close(self) -> None:
         self.closed += 1
@@ -209,9 +209,9 @@ class Bed:
         self.slots.take(self.times.until(round(at * 1e9)), seconds, self.times)
 
     def found(self) -> RegionInterval:
-        found = self.slots.interval()
-        assert found is not None
-        return found
+        interval = self.slots.interval()
+        assert interval is not None
+        return interval
 
 
 @pytest.fixture
@@ -320,9 +320,9 @@ def test_regions_are_read_of_a_file_of_version_1_for_ever() -> None:
     below = RegionSpan(0.5, {("cpu", "backend"): (PartCount({"stalls": 3.0}, 8.0, 8.0),)}, ())
     path = Path(__file__).parents[2] / "recording" / "golden" / "version1.slots_looks.ttj"
     with recording.read(str(path)) as journal:
-        found = [region_slots_of(journal.rows, frame) for frame in journal.frames()]
+        intervals = [region_slots_of(journal.rows, frame) for frame in journal.frames()]
         assert journal.check() == ()
-    assert found == [
+    assert intervals == [
         None, RegionInterval(True, counted(1), refused={"it ended": 2}, user_only=True, lost=4),
         RegionInterval(True, counted(2), below, ("solve é", 0), {"it ended": 2}, True, 4, True)]
 
@@ -333,11 +333,11 @@ def test_what_a_document_claims_is_damage_or_is_shown(bed: Bed) -> None:
     for _ in range(200):
         value = _spoiled(plain, chosen)
         try:
-            found = region_slots(JsonValue(value, "regions"))
+            interval = region_slots(JsonValue(value, "regions"))
         except DamagedError:
             damaged += 1
         else:
-            interval_rows(bed.slots.counters.branches, found)
+            interval_rows(bed.slots.counters.branches, interval)
     assert damaged > 50
 
 

@@ -47,10 +47,10 @@ class SimulatedPrograms:
         self._threads.look()
 
     def read(self) -> Counts:
-        found: Counts = {}
-        for one in self._threads.measure().threads:
-            found = added(found, one.counts)
-        return found
+        result: Counts = {}
+        for counts in self._threads.measure().threads:
+            result = added(result, counts.counts)
+        return result
 
     def close(self) -> None:
         self._threads.close()
@@ -77,9 +77,9 @@ class MarkedBed(ThreadBed):
                 times.take(RegionMark(False, now(), (1, 1), 0, name))
             self.slots.take(times.until(now()), (now() - began) / 1e9, times)
             self._note(name, before, truth(self, KIND))
-        found = self.slots.interval()
-        assert found is not None
-        return found
+        interval = self.slots.interval()
+        assert interval is not None
+        return interval
 
     def _note(self, name: str, before: Mapping[int, Slots], after: Mapping[int, Slots]) -> None:
         for row in (name, "the command"):
@@ -92,10 +92,10 @@ class MarkedBed(ThreadBed):
         """Compare shares below a node with what happened; how many were there."""
         compared = 0
         for row in rows:
-            mine = self.happened[row.place.name]
+            selected = self.happened[row.place.name]
             for node in row.nodes(parent):
                 if node.id in nodes and row.percent(node.id) is not None:
-                    expected = 100.0 * mine[nodes[node.id]] / mine["slots"]
+                    expected = 100.0 * selected[nodes[node.id]] / selected["slots"]
                     assert row.percent(node.id) == pytest.approx(expected, abs=0.5), (row.place.name, node.id)
                     compared += 1
         return compared
@@ -104,8 +104,8 @@ class MarkedBed(ThreadBed):
 @pytest.mark.parametrize("name", ["sapphire-2s", "turin-2s", "grace-2s", "vera-2s"])
 def test_a_region_has_the_slots_of_the_work_between_its_marks(name: str) -> None:
     bed = MarkedBed(name, 1)
-    found = bed.run()
-    rows = interval_rows(bed.counters.branches, found)
+    interval = bed.run()
+    rows = interval_rows(bed.counters.branches, interval)
     assert [row.place.name for row in rows] == ["the command", "solve", "write"]
     for row in rows:
         assert row.slots() == pytest.approx(bed.happened[row.place.name]["slots"], rel=1e-3), row.place.name
@@ -124,15 +124,15 @@ def test_a_region_has_the_slots_of_the_work_between_its_marks(name: str) -> None
 
 def test_a_recording_of_regions_is_replayed_with_level_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bed = MarkedBed("sapphire-2s", RECORDED_LEVELS)
-    found = bed.run()
-    rows = interval_rows(bed.counters.branches, found)
+    interval = bed.run()
+    rows = interval_rows(bed.counters.branches, interval)
     assert sum(bed.hold(rows, LEVEL_TWO, parent.id) for parent in rows[0].nodes()) >= 12
     path = str(tmp_path / "regions.ttj")
     machine, frames = frames_of_machine("sapphire-2s", 3, cpus=frozenset({0, 1}))
     recorder = open_recorder(path, machine, None)
     for frame in frames:
         recorder.take(frame)
-        recorder.rows(RegionSlotsRecord(frame.newer.wall_ns, frame.newer.started_ns, found))
+        recorder.rows(RegionSlotsRecord(frame.newer.wall_ns, frame.newer.started_ns, interval))
     recorder.close()
     assert main(["topdown", "--replay", path, "--level", "2", "--json"]) == 0
     said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

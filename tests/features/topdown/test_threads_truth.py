@@ -55,14 +55,14 @@ class ThreadBed(TopdownBed):
         kind = self.kind or 0
         self.threads.look()
         # a thread may have moved when the first of them was looked at
-        begun = {process_of(kind) + place.owner: cpu for (mine, cpu), place in self.host._threads._places.items()
-                 if mine == kind}
+        begun = {process_of(kind) + place.owner: cpu for (selected, cpu), place in self.host._threads._places.items()
+                 if selected == kind}
         before = truth(self, kind)
         self.clock.advance(seconds)
-        found = self.threads.measure()
+        interval = self.threads.measure()
         after = truth(self, kind)
-        return found, {tid: {name: after[cpu][name] - before[cpu][name] for name in after[cpu]}
-                       for tid, cpu in begun.items()}
+        return interval, {tid: {name: after[cpu][name] - before[cpu][name] for name in after[cpu]}
+                          for tid, cpu in begun.items()}
 
     def thread_rows(self, interval: ThreadInterval) -> Sequence[TopdownRow]:
         return thread_rows(self.counters.branches, interval)
@@ -80,13 +80,13 @@ def test_slots_that_passed_while_a_group_was_opened_are_in_no_interval(
 
     monkeypatch.setattr(bed.host, "perf_event_open", slowly)
     bed.threads.look()
-    found = bed.threads.measure()
-    assert found.threads
+    interval = bed.threads.measure()
+    assert interval.threads
     monkeypatch.undo()
     bed.threads.measure()
     bed.clock.advance(_BRIEF)
     second = bed.threads.measure()
-    for row in (*bed.thread_rows(found), *bed.thread_rows(second)):
+    for row in (*bed.thread_rows(interval), *bed.thread_rows(second)):
         if row.slots():
             assert row.total() == pytest.approx(100.0, abs=0.1), row.place
     assert any(row.slots() for row in bed.thread_rows(second))
@@ -103,15 +103,15 @@ def test_each_thread_has_the_slots_of_its_work(name: str, kind: int) -> None:
     ran = 0
     for row in rows:
         assert row.place.tid is not None
-        mine = happened[row.place.tid]
-        if mine["slots"] < 1e4:
+        selected = happened[row.place.tid]
+        if selected["slots"] < 1e4:
             continue
         ran += 1
-        assert row.slots() == pytest.approx(mine["slots"], rel=1e-3)
+        assert row.slots() == pytest.approx(selected["slots"], rel=1e-3)
         assert row.total() == pytest.approx(100.0, abs=0.1)
         assert not row.fault()
         for node in row.nodes():
-            share = 100.0 * mine[LEVEL_ONE[node.id]] / mine["slots"]
+            share = 100.0 * selected[LEVEL_ONE[node.id]] / selected["slots"]
             assert row.percent(node.id) == pytest.approx(share, abs=0.1), (row.place, node.id)
     resting = [row for row in rows if row.slots() is None]
     assert len(resting) <= len(rows) - ran
@@ -145,14 +145,14 @@ def test_deeper_levels_of_one_thread_only() -> None:
     assert bed.host.open_descriptors < before / 2
     interval, happened = bed.measured(_BRIEF)
     rows = {row.place.tid: row for row in bed.thread_rows(interval)}
-    row, mine = rows[chosen], happened[chosen]
+    row, selected = rows[chosen], happened[chosen]
     for node, form in LEVEL_TWO.items():
         if node in row.branches[0].tree.by_id:
-            assert row.percent(node) == pytest.approx(100.0 * mine[form] / mine["slots"], abs=0.5), node
+            assert row.percent(node) == pytest.approx(100.0 * selected[form] / selected["slots"], abs=0.5), node
     assert row.ran["cpu", ""] == 1.0
     assert row.percent("dram_bound") is not None
     assert min(row.ran.values()) < 1.0
-    other = next(one for tid, one in rows.items() if tid != chosen)
+    other = next(topdown_row for tid, topdown_row in rows.items() if tid != chosen)
     assert ("cpu", "backend") not in other.ran
 
 
@@ -163,7 +163,7 @@ def test_every_level_of_a_thread_is_known(name: str) -> None:
     assert row.slots()
     unknown = [node.id for branch in row.branches[:1] for node in branch.tree.nodes
                if node.level <= 4 and row.percent(node.id) is None]
-    assert not unknown or row.several, [row.why(one).sentence() for one in unknown]
+    assert not unknown or row.several, [row.why(item).sentence() for item in unknown]
 
 
 def test_the_busiest_threads_are_chosen_and_the_others_are_counted() -> None:
@@ -173,10 +173,10 @@ def test_the_busiest_threads_are_chosen_and_the_others_are_counted() -> None:
     bed.clock.advance(1.0)
     bed.threads.look()
     bed.clock.advance(1.0)
-    found = bed.threads.measure()
-    assert len(found.threads) == 4
-    assert found.left_out > 0
-    rows = bed.thread_rows(found)
+    interval = bed.threads.measure()
+    assert len(interval.threads) == 4
+    assert interval.left_out > 0
+    rows = bed.thread_rows(interval)
     busy = [row.busy or 0.0 for row in rows]
     assert min(busy) > 20.0
     bed.threads.close()
@@ -193,10 +193,10 @@ def test_a_thread_that_is_looked_into_is_counted_however_little_it_runs() -> Non
     finder.kept = idle
     for _ in range(3):
         bed.clock.advance(1.0)
-        found = finder.find()
-        assert idle in found
-        assert found[idle].pid == process_of(3)
-        assert len(found) == 4
+        threads = finder.find()
+        assert idle in threads
+        assert threads[idle].pid == process_of(3)
+        assert len(threads) == 4
     finder.kept = None
     bed.clock.advance(1.0)
     assert idle not in finder.find()
@@ -214,9 +214,9 @@ def test_threads_of_other_users_are_refused_with_the_reason() -> None:
     bed = ThreadBed("sapphire-2s", 2)
     bed.host.set_privileges(uid=4711, capabilities=0, paranoid=2)
     bed.threads.look()
-    found = bed.threads.measure()
-    assert not found.threads
-    (why,) = found.refused
+    interval = bed.threads.measure()
+    assert not interval.threads
+    (why,) = interval.refused
     assert "another user" in why.detail
     assert "CAP_PERFMON" in why.remedy
 
@@ -233,9 +233,9 @@ def test_no_descriptor_left_is_a_reason() -> None:
     bed = ThreadBed("sapphire-2s", 1)
     bed.host.set_privileges(descriptors=(bed.host.open_descriptors + 40, 4096))
     bed.threads.look()
-    found = bed.threads.measure()
-    assert 0 < len(found.threads) < len(bed.machine.topology.cpus)
-    (why,) = found.refused
+    interval = bed.threads.measure()
+    assert 0 < len(interval.threads) < len(bed.machine.topology.cpus)
+    (why,) = interval.refused
     assert "file descriptor" in why.detail
 
 
@@ -295,7 +295,7 @@ def test_a_thread_on_several_kinds_of_core_has_every_level_of_each(name: str) ->
     interval, _happened = bed.measured(6.0)
     alone = {row.place.kind: row for row in bed.thread_rows(interval) if row.slots()}
     assert set(alone) >= {"P", "E"}
-    counts = {one.thread.tid: one.counts for one in interval.threads}
+    counts = {thread.thread.tid: thread.counts for thread in interval.threads}
     (p_tid, e_tid) = (alone[kind].place.tid or 0 for kind in "PE")
     place = CpuSet(RowLevel.THREAD, ("thread", 7), "it", (), pid=7, tid=7)
     moved = {row.place.kind: row for row in kind_rows(
@@ -325,7 +325,7 @@ def test_slots_and_time_of_each_kind_are_known_where_level_one_alone_is_counted(
     bed = ThreadBed(name, 2)
     interval, _happened = bed.measured(6.0)
     alone = {row.place.kind: row for row in bed.thread_rows(interval) if row.slots()}
-    counts = {one.thread.tid: one.counts for one in interval.threads}
+    counts = {thread.thread.tid: thread.counts for thread in interval.threads}
     (p_tid, e_tid) = (alone[kind].place.tid or 0 for kind in "PE")
     place = CpuSet(RowLevel.THREAD, ("thread", 7), "it", (), pid=7, tid=7)
     moved = kind_rows(place, bed.counters.branches, added(counts[p_tid], counts[e_tid]), interval.seconds)
@@ -350,9 +350,9 @@ def test_two_requests_at_once_give_no_interval_without_time() -> None:
     seconds: list[float] = []
     published = threading.Event()
 
-    def publish(found: ThreadInterval | HostError, _clocks: tuple[int, int] | None) -> None:
-        assert isinstance(found, ThreadInterval)
-        seconds.append(found.seconds)
+    def publish(result: ThreadInterval | HostError, _clocks: tuple[int, int] | None) -> None:
+        assert isinstance(result, ThreadInterval)
+        seconds.append(result.seconds)
         if not published.is_set():
             watch.request()  # while this one is handed over: the clock of the model stands still
         published.set()

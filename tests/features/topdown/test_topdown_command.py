@@ -42,8 +42,8 @@ def test_every_formula_names_what_there_is() -> None:
             assert node.document, node.id
             assert not node.parent or node.parent in tree.by_id, node.id
         for below in tree.below.values():
-            for told in ([node.words.letter for node in below], [node.words.column for node in below]):
-                assert len(set(told)) == len(told), (tree.name, told)
+            for text in ([node.words.letter for node in below], [node.words.column for node in below]):
+                assert len(set(text)) == len(text), (tree.name, text)
 
 
 def test_bars_are_full() -> None:
@@ -80,7 +80,7 @@ def test_shares_that_do_not_add_up_are_marked_and_have_no_bar() -> None:
     assert "add up to 87.5 % and not to 100.0 %" in row.fault()
     assert bar_text(row, 8) == "????????"
     machine = known_machine(simulated_host("turin-2s", ManualClock()))
-    column = next(one for one in columns_of(TopdownCounters(machine), 1) if one.id == "Retire%")
+    column = next(item for item in columns_of(TopdownCounters(machine), 1) if item.id == "Retire%")
     cell = judge(column, row, column.compute(row))
     assert cell.value == pytest.approx(37.5)
     assert "87.5" in cell.disputed[0]
@@ -102,10 +102,10 @@ def test_what_was_not_counted_is_unknown_with_its_reason() -> None:
 def test_a_share_is_explained_with_its_numbers() -> None:
     row = made(**WHOLE)
     machine = known_machine(simulated_host("turin-2s", ManualClock()))
-    column = next(one for one in columns_of(TopdownCounters(machine), 1) if one.id == "Retire%")
-    found = basis(column, row)
-    assert any("retired: 300" in line for lines in found.readings for line in lines)
-    assert any("what to try" in remark for remark in found.remarks)
+    column = next(item for item in columns_of(TopdownCounters(machine), 1) if item.id == "Retire%")
+    evidence = basis(column, row)
+    assert any("retired: 300" in line for lines in evidence.readings for line in lines)
+    assert any("what to try" in remark for remark in evidence.remarks)
 
 
 def test_the_watchdog_takes_a_counter() -> None:
@@ -134,8 +134,8 @@ def test_text_says_where_levels_end_and_promises_none_below(name: str, said: lis
                                                             capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["topdown", "--machine", name, "-c", "0-13", "-i", "0.1", "-n", "1", "--level", "4"]) == 0
     written = capsys.readouterr().out
-    for one in said:
-        assert one in written
+    for item in said:
+        assert item in written
     assert "level 3 tells" not in written
 
 
@@ -217,10 +217,10 @@ def test_a_recording_tells_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     assert main(["record", "run.tt", "--machine", "laptop-old", "-i", "0.5", "-n", "2", "--tables", "topdown"]) == 0
     assert main(["topdown", "--replay", "run.tt", "--per", "core", "--level", "2", "--json", "-n", "1"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["kind"] == "RECORDED"
-    assert len(found["rows"]) == 4
-    for row in found["rows"]:
+    result = json.loads(capsys.readouterr().out)
+    assert result["kind"] == "RECORDED"
+    assert len(result["rows"]) == 4
+    for row in result["rows"]:
         values = row["values"]
         whole = sum(values[name] for name in ("Retire%", "BadSpec%", "FrontEnd%", "BackEnd%"))
         assert whole == pytest.approx(100.0, abs=0.1)

@@ -152,7 +152,7 @@ async def test_a_machine_that_cannot_says_why_and_what_to_do() -> None:
 async def threads_counted(session: SimulatedSession, screen: TopdownScreen, pilot: Pilot[int]) -> None:
     """Tick until an interval of threads is shown."""
     end = time.monotonic() + PATIENCE
-    while not any(one.startswith("GSlots") for one in shown(screen)) or not screen.table.lines:
+    while not any(item.startswith("GSlots") for item in shown(screen)) or not screen.table.lines:
         assert time.monotonic() < end, screen.readout()
         session.tick()
         await pilot.pause(0.05)
@@ -173,7 +173,7 @@ async def test_threads_are_rows_of_their_own_and_one_is_opened() -> None:
         assert names <= {"dense algebra", "streaming", "compiling", "housekeeping"}
         assert "TID" in shown(screen)
         sums = [content.value_of("Sum%", row) for row in content.rows]
-        assert all(isinstance(one, float) and abs(one - 100.0) < 2.0 for one in sums)
+        assert all(isinstance(item, float) and abs(item - 100.0) < 2.0 for item in sums)
         assert "more ran and are not counted" in below(screen)
         assert opened(screen) == (0, None)
         end = time.monotonic() + PATIENCE
@@ -228,7 +228,7 @@ async def test_an_opened_thread_stays_open_when_another_one_becomes_the_first_ro
         chosen = content.rows[0]
         await pilot.press("enter")
         assert screen.table.current == chosen
-        others = tuple(one for one in interval.threads if ("thread", one.thread.tid) != chosen)
+        others = tuple(counts for counts in interval.threads if ("thread", counts.thread.tid) != chosen)
         assert others
         screen.post_message(FollowedRowsReady(replace(interval, threads=others), None, moving.source))
         await pilot.pause()

@@ -192,15 +192,15 @@ def test_level_two_is_what_the_pipelines_did(name: str) -> None:
     frame, truth = bed.interval()
     (row,) = bed.rows(frame, RowLevel.MACHINE)
     slots = total(truth, row.place.cpus, "slots")
-    told = 0
+    text = 0
     for parent in row.nodes():
         for node in row.nodes(parent.id):
             if node.id in LEVEL_TWO:
                 happened = total(truth, row.place.cpus, LEVEL_TWO[node.id])
                 assert row.percent(node.id) == pytest.approx(100.0 * happened / slots, abs=0.5), node.id
-                told += 1
+                text += 1
         assert not row.fault(parent.id)
-    assert told >= 6
+    assert text >= 6
 
 
 @pytest.mark.parametrize(("name", "told"), [

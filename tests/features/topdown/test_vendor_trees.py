@@ -21,7 +21,7 @@ _ALL = "(topdown\\-fe\\-bound + topdown\\-bad\\-spec + topdown\\-retiring + topd
 
 
 def tables(*metrics: VendorMetric) -> VendorTables:
-    by_name = {one.name: one for one in metrics}
+    by_name = {vendor_metric.name: vendor_metric for vendor_metric in metrics}
     return VendorTables("made tables", VendorRows({}, VendorEvent),
                         VendorRows({name: [name] for name in by_name}, lambda name: by_name[name]))
 
@@ -53,7 +53,7 @@ def bed_of(*metrics: VendorMetric) -> TopdownBed:
 @pytest.mark.parametrize("percent", [False, True])
 def test_the_vendors_metrics_give_what_the_pipelines_did(percent: bool) -> None:
     metrics = SAPPHIRE if not percent else (
-        *(metric(one.name, f"100 * {one.expression}", "1percent of slots") for one in SAPPHIRE[:3]),
+        *(metric(item.name, f"100 * {item.expression}", "1percent of slots") for item in SAPPHIRE[:3]),
         metric("tma_bad_speculation", f"100 * topdown\\-bad\\-spec / {_ALL}", "1percent of slots"), SAPPHIRE[4])
     bed = bed_of(*metrics)
     frame, truth = bed.interval()

@@ -51,22 +51,22 @@ class TopdownBed:
         sampler = Sampler(self.machine, probe_sources(self.machine, ()), frozenset(), ENDED_BY_THE_TEST)
         sampler.beside(self.counters.sources())
         sampler.want(self.counters.signals())
-        found: list[Frame] = []
+        frames: list[Frame] = []
         truths: list[Mapping[int, Slots]] = []
 
         class Box:
             @staticmethod
             def put(frame: Frame) -> None:
-                found.append(frame)
+                frames.append(frame)
                 truths.append({cpu: truth_of(self.host).pipeline_truth(cpu) for cpu in self.machine.topology.cpus})
-                if len(found) == 1:
+                if len(frames) == 1:
                     self.clock.advance(SECONDS)
                     sampler.end_interval()
 
         sampler.bus.attach(Box())
         asyncio.run(sampler.run(1))
         before, after = truths
-        return found[-1], {cpu: {name: after[cpu][name] - before[cpu][name] for name in after[cpu]} for cpu in after}
+        return frames[-1], {cpu: {name: after[cpu][name] - before[cpu][name] for name in after[cpu]} for cpu in after}
 
     def rows(self, frame: Frame, level: RowLevel) -> tuple[TopdownRow, ...]:
         """The rows of one level."""

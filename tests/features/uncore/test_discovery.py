@@ -66,21 +66,21 @@ def test_any_name_is_of_some_kind(name: str, identifier: str, olympus: bool) -> 
 
 def test_a_unit_for_each_cpu_of_the_mask(tmp_path: Path) -> None:
     chas = {f"uncore_cha_{n}": {**EIGHT, "cpumask": "0,2"} for n in range(60)}
-    found = machine(tmp_path, {**chas, "power": {**EIGHT, "cpumask": "0,2"}, "cpu": EIGHT}, INTEL_INFO, TWO)
-    units = find_units(found)
+    result = machine(tmp_path, {**chas, "power": {**EIGHT, "cpumask": "0,2"}, "cpu": EIGHT}, INTEL_INFO, TWO)
+    units = find_units(result)
     assert len(units) == 120
     assert {unit.kind for unit in units} == {"uncore_cha"}
     assert [(unit.package, unit.numbers, unit.cpu) for unit in units[:2]] == [(0, (0,), 0), (0, (1,), 0)]
     assert (units[60].package, units[60].cpu) == (1, 2)
-    (kind,) = find_kinds(found)
+    (kind,) = find_kinds(result)
     assert [row.label for row in kind.rows if row.is_sum] == ["machine Σ", "pkg 0 Σ", "pkg 1 Σ"]
     assert kind.rows[2].label == "pkg 0 #0"
     assert len({row.key for row in kind.rows}) == 123
 
 
 def test_what_has_no_names_is_counted_by_its_terms(tmp_path: Path) -> None:
-    found = machine(tmp_path, {"uncore_cha_0": {**EIGHT, "cpumask": "0,2"}}, GRACE_INFO, TWO)
-    counters = UncoreCounters(found)
+    result = machine(tmp_path, {"uncore_cha_0": {**EIGHT, "cpumask": "0,2"}}, GRACE_INFO, TWO)
+    counters = UncoreCounters(result)
     (units,) = counters.kinds
     assert counters.shown(units) == ()
     assert counters.sources() == ()
@@ -88,7 +88,7 @@ def test_what_has_no_names_is_counted_by_its_terms(tmp_path: Path) -> None:
     assert metric.needs == ("event=0x35,umask=0x1",)
     counters.show(units, [metric])
     (source,) = counters.sources()
-    probe = source.probe(found)
+    probe = source.probe(result)
     named = [signal for name, signal in probe.signals.items() if name.endswith("umask=0x1")]
     assert len(named) == 2  # one a package; a recording opens nothing, and says so
     for wrong in ("event=0x35,mask=1", "event=0x1ff", "event=abc", "nothing", ""):
@@ -109,15 +109,15 @@ def test_an_older_kernel_names_the_fabric_by_its_identifier_only(
     tmp_path: Path, info: str, identifier: str, kind: str
 ) -> None:
     files = {**CORESIGHT, "cpumask": "2", "associated_cpus": "2-3", "identifier": identifier}
-    found = machine(tmp_path, {"nvidia_uncore_pmu_0": files}, info, TWO)
-    (unit,) = find_units(found)
+    result = machine(tmp_path, {"nvidia_uncore_pmu_0": files}, info, TWO)
+    (unit,) = find_units(result)
     assert (unit.kind, unit.package) == (kind, 1)  # the number is no socket: the mask says where it is
-    counters = UncoreCounters(found)
+    counters = UncoreCounters(result)
     keys = [metric.id for metric in counters.shown(counters.kinds[0])]
     fabric = ["rd bandwidth GB/s", "wr bandwidth GB/s", "frequency GHz"]
     assert keys == (fabric if kind == "nvidia_uncore_fabric" else ["cycles M/s"])
     (source,) = counters.sources()
-    source.probe(found)
+    source.probe(result)
     if kind == "nvidia_uncore_fabric":
         encoded = counters.encoded(unit, "event=0xf1")
         assert not isinstance(encoded, str)
@@ -126,19 +126,19 @@ def test_an_older_kernel_names_the_fabric_by_its_identifier_only(
 
 def test_the_reader_follows_the_mask(tmp_path: Path) -> None:
     near = {**CORESIGHT, "cpumask": "2", "associated_cpus": "2-3"}
-    found = machine(tmp_path, {"nvidia_scf_pmu_1": near, "uncore_imc_0": {**EIGHT, "cpumask": "0,2"}}, GRACE_INFO, TWO)
-    fabric, first, second = find_units(found)
-    assert reader_of(found, fabric, (2,)) == 2
-    assert reader_of(found, fabric, (3,)) == 3  # the CPU left, and the kernel moved the PMU
-    assert reader_of(found, first, (1, 2)) == 1
-    assert reader_of(found, second, (1, 2)) == 2
-    assert reader_of(found, second, ()) is None
-    only = read_machine(found.host, frozenset({0, 3}))
+    result = machine(tmp_path, {"nvidia_scf_pmu_1": near, "uncore_imc_0": {**EIGHT, "cpumask": "0,2"}}, GRACE_INFO, TWO)
+    fabric, first, second = find_units(result)
+    assert reader_of(result, fabric, (2,)) == 2
+    assert reader_of(result, fabric, (3,)) == 3  # the CPU left, and the kernel moved the PMU
+    assert reader_of(result, first, (1, 2)) == 1
+    assert reader_of(result, second, (1, 2)) == 2
+    assert reader_of(result, second, ()) is None
+    only = read_machine(result.host, frozenset({0, 3}))
     assert reader_of(only, fabric, (2,)) == 3  # near enough: the kernel counts on its own CPU
     assert reader_of(only, second, (0, 2)) is None
     assert second.package == 1
-    assert mask_now(found.host, "nvidia_scf_pmu_1") == (2,)
-    assert mask_now(found.host, "gone") == ()
+    assert mask_now(result.host, "nvidia_scf_pmu_1") == (2,)
+    assert mask_now(result.host, "gone") == ()
 
 
 def test_the_simulated_machines() -> None:
@@ -154,8 +154,8 @@ def test_a_rate_has_the_unit_of_its_event(tmp_path: Path) -> None:
         box[f"events/{name}"] = "event=0x1"
         box |= {f"events/{name}.unit": unit} if unit else {}
         box |= {f"events/{name}.scale": scale} if scale else {}
-    found = machine(tmp_path, {"xyz_pmu": box}, INTEL_INFO, TWO)
-    (units,) = find_kinds(found)
+    result = machine(tmp_path, {"xyz_pmu": box}, INTEL_INFO, TWO)
+    (units,) = find_kinds(result)
     # "odd" has a scale that cannot be read, and is not offered: it could only be a wrong number
     assert {metric.what: metric.unit for metric in units.raw} == {"bytes": "GB/s", "energy": "Joules/s", "plain": "M/s"}
     rates = [metric.expression.evaluate({metric.what: 3.0, "dt": 1.5e9}) for metric in units.raw]
@@ -216,8 +216,8 @@ def test_an_arm_mesh_and_a_shared_unit_by_their_names(tmp_path: Path) -> None:
     }  # fmt: skip
     shared = {"cpumask": "2", "associated_cpus": "2-3", "format/event": "config:0-31", "events/cycles": "event=0x11",
               "events/l3d_cache": "event=0x2b", "events/l3d_cache_refill": "event=0x2a"}
-    found = machine(tmp_path, {"arm_cmn_0": mesh, "arm_dsu_0": shared, "xyz_pmu_3": shared}, GRACE_INFO, TWO)
-    kinds = {units.kind.id: [metric.id for metric in units.starting] for units in find_kinds(found)}
+    result = machine(tmp_path, {"arm_cmn_0": mesh, "arm_dsu_0": shared, "xyz_pmu_3": shared}, GRACE_INFO, TWO)
+    kinds = {units.kind.id: [metric.id for metric in units.starting] for units in find_kinds(result)}
     assert list(kinds) == ["arm_cmn", "arm_dsu", "xyz_pmu"]  # the unknown one last, by its name
     assert kinds["arm_cmn"] == ["slc lookups M/s", "slc hits %", "memory requests M/s", "memory at most GB/s",
                                 "at most used %", "frequency GHz"]

@@ -38,13 +38,13 @@ def test_the_kernel_refuses_two_filters_in_one_group(watch: UncoreWatch) -> None
     with pytest.raises(HostError) as refused:
         opened(f"{OPCODES}=0x248", leader)
     assert refused.value.errno == errno.EINVAL
-    for one in (*reversed(others), leader):
-        watch.host.close(one)
+    for item in (*reversed(others), leader):
+        watch.host.close(item)
 
 
 def test_values_of_several_filters_are_multiplexed_and_say_so(watch: UncoreWatch) -> None:
     units = watch.units_of("uncore_cha")
-    shown = {one.id: one for one in units.metrics}
+    shown = {metric.id: metric for metric in units.metrics}
     names = ("home rd loc bandwidth GB/s", "ddio rd bandwidth GB/s", "pcie rd bandwidth GB/s")
     watch.counters.show(units, [shown[name] for name in names])
     frame = watch.frames()[-1]
@@ -55,17 +55,17 @@ def test_values_of_several_filters_are_multiplexed_and_say_so(watch: UncoreWatch
     assert ran[names[0]] > 0.5, "what needs no filter does not wait for those that do"
     assert [ddio.estimated, pcie.estimated] == [True, True]
     assert (pcie.value or 0.0) > (ddio.value or 0.0) > 0
-    told = evidence_of(watch.counters, units, row, shown["pcie rd bandwidth GB/s"], pcie, ports=None)
-    assert any("33.3 % of the interval, as a unit has one register" in one for one in told.remarks)
-    assert "filters: those of the events alone" in told.readings[-1]
-    told = evidence_of(watch.counters, units, row, shown["home rd loc bandwidth GB/s"], home, ports=None)
-    assert "filters: none set, everything is counted" in told.readings[-1]
+    evidence = evidence_of(watch.counters, units, row, shown["pcie rd bandwidth GB/s"], pcie, ports=None)
+    assert any("33.3 % of the interval, as a unit has one register" in remark for remark in evidence.remarks)
+    assert "filters: those of the events alone" in evidence.readings[-1]
+    evidence = evidence_of(watch.counters, units, row, shown["home rd loc bandwidth GB/s"], home, ports=None)
+    assert "filters: none set, everything is counted" in evidence.readings[-1]
 
 
 def test_what_the_kernel_does_not_filter_says_so(watch: UncoreWatch) -> None:
     """A filter of a person stands beside the units, and the driver applies it to the events of the TOR alone."""
     units = watch.units_of("uncore_cha")
-    shown = {one.id: one for one in units.metrics}
+    shown = {metric.id: metric for metric in units.metrics}
     watch.counters.show(units, [shown["home rd loc bandwidth GB/s"], shown["llc hits %"]])
     watch.counters.set_filters([unit.pmu.name for unit in units.units], {"filter_opc0": 0x202, "filter_state": 1})
     table = uncore_table(watch.counters, units, watch.frames()[-1])
@@ -73,8 +73,8 @@ def test_what_the_kernel_does_not_filter_says_so(watch: UncoreWatch) -> None:
     assert loc == ("home rd loc GB/s: the kernel does not apply filter_opc0, filter_state to "
                    "UNC_CHA_REQUESTS.READS_LOCAL: everything is counted of that")
     assert hits.startswith("llc hits %: the kernel does not apply filter_state to UNC_CHA_TOR_INSERTS.IA_HIT, ")
-    told = table.evidence(shown["home rd loc bandwidth GB/s"], units.rows[0])
-    assert told.remarks[0].startswith("the kernel does not apply filter_opc0, filter_state to UNC_CHA_REQUESTS")
+    evidence = table.evidence(shown["home rd loc bandwidth GB/s"], units.rows[0])
+    assert evidence.remarks[0].startswith("the kernel does not apply filter_opc0, filter_state to UNC_CHA_REQUESTS")
     watch.counters.set_filters([unit.pmu.name for unit in units.units], {})
     assert uncore_table(watch.counters, units, None).unfiltered() == ()
 
@@ -100,7 +100,7 @@ def test_newer_boxes_filter_threads_where_the_event_says_so() -> None:
 
 def test_units_that_refuse_for_one_reason_have_one_sentence(watch: UncoreWatch) -> None:
     units = watch.units_of("uncore_cha")
-    shown = {one.id: one for one in units.metrics}
+    shown = {metric.id: metric for metric in units.metrics}
     watch.counters.show(units, [shown["miss latency ns"]])
     watch.counters.set_filters([unit.pmu.name for unit in units.units], {"filter_opc0": 0x202})
     (why,) = uncore_table(watch.counters, units, watch.frames()[-1]).reasons()

@@ -39,7 +39,7 @@ def test_an_explanation_has_the_name_of_the_vendor_and_the_encoding() -> None:
     frame = watch.frames()[-1]
     units = watch.units_of("uncore_cha")
     table = uncore_table(watch.counters, units, frame)
-    column = next(one for one in watch.counters.shown(units) if one.id == "miss latency ns")
+    column = next(metric for metric in watch.counters.shown(units) if metric.id == "miss latency ns")
     evidence = table.evidence(column, units.rows[0])
     name = "UNC_CHA_TOR_OCCUPANCY.IA_MISS_DRD"
     assert evidence.arithmetic[0].startswith(f"= {name} / UNC_CHA_TOR_INSERTS.IA_MISS_DRD * dt")

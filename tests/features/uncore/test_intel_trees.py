@@ -66,8 +66,8 @@ def tree(root: Path, model: int) -> Machine:
     return machine(root, pmus, INTEL_INFO.replace("143", str(model)), ((0, 1), (2, 3)))
 
 
-def of(found: Machine, kind: str) -> UncoreUnits:
-    return next(units for units in find_kinds(found) if units.kind.id == kind)
+def of(result: Machine, kind: str) -> UncoreUnits:
+    return next(units for units in find_kinds(result) if units.kind.id == kind)
 
 
 @pytest.mark.parametrize(
@@ -122,28 +122,28 @@ def of(found: Machine, kind: str) -> UncoreUnits:
     ],
 )
 def test_encodings(tmp_path: Path, model: int, kind: str, event: str, words: tuple[int, int]) -> None:
-    found = tree(tmp_path, model)
-    units = of(found, f"uncore_{kind}")
-    terms = next(terms for one in units.metrics for terms, name in one.vendor.items() if name == event)
-    (encoded,) = EventEncoder(found.host).encode(f"uncore_{kind}_1/{terms}/")
+    result = tree(tmp_path, model)
+    units = of(result, f"uncore_{kind}")
+    terms = next(terms for metric in units.metrics for terms, name in metric.vendor.items() if name == event)
+    (encoded,) = EventEncoder(result.host).encode(f"uncore_{kind}_1/{terms}/")
     assert (encoded.attr.config, encoded.attr.config1) == words
 
 
 @pytest.mark.parametrize("model", FORMATS)
 def test_every_processor_has_its_values(tmp_path: Path, model: int) -> None:
-    found = tree(tmp_path, model)
-    for units in find_kinds(found):
+    result = tree(tmp_path, model)
+    for units in find_kinds(result):
         assert units.metrics, units.kind.id
-        assert all(len(one.needs) <= 4 or one.additive for one in units.metrics), "a PMU has four counters"
-        ids = [one.id for one in units.metrics]
+        assert all(len(item.needs) <= 4 or item.additive for item in units.metrics), "a PMU has four counters"
+        ids = [item.id for item in units.metrics]
         assert len(set(ids)) == len(ids), units.kind.id
-        for one in units.metrics:
-            settings = {filter_of(event) for event in one.needs} - {()}
-            assert len(settings) <= 1 or one.additive, "events of other filters are never counted in the same time"
-            for bundle in bundles_of([one]):
-                assert len({filter_of(event) for event in bundle} - {()}) <= 1, one.id
-    assert any(one.id == "used %" for one in of(found, "uncore_imc").metrics)
-    assert any(one.id == "miss latency ns" for one in of(found, "uncore_cha").metrics)
+        for metric in units.metrics:
+            settings = {filter_of(event) for event in metric.needs} - {()}
+            assert len(settings) <= 1 or metric.additive, "events of other filters are never counted in the same time"
+            for bundle in bundles_of([metric]):
+                assert len({filter_of(event) for event in bundle} - {()}) <= 1, metric.id
+    assert any(item.id == "used %" for item in of(result, "uncore_imc").metrics)
+    assert any(item.id == "miss latency ns" for item in of(result, "uncore_cha").metrics)
 
 
 @pytest.mark.parametrize(("model", "events", "expected"), [
@@ -154,9 +154,9 @@ def test_memory_of_older_processors_is_held_against_its_peak(tmp_path: Path, mod
                                                              expected: tuple[str, ...]) -> None:
     files = {"cpumask": "0", **{f"format/{field}": bits for field, bits in PLAIN.items()},
              **{f"events/{event}": f"event={at + 1:#x}" for at, event in enumerate(events)}}
-    found = machine(tmp_path, {"uncore_imc": files}, INTEL_INFO.replace("143", str(model)), ((0, 1),))
-    units = of(found, "uncore_imc")
-    shown = [one.id for one in units.starting]
+    result = machine(tmp_path, {"uncore_imc": files}, INTEL_INFO.replace("143", str(model)), ((0, 1),))
+    units = of(result, "uncore_imc")
+    shown = [metric.id for metric in units.starting]
     assert shown[:2] == ["rd bandwidth GB/s", "wr bandwidth GB/s"]
     assert set(expected) <= set(shown)
     assert len(shown) == len(set(shown))
@@ -165,11 +165,11 @@ def test_memory_of_older_processors_is_held_against_its_peak(tmp_path: Path, mod
 
 def test_a_kernel_that_does_not_know_the_processor_gives_narrower_fields(tmp_path: Path) -> None:
     files = {"cpumask": "0", **{f"format/{field}": bits for field, bits in PLAIN.items()}}
-    found = machine(tmp_path, {"uncore_type_0_3": files, "uncore_cha_0": files}, INTEL_INFO, ((0, 1),))
-    unnamed, cha = find_kinds(found)[::-1]
+    result = machine(tmp_path, {"uncore_type_0_3": files, "uncore_cha_0": files}, INTEL_INFO, ((0, 1),))
+    unnamed, cha = find_kinds(result)[::-1]
     assert (unnamed.kind.id, unnamed.units[0].numbers) == ("uncore_type_0", (3,))
     assert unnamed.metrics == ()
-    offered = {one.id for one in cha.metrics}
+    offered = {metric.id for metric in cha.metrics}
     assert "frequency GHz" in offered
     assert "miss latency ns" not in offered
 
@@ -179,15 +179,15 @@ def test_cxl_devices_count_for_themselves(tmp_path: Path) -> None:
         ("clock_ticks", 0), ("s2m_drs_memdata", 0x24), ("m2s_rwd_memwr", 0x21), ("m2s_rwd_memwrptl", 0x21))}
     formats = {"format/mask": "config:0-31", "format/gid": "config:32-47", "format/vid": "config:48-63"}
     files = {"cpumask": "0", **formats, **{f"events/{name}": terms for name, terms in names.items()}}
-    found = machine(tmp_path, {"cxl_pmu_mem1.0": files}, INTEL_INFO, ((0, 1),))
-    units = of(found, "cxl_pmu_mem")
+    result = machine(tmp_path, {"cxl_pmu_mem1.0": files}, INTEL_INFO, ((0, 1),))
+    units = of(result, "cxl_pmu_mem")
     assert units.units[0].numbers == (1, 0)
-    assert [one.id for one in units.metrics if not one.chosen] == [
+    assert [metric.id for metric in units.metrics if not metric.chosen] == [
         "rd bandwidth GB/s", "wr bandwidth GB/s", "used %", "frequency GHz"]
 
 
 def test_a_stack_has_its_devices_and_a_link_its_other_end(tmp_path: Path) -> None:
-    found = tree(tmp_path, 0x8F)
+    result = tree(tmp_path, 0x8F)
     below = "0000:c0:01.0/0000:c1:00.0"
     for path, kind, width in (("0000:c0:01.0", "0x060400", "8"), (below, "0x020000", "8"),
                               ("0000:c1:00.0", "0x020000", "8"), ("0000:c0:02.0", "0x088000", "0")):
@@ -196,14 +196,14 @@ def test_a_stack_has_its_devices_and_a_link_its_other_end(tmp_path: Path) -> Non
         for name, text in (("class", kind), ("vendor", "0x15b3"), ("device", "0x1021"),
                            ("current_link_speed", "32.0 GT/s PCIe"), ("current_link_width", width)):
             (folder / name).write_text(f"{text}\n")
-    stacks = StackMap(found.host)
-    first, second = of(found, "uncore_iio").find(0)[0], of(found, "uncore_iio").find(1)[0]
+    stacks = StackMap(result.host)
+    first, second = of(result, "uncore_iio").find(0)[0], of(result, "uncore_iio").find(1)[0]
     assert (first.peer, second.peer) == ("0000:40", "0000:c0")
     assert (stacks.note(first), stacks.link(first)) == ("", None)
     assert stacks.note(second) == "c1:00.0 15b3:1021"
     assert stacks.link(second) == pytest.approx(32 * 8 * 128 / 130 / 8)
-    assert stacks.note(of(found, "uncore_upi").find(0)[0]) == "die 1 #1"
-    assert read_stack(found.host, "").devices == ()
+    assert stacks.note(of(result, "uncore_upi").find(0)[0]) == "die 1 #1"
+    assert read_stack(result.host, "").devices == ()
 
 
 @pytest.mark.parametrize(
@@ -227,8 +227,8 @@ def test_every_table_of_intel_is_named_and_whole() -> None:
     for name, values in INTEL.tables():
         metrics = metrics_of(name)
         events = dict(values.get("events", ()))  # type: ignore[call-overload]
-        assert {vendor for one in metrics for vendor in one.vendor.values()} == events.keys(), name
-        assert all(one.document.startswith("Intel perfmon, ") for one in metrics)
-        assert all(one.needs or one.formula == "link" for one in metrics)
-        assert {one.unit for one in metrics} <= {"GB/s", "%", "ns", "GHz", "M/s", "GT/s"}
-        assert len({one.id for one in metrics}) == len(metrics)
+        assert {vendor for metric in metrics for vendor in metric.vendor.values()} == events.keys(), name
+        assert all(metric.document.startswith("Intel perfmon, ") for metric in metrics)
+        assert all(metric.needs or metric.formula == "link" for metric in metrics)
+        assert {metric.unit for metric in metrics} <= {"GB/s", "%", "ns", "GHz", "M/s", "GT/s"}
+        assert len({metric.id for metric in metrics}) == len(metrics)

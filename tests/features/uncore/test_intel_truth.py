@@ -51,17 +51,17 @@ class UncoreInterval:
         self.frame: Frame = self.watch.frames(2, lambda _sampler, _number: marks.append(self.counted()))[-1]
         pairs = zip(marks[-1], self.counted(), strict=True)
         moved = [tuple((new - old) / NS for old, new in zip(before, after, strict=True)) for before, after in pairs]
-        self.read, self.written, self.io_read, self.io_written = (list(one) for one in zip(*moved, strict=True))
+        self.read, self.written, self.io_read, self.io_written = (list(item) for item in zip(*moved, strict=True))
 
     def counted(self) -> list[tuple[float, float, float, float]]:
         model = truth_of(self.watch.host)
         truths = [model.package_truth(package) for package in range(self.watch.host.shape.packages)]
-        return [(one.read_bytes, one.written_bytes, one.io_read_bytes, one.io_written_bytes) for one in truths]
+        return [(item.read_bytes, item.written_bytes, item.io_read_bytes, item.io_written_bytes) for item in truths]
 
     def reading(self, kind: str, package: int, metric: str) -> Reading:
         units = self.watch.units_of(kind)
         row = next(row for row in units.rows if row.package == package and row.parent is None and not row.is_machine)
-        column = next(one for one in units.metrics if one.id == metric)
+        column = next(item for item in units.metrics if item.id == metric)
         return self.watch.counters.reading(self.frame, units, row, column)
 
 
@@ -70,24 +70,24 @@ def watched(request: pytest.FixtureRequest) -> UncoreInterval:
     return UncoreInterval(request.param)
 
 
-def expected(one: UncoreInterval, package: int) -> dict[str, dict[str, float | None]]:
+def expected(item: UncoreInterval, package: int) -> dict[str, dict[str, float | None]]:
     """Return the expected value of each metric of each kind of PMU for a package."""
     other = 1 - package
-    several = len(one.read) > 1
+    several = len(item.read) > 1
     share = REMOTE if several else 0.0
-    read, written = one.read[package], one.written[package]
+    read, written = item.read[package], item.written[package]
     near, served, served_writes = read * (1 - share), read * share, written * share
-    far = one.read[other] * share if several else 0.0
-    far_writes = one.written[other] * share if several else 0.0
-    dclk, width = DCLK[one.shape], WIDTH[one.shape]
-    mesh = one.reading("uncore_cha", package, "frequency GHz").value or 0.0
+    far = item.read[other] * share if several else 0.0
+    far_writes = item.written[other] * share if several else 0.0
+    dclk, width = DCLK[item.shape], WIDTH[item.shape]
+    mesh = item.reading("uncore_cha", package, "frequency GHz").value or 0.0
     assert 0.8 <= mesh <= 2.2  # between what the model's mesh runs at; latencies are made of cycles of it
     late = {"near": 190 / mesh, "far": 320 / mesh, "mean": (near * 190 + far * 320) / (near + far) / mesh}
-    io_read, io_written = one.io_read[package], one.io_written[package]
-    peak = CHANNELS.get(one.shape, 8) * width * dclk
-    persistent = 0.02 if one.shape == "icelake-2s" else 0.0
+    io_read, io_written = item.io_read[package], item.io_written[package]
+    peak = CHANNELS.get(item.shape, 8) * width * dclk
+    persistent = 0.02 if item.shape == "icelake-2s" else 0.0
     asked = (io_read + io_written) / 64 * 1000
-    found: dict[str, dict[str, float | None]] = {
+    result: dict[str, dict[str, float | None]] = {
         "uncore_imc": {
             "rd bandwidth GB/s": read, "wr bandwidth GB/s": written, "used %": 100 * (read + written) / peak,
             "row hits %": 65.0, "row conflicts %": 15.0, "row empties %": 20.0, "peak bandwidth GB/s": peak,
@@ -124,47 +124,47 @@ def expected(one: UncoreInterval, package: int) -> dict[str, dict[str, float | N
             **{f"iotlb {page} hits M/s": 0.96 * part * asked for page, part in (("4k", 0.2), ("2m", 0.7), ("1g", 0.1))},
             **{f"{way} port {port} bandwidth GB/s": part * amount
                for way, amount in (("rd", io_read), ("wr", io_written))
-               for port, part in enumerate(PORTS.get(one.shape, (0.6, 0.0, 0.3, 0.0, 0.1, 0.0, 0.0, 0.0)))},
+               for port, part in enumerate(PORTS.get(item.shape, (0.6, 0.0, 0.3, 0.0, 0.1, 0.0, 0.0, 0.0)))},
             "vt-d hits M/s": 0.96 * asked, "vt-d iotlb misses M/s": 0.04 * asked,
             "vt-d context misses M/s": 0.002 * asked, "vt-d memory reads M/s": 0.12 * asked,
             **{f"vt-d l{level} misses M/s": 0.04 * part * asked for level, part in ((1, 0.5), (2, 0.3), (3, 0.1))},
         },
     }  # fmt: skip
-    if one.shape == "cascade-2s":
-        found["uncore_cha"] |= skylake(one, package)
-    if one.shape not in NO_CXL:
-        found["uncore_cxlcm"] = {"rd bandwidth GB/s": 0.01 * read}
-        found["uncore_cxldp"] = {"wr bandwidth GB/s": 0.01 * written}
-    if one.shape == "server-psu":  # HBM of 32 channels at 3.2 GT/s, which has three of four lines that are asked for
+    if item.shape == "cascade-2s":
+        result["uncore_cha"] |= skylake(item, package)
+    if item.shape not in NO_CXL:
+        result["uncore_cxlcm"] = {"rd bandwidth GB/s": 0.01 * read}
+        result["uncore_cxldp"] = {"wr bandwidth GB/s": 0.01 * written}
+    if item.shape == "server-psu":  # HBM of 32 channels at 3.2 GT/s, which has three of four lines that are asked for
         most = 32 * 16 * 3.2
-        found["uncore_hbm"] = {
+        result["uncore_hbm"] = {
             "rd bandwidth GB/s": 4 * read, "wr bandwidth GB/s": 4 * written, "used %": 400 * (read + written) / most,
             "row hits %": 65.0, "peak bandwidth GB/s": most, "frequency GHz": 1.6, "rd queue latency ns": 36 / 1.6,
             "wr queue latency ns": 90 / 1.6,
         }  # fmt: skip
-    found["uncore_b2cmi" if one.shape in ("forest-1s", "granite-2s", "grand-ridge") else "uncore_m2m"] = {
-        "near memory hits %": 75.0 if one.shape == "server-psu" else None,
+    result["uncore_b2cmi" if item.shape in ("forest-1s", "granite-2s", "grand-ridge") else "uncore_m2m"] = {
+        "near memory hits %": 75.0 if item.shape == "server-psu" else None,
         "rd bandwidth GB/s": read, "wr bandwidth GB/s": written, "dir lookups M/s": read / 64 * 1000,
         "dir updates M/s": 0.1 * written / 64 * 1000, "dir snooped %": 5.0, "frequency GHz": mesh,
     }  # fmt: skip
     if several:
-        hertz, slots, links = LINK[one.shape]
+        hertz, slots, links = LINK[item.shape]
         sent, heard, most = served + far_writes, far + served_writes, links * slots * hertz * 64 / 9
-        found["uncore_upi"] = {
+        result["uncore_upi"] = {
             "tx data bandwidth GB/s": sent, "rx data bandwidth GB/s": heard, "tx other bandwidth GB/s": sent / 4,
             "rx other bandwidth GB/s": heard / 4, "tx used %": 125 * sent / most, "rx used %": 125 * heard / most,
             "peak bandwidth GB/s": most, "rate GT/s": 8 * hertz, "frequency GHz": hertz,
         }  # fmt: skip
-    return found
+    return result
 
 
-def skylake(one: UncoreInterval, package: int) -> dict[str, float | None]:
+def skylake(interval: UncoreInterval, package: int) -> dict[str, float | None]:
     """Return the expected values that differ on Skylake's CHAs, whose home agents tell local from remote reads.
 
     Devices read by RdCur, and write whole lines by ItoM, parts of lines by RFO, which pcm-pcie takes for reads too.
     """
-    io_read, io_written = one.io_read[package], one.io_written[package]
-    near, served = one.read[package] * (1 - REMOTE), one.read[package] * REMOTE
+    io_read, io_written = interval.io_read[package], interval.io_written[package]
+    near, served = interval.read[package] * (1 - REMOTE), interval.read[package] * REMOTE
     parts = {
         # in lines, and accesses of 8 bytes of cores to devices, none of which is in a cache
         "pcirdcur": (io_read / 64, 0.3), "itom": (0.9 * io_written / 64, 0.2), "rfo": (0.1 * io_written / 64, 0.2),
@@ -185,7 +185,7 @@ UNCOUNTED = {"prefetch hits %", "dram latency ns"}
 def test_every_value_is_what_the_model_moved(watched: UncoreInterval) -> None:
     for package in range(len(watched.read)):
         for kind, values in expected(watched, package).items():
-            offered = {one.id for one in watched.watch.units_of(kind).metrics}
+            offered = {item.id for item in watched.watch.units_of(kind).metrics}
             assert offered - values.keys() <= UNCOUNTED
             for metric in offered & values.keys():
                 reading = watched.reading(kind, package, metric)
@@ -225,7 +225,7 @@ def small(tiers: str) -> UncoreWatch:
 
 
 def shown(watch: UncoreWatch, kind: str) -> set[str]:
-    return {one.what for one in watch.units_of(kind).starting}
+    return {metric.what for metric in watch.units_of(kind).starting}
 
 
 @pytest.mark.parametrize(("tiers", "imc", "cha", "mesh"), [
@@ -239,8 +239,8 @@ def test_memory_that_few_machines_have_is_shown_where_there_is_some(tiers: str, 
                                                                     mesh: set[str]) -> None:
     watch = small(tiers)
     for kind, expected in (("uncore_imc", imc), ("uncore_cha", cha), ("uncore_m2m", mesh)):
-        assert {one for one in shown(watch, kind) if one.startswith(("pmem", "near"))} == expected, kind
-        offered = {one.what for one in watch.units_of(kind).metrics}
+        assert {item for item in shown(watch, kind) if item.startswith(("pmem", "near"))} == expected, kind
+        offered = {metric.what for metric in watch.units_of(kind).metrics}
         assert offered >= shown(small("2lm"), kind), "the others can be chosen"
     edges = {edge.end for edge in find_edges(watch.machine, watch.counters.kinds) if edge.place.kind is EdgeKind.MEMORY}
     assert edges == {"memory 0", *(["pmem 0"] if imc else []), *(["HBM 0"] if tiers == "hbm" else [])}
@@ -251,7 +251,7 @@ def test_memory_mode() -> None:
     frame = watch.frames(1)[-1]
     for kind in ("uncore_imc", "uncore_m2m"):
         units = watch.units_of(kind)
-        metrics = {one.what: one for one in units.starting}
+        metrics = {metric.what: metric for metric in units.starting}
 
         def value(what: str, metrics: dict[str, Metric] = metrics, units: UncoreUnits = units) -> float:
             return watch.counters.reading(frame, units, units.rows[0], metrics[what]).value or 0.0
@@ -263,7 +263,7 @@ def test_memory_mode() -> None:
 
 def test_a_share_of_the_machine_is_of_all_its_units(watched: UncoreInterval) -> None:
     units = watched.watch.units_of("uncore_imc")
-    used = next(one for one in units.metrics if one.id == "used %")
+    used = next(metric for metric in units.metrics if metric.id == "used %")
     rows = [row for row in units.rows if not row.is_sum]
     shares = [watched.watch.counters.reading(watched.frame, units, row, used).value or 0.0 for row in rows]
     machine = watched.watch.counters.reading(watched.frame, units, units.rows[0], used)
@@ -280,7 +280,7 @@ def test_counters_that_always_run(shape: str, shares: tuple[float, ...]) -> None
 
     def value(kind: str, metric: str) -> float | None:
         units = kinds[kind]
-        (column,) = [one for one in units.metrics if one.id == metric]
+        (column,) = [item for item in units.metrics if item.id == metric]
         return watched.watch.counters.reading(watched.frame, units, units.rows[0], column).value
 
     ports = kinds["uncore_iio_free_running"]

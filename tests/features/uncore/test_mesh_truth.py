@@ -41,19 +41,19 @@ class UncoreInterval:
 
     def counted(self) -> list[dict[str, float]]:
         model, places = truth_of(self.watch.host), self.watch.machine.topology.places
-        found = []
+        result = []
         for package in range(2):
-            one = model.package_truth(package)
+            truth = model.package_truth(package)
             cpus = [model.truth(cpu) for cpu, place in places.items() if place.package == package]
-            found.append({"read": one.read_bytes, "written": one.written_bytes, "io_read": one.io_read_bytes,
-                          "io_written": one.io_written_bytes, "lookups": sum(cpu.cache_references for cpu in cpus),
-                          "misses": sum(cpu.cache_misses for cpu in cpus)})
-        return found
+            result.append({"read": truth.read_bytes, "written": truth.written_bytes, "io_read": truth.io_read_bytes,
+                           "io_written": truth.io_written_bytes, "lookups": sum(cpu.cache_references for cpu in cpus),
+                           "misses": sum(cpu.cache_misses for cpu in cpus)})
+        return result
 
     def readings(self, kind: str, package: int) -> dict[str, Reading]:
         units = self.watch.units_of(kind)
         row = next(row for row in units.rows if row.package == package and row.parent is None and not row.is_machine)
-        return {one.id: self.reading(kind, row.key, one) for one in self.watch.counters.shown(units)}
+        return {metric.id: self.reading(kind, row.key, metric) for metric in self.watch.counters.shown(units)}
 
     def reading(self, kind: str, key: str, metric: Metric) -> Reading:
         units = self.watch.units_of(kind)
@@ -103,14 +103,14 @@ def test_every_value_is_what_the_model_moved(watched: UncoreInterval, package: i
     if watched.mesh == "cmn-700":
         wanted["arm_cmn"] |= bridged(watched.moved[package])
     for kind, values in wanted.items():
-        found = watched.readings(kind, package)
-        assert found.keys() - values.keys() <= {one.id for one in watched.typed.values()}
+        readings = watched.readings(kind, package)
+        assert readings.keys() - values.keys() <= {metric.id for metric in watched.typed.values()}
         for name, value in values.items():
-            assert found[name].value == pytest.approx(value, rel=5e-3, abs=1e-9), (kind, name)
+            assert readings[name].value == pytest.approx(value, rel=5e-3, abs=1e-9), (kind, name)
 
 
 def test_memory_and_devices_have_no_place_but_a_sum(watched: UncoreInterval) -> None:
-    both = {name: sum(one[name] for one in watched.moved) for name in watched.moved[0]}
+    both = {name: sum(item[name] for item in watched.moved) for name in watched.moved[0]}
     memory = watched.readings("arm_dmc620", -1)
     assert memory["bandwidth GB/s"].value == pytest.approx(both["read"] + both["written"], rel=5e-3)
     assert memory["used %"].value == pytest.approx(100 * (both["read"] + both["written"]) / (2 * PEAK), rel=5e-3)
@@ -125,7 +125,7 @@ def test_memory_and_devices_have_no_place_but_a_sum(watched: UncoreInterval) -> 
 
 def test_a_channel_is_held_against_its_own_peak(watched: UncoreInterval) -> None:
     units = watched.watch.units_of("arm_dmc620")
-    peak = next(one for one in units.metrics if one.id == "peak bandwidth GB/s")
+    peak = next(metric for metric in units.metrics if metric.id == "peak bandwidth GB/s")
     row = next(row for row in units.rows if not row.is_sum)
     assert watched.reading("arm_dmc620", row.key, peak).value == pytest.approx(PEAK / 8)
 
@@ -133,7 +133,7 @@ def test_a_channel_is_held_against_its_own_peak(watched: UncoreInterval) -> None
 def test_a_peak_that_firmware_does_not_tell_is_a_reason() -> None:
     watch = UncoreWatch("laptop")
     units = watch.units_of("uncore_imc_free_running")
-    (used,) = [one for one in units.starting if one.id == "used %"]
+    (used,) = [metric for metric in units.starting if metric.id == "used %"]
     reading = watch.counters.reading(watch.frames(1)[-1], units, units.rows[0], used)
     assert reading.value is None
     assert reading.why is not None
@@ -154,6 +154,6 @@ def test_an_event_that_needs_more_says_what(watched: UncoreInterval) -> None:
         typed_metric(units, "watchpoint_up,wp_dev_sel=0")
     with pytest.raises(EventError, match="no event and no field 'nodeids'"):
         typed_metric(units, "hnf_mc_reqs,bynodeid=1,nodeids=4")
-    one = typed_metric(units, "arm_cmn_0/hnf_mc_reqs,bynodeid=1,nodeid=0x44/")
-    assert one.needs == ("hnf_mc_reqs,bynodeid=1,nodeid=0x44",)
-    assert one.heading[0] == "hnf_mc_reqs,bynodeid=1,nodeid=0x44", "terms can be typed as they stand"
+    metric = typed_metric(units, "arm_cmn_0/hnf_mc_reqs,bynodeid=1,nodeid=0x44/")
+    assert metric.needs == ("hnf_mc_reqs,bynodeid=1,nodeid=0x44",)
+    assert metric.heading[0] == "hnf_mc_reqs,bynodeid=1,nodeid=0x44", "terms can be typed as they stand"

@@ -23,8 +23,8 @@ PORT = {"class": "0x060400", "current_link_speed": "16.0 GT/s PCIe", "current_li
 SPEED = 16 * 8 * 128 / 130 / 8
 
 
-def devices(root: Path, found: dict[str, dict[str, str]]) -> None:
-    for name, files in found.items():
+def devices(root: Path, result: dict[str, dict[str, str]]) -> None:
+    for name, files in result.items():
         folder = root / "sys/bus/pci/devices" / name
         folder.mkdir(parents=True)
         for path, text in files.items():
@@ -43,10 +43,10 @@ def test_a_root_port_is_identified_by_its_address(tmp_path: Path, pmu: str, expe
     devices(tmp_path, {"0000:30:03.0": PORT, "0002:30:03.0": wide, "0001:31:03.0": PORT})
     names = ("rx_pcie_tlp_data_payload", "tx_pcie_tlp_data_payload")
     files = {"cpumask": "0", **EIGHT, **{f"events/{name}": f"event={at}" for at, name in enumerate(names)}}
-    found = machine(tmp_path, {pmu: files}, GRACE_INFO, ((0, 1),))
-    (units,) = find_kinds(found)
-    assert {"in used", "out used"} <= {one.what for one in units.starting}
-    assert link_of(found.host, units.units[0], ()) == (None if expected is None else pytest.approx(expected))
+    result = machine(tmp_path, {pmu: files}, GRACE_INFO, ((0, 1),))
+    (units,) = find_kinds(result)
+    assert {"in used", "out used"} <= {metric.what for metric in units.starting}
+    assert link_of(result.host, units.units[0], ()) == (None if expected is None else pytest.approx(expected))
 
 
 def test_a_memory_device_on_cxl_is_below_its_pci_device(tmp_path: Path) -> None:
@@ -54,10 +54,10 @@ def test_a_memory_device_on_cxl_is_below_its_pci_device(tmp_path: Path) -> None:
                        "0000:32:00.0": PORT})
     names = ("s2m_drs_memdata", "m2s_rwd_memwr", "m2s_rwd_memwrptl")
     files = {"cpumask": "0", **EIGHT, **{f"events/{name}": f"event={at}" for at, name in enumerate(names)}}
-    found = machine(tmp_path, {"cxl_pmu_mem1.0": files, "cxl_pmu_mem2.0": files}, INTEL_INFO, ((0, 1),))
-    (units,) = find_kinds(found)
-    assert [link_of(found.host, unit, ()) for unit in units.units] == [pytest.approx(SPEED), None]
-    assert "used %" in {one.id for one in units.starting}
+    result = machine(tmp_path, {"cxl_pmu_mem1.0": files, "cxl_pmu_mem2.0": files}, INTEL_INFO, ((0, 1),))
+    (units,) = find_kinds(result)
+    assert [link_of(result.host, unit, ()) for unit in units.units] == [pytest.approx(SPEED), None]
+    assert "used %" in {metric.id for metric in units.starting}
 
 
 def test_memory_devices_on_cxl_tell_what_the_model_moved() -> None:
@@ -69,7 +69,7 @@ def test_memory_devices_on_cxl_tell_what_the_model_moved() -> None:
 
     def moved() -> list[tuple[float, float]]:
         truths = [truth_of(watch.host).package_truth(package) for package in (0, 1)]
-        return [(one.read_bytes, one.written_bytes) for one in truths]
+        return [(truth.read_bytes, truth.written_bytes) for truth in truths]
 
     frame = watch.frames(2, lambda _sampler, _number: marks.append(moved()))[-1]
     pairs = zip(marks[-1], moved(), strict=True)
@@ -77,12 +77,12 @@ def test_memory_devices_on_cxl_tell_what_the_model_moved() -> None:
     link = 32 * 8 * 128 / 130 / 8
     assert [row.label for row in units.rows] == ["Σ", "#0.0", "#1.0"]
     for row, behind in zip(units.rows, (moves, moves[:1], moves[1:]), strict=True):
-        read, written = (0.01 * sum(one[way] for one in behind) for way in (0, 1))
+        read, written = (0.01 * sum(item[way] for item in behind) for way in (0, 1))
         expected = {"rd bandwidth GB/s": read, "wr bandwidth GB/s": written, "row hits %": 70.0, "frequency GHz": 1.0,
                     "used %": 100 * max(read, written) / (link * len(behind)),
                     "peak bandwidth GB/s": link * len(behind), "rd requests M/s": read / 64 * 1000}
-        found = {one.id: watch.counters.reading(frame, units, row, one).value for one in units.metrics}
-        assert found == pytest.approx(expected, rel=5e-3)
+        result = {metric.id: watch.counters.reading(frame, units, row, metric).value for metric in units.metrics}
+        assert result == pytest.approx(expected, rel=5e-3)
 
 
 @pytest.mark.parametrize("shape", [name for name in SHAPES if name not in ("big-8s", "guest")])
@@ -91,7 +91,7 @@ def test_every_panel_has_a_total_and_a_share_or_says_why_not(shape: str) -> None
         packages = {unit.package for unit in units.units}
         assert units.rows[0].units == units.units, "the first row is the whole machine"
         assert units.rows[0].is_machine == (len(packages) > 1)
-        shares = any(one.scale is PERCENT for one in units.metrics)
+        shares = any(metric.scale is PERCENT for metric in units.metrics)
         assert bool(units.no_peak) == (not shares and bool(units.metrics)), units.kind.id
 
 
@@ -99,7 +99,7 @@ def test_no_reason_stands_where_there_is_a_share() -> None:
     for name, values in PMUS.tables():
         if "no_peak" in values:
             assert kind_of(name).no_peak == values["no_peak"]
-            assert not any(one.scale is PERCENT for one in metrics_of(name)), name
+            assert not any(metric.scale is PERCENT for metric in metrics_of(name)), name
 
 
 def test_the_reason_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,5 +107,5 @@ def test_the_reason_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 0
     assert "no share of a peak: no file says how fast the link runs" in capsys.readouterr().out
     assert main([*words, "--format", "json"]) == 0
-    told = json.loads(capsys.readouterr().out.splitlines()[0])
-    assert told["facts"]["nvidia_cnvlink_pmu"].endswith("no file says how fast the link runs")
+    text = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert text["facts"]["nvidia_cnvlink_pmu"].endswith("no file says how fast the link runs")

@@ -41,7 +41,7 @@ def copied(host: Host, pmu: str, root: Path) -> None:
 
 def perfs(perf: str, root: Path, events: Sequence[str]) -> list[Words]:
     """Return the events that perf would open, which it prints before the kernel refuses the missing PMU."""
-    found: list[Words] = []
+    result: list[Words] = []
     for event in events:
         text = subprocess.run(  # noqa: S603 - no shell
             [perf, "stat", "-vv", "-a", "-e", event, "true"], capture_output=True, check=False, text=True,
@@ -49,11 +49,11 @@ def perfs(perf: str, root: Path, events: Sequence[str]) -> list[Words]:
         ).stderr
         block = text.partition("perf_event_attr:")[2].partition("-----")[0]
         values = [re_.search(block) for re_ in _CONFIGS]
-        words = [0 if one is None else int(one[1], 0) for one in values]
+        words = [0 if match is None else int(match[1], 0) for match in values]
         kind = _TYPE.search(block)
         assert kind is not None, (event, text[:300])
-        found.append((int(kind[1]), words[0], words[1], words[2]))
-    return found
+        result.append((int(kind[1]), words[0], words[1], words[2]))
+    return result
 
 
 def asked(units: UncoreUnits) -> list[str]:
@@ -78,6 +78,6 @@ def test_every_event_has_perfs_encoding(shape: str, kinds: tuple[str, ...], tmp_
         copied(watch.host, units.pmu.name, tmp_path)
         events += asked(units)
     encoder = PerfEncoder(watch.host)
-    ours = [(one.attr.type, one.attr.config, one.attr.config1, one.attr.config2)
-            for event in events for one in encoder.encode(event)]
+    ours = [(encoded_event.attr.type, encoded_event.attr.config, encoded_event.attr.config1, encoded_event.attr.config2)
+            for event in events for encoded_event in encoder.encode(event)]
     assert dict(zip(events, ours, strict=True)) == dict(zip(events, perfs(perf, tmp_path, events), strict=True))

@@ -71,7 +71,7 @@ def test_memory_has_one_peak_for_both_directions() -> None:
     assert memory.peak.value == pytest.approx(12 * 48.0)
     assert memory.share == pytest.approx((memory.inward.value + memory.outward.value) / (12 * 48.0))
     table = traffic_table(watch.counters, traffic)
-    evidence = table.evidence(next(one for one in table.columns if one.id == "in"), memory)
+    evidence = table.evidence(next(column for column in table.columns if column.id == "in"), memory)
     assert "64 / dt" in "\n".join(evidence.arithmetic)
 
 
@@ -245,17 +245,17 @@ def test_more_than_two_packages_do_not_say_who_sent() -> None:
 
 
 def test_a_machine_without_such_pmus_has_no_edges(tmp_path: Path) -> None:
-    found = machine(tmp_path, {"xyz_0": {**CORESIGHT, "cpumask": "0"}}, GRACE_INFO, ((0, 1), (2, 3)))
-    counters = UncoreCounters(found)
-    assert find_edges(found, counters.kinds) == ()
+    result = machine(tmp_path, {"xyz_0": {**CORESIGHT, "cpumask": "0"}}, GRACE_INFO, ((0, 1), (2, 3)))
+    counters = UncoreCounters(result)
+    assert find_edges(result, counters.kinds) == ()
     assert draw_map((), 80, 24) == []
 
 
 def link(tmp_path: Path, packages: tuple[tuple[int, ...], ...]) -> str:
     """What a UPI link of package 0 leads to, by files as the kernel's ABI/testing/sysfs-devices-mapping has them."""
     box = {"format/event": "config:0-7", "format/umask": "config:8-15,32-55", "cpumask": "0", "die0": "upi_1,die_3"}
-    found = machine(tmp_path, {"uncore_upi_0": box}, INTEL_INFO, packages)
-    (edge,) = find_edges(found, UncoreCounters(found).kinds)
+    result = machine(tmp_path, {"uncore_upi_0": box}, INTEL_INFO, packages)
+    (edge,) = find_edges(result, UncoreCounters(result).kinds)
     return edge.end
 
 

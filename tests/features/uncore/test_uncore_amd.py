@@ -35,8 +35,8 @@ def read_all(kind: str, generation: str) -> tuple[UncoreWatch, UncoreUnits, Fram
 
     def mark(_sampler: Sampler, _number: int) -> None:
         truths = [truth_of(watch.host).package_truth(package) for package in range(2)]
-        marks.append([{"rd": one.read_bytes, "wr": one.written_bytes, "io rd": one.io_read_bytes,
-                       "io wr": one.io_written_bytes} for one in truths])
+        marks.append([{"rd": truth.read_bytes, "wr": truth.written_bytes, "io rd": truth.io_read_bytes,
+                       "io wr": truth.io_written_bytes} for truth in truths])
 
     frame = watch.frames(2, mark)[-1]
     mark(None, 0)  # type: ignore[arg-type]
@@ -47,18 +47,18 @@ def read_all(kind: str, generation: str) -> tuple[UncoreWatch, UncoreUnits, Fram
 
 def by_row(watch: UncoreWatch, units: UncoreUnits, frame: Frame, label: str) -> dict[str, float | None]:
     row = next(row for row in units.rows if row.label == label)
-    return {one.id: watch.counters.reading(frame, units, row, one).value for one in units.metrics}
+    return {metric.id: watch.counters.reading(frame, units, row, metric).value for metric in units.metrics}
 
 
 def of_fabric(package: int, rose: Traffic) -> dict[str, float]:
     """GB/s of a package by the first words of a value's name."""
-    mine, other = rose[package], rose[1 - package]
-    found = {"xgmi out": REMOTE * (mine["rd"] + other["wr"]), "xgmi in": REMOTE * (other["rd"] + mine["wr"])}
+    selected, other = rose[package], rose[1 - package]
+    result = {"xgmi out": REMOTE * (selected["rd"] + other["wr"]), "xgmi in": REMOTE * (other["rd"] + selected["wr"])}
     for way, cores in (("rd", "in"), ("wr", "out")):
         for part, name in ((f"dram {way}", way), (f"dma {way}", f"io {way}"), (f"cores {cores}", way)):
-            found |= {part: mine[name], f"{part} local": (1 - REMOTE) * mine[name]}
-            found[f"{part} remote"] = REMOTE * mine[name]
-    return {name: value / NS for name, value in found.items()}
+            result |= {part: selected[name], f"{part} local": (1 - REMOTE) * selected[name]}
+            result[f"{part} remote"] = REMOTE * selected[name]
+    return {name: value / NS for name, value in result.items()}
 
 
 def expected_of(metric: Metric, truth: dict[str, float], generation: str) -> float:
@@ -91,7 +91,7 @@ def test_every_value_of_a_memory_controller() -> None:
     watch, units, frame, rose = read_all("amd_umc", "zen5")
     for label, packages, channels in (("machine Σ", (0, 1), 24), ("pkg 1 Σ", (1,), 12), ("pkg 0 #3", (0,), 1)):
         share = channels / len(packages) / CHANNELS
-        read, written = (sum(rose[one][way] for one in packages) * share / NS for way in ("rd", "wr"))
+        read, written = (sum(rose[package][way] for package in packages) * share / NS for way in ("rd", "wr"))
         values, peak = by_row(watch, units, frame, label), channels * 48.0
         opened = (read + written) / 64 * 1000 * (1 - ROW_HITS)
         assert values == pytest.approx({
@@ -117,7 +117,7 @@ def test_zen4_counts_sampled_latency_by_the_size_of_its_l3(kib: int, factor: flo
     watch = UncoreWatch(replace(GENERATIONS["zen4"], l3_kib=kib))
     units = watch.units_of("amd_l3")
     watch.counters.keep([units])
-    near = next(one for one in units.metrics if one.id == "near dram latency ns")
+    near = next(metric for metric in units.metrics if metric.id == "near dram latency ns")
     watch.counters.show(units, [near])
     reading = watch.counters.reading(watch.frames(1)[-1], units, units.rows[0], near)
     assert reading.value == pytest.approx(NEAR_NS * factor, rel=1e-2)
@@ -128,14 +128,14 @@ def test_a_sum_of_many_events_is_counted_in_groups_that_every_fabric_can_count()
     dram, _used, links, *_rest = metrics_of("amd_df", PROCESSORS[0])
     assert [len(bundle) for bundle in bundles_of([dram])] == [4, 4]
     assert bundles_of([links]) == (links.needs,)
-    latency = next(one for one in metrics_of("amd_l3", PROCESSORS[0]) if "latency" in one.what)
+    latency = next(metric for metric in metrics_of("amd_l3", PROCESSORS[0]) if "latency" in metric.what)
     assert (dram.additive, latency.additive, latency.together) == (True, False, True)
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_edges_are_values_in_bytes(processor: str) -> None:
     for kind in ("amd_df", "amd_umc"):
-        units = {one.what: one.unit for one in metrics_of(kind, processor)}
+        units = {metric.what: metric.unit for metric in metrics_of(kind, processor)}
         for edge in edges_of(kind, processor):
             named = [name for name in (edge.inward, edge.outward, edge.peak) if name]
             assert {units[name] for name in named} == {"GB/s"}, edge
@@ -162,10 +162,10 @@ NEWER = {"format/event": "config:0-7,32-37", "format/umask": "config:8-15,24-27"
 def test_the_fabric_of_each_family_by_its_own_format(
     formats: dict[str, str], processor: tuple[int, int], event: str, config: int, tmp_path: Path
 ) -> None:
-    found = machine(tmp_path, {"amd_df": {**formats, "cpumask": "0,2"}}, INFO.format(*processor), ((0, 1), (2, 3)))
-    counters = UncoreCounters(found)
+    result = machine(tmp_path, {"amd_df": {**formats, "cpumask": "0,2"}}, INFO.format(*processor), ((0, 1), (2, 3)))
+    counters = UncoreCounters(result)
     (units,) = counters.kinds
-    assert event in {name for one in units.starting for name in one.needs}
+    assert event in {name for metric in units.starting for name in metric.needs}
     counters.sources()
     encoded = counters.encoded(units.units[0], event)
     assert not isinstance(encoded, str)
@@ -173,6 +173,6 @@ def test_the_fabric_of_each_family_by_its_own_format(
 
 
 def test_a_fabric_of_which_nobody_knows_the_events(tmp_path: Path) -> None:
-    found = machine(tmp_path, {"amd_df": {**NEWER, "cpumask": "0"}}, INFO.format(0x1A, 0x50), ((0, 1),))
-    (units,) = find_kinds(found)
+    result = machine(tmp_path, {"amd_df": {**NEWER, "cpumask": "0"}}, INFO.format(0x1A, 0x50), ((0, 1),))
+    (units,) = find_kinds(result)
     assert (units.starting, units.edges) == ((), ())

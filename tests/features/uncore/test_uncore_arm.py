@@ -49,12 +49,12 @@ def test_two_meshes_are_two_units_with_a_sum(tmp_path: Path) -> None:
     counters = UncoreCounters(machine(tmp_path, meshes, GRACE_INFO, TWO))
     units = kind_of(counters, "arm_cmn")
     assert [row.label for row in units.rows] == ["machine Σ", "pkg 0", "pkg 1"]
-    assert [one.id for one in units.starting] == [
+    assert [metric.id for metric in units.starting] == [
         "slc lookups M/s", "slc hits %", "memory requests M/s", "memory at most GB/s",
         "at most used %", "i/o rd bandwidth GB/s", "i/o wr bandwidth GB/s",
         "frequency GHz"]
-    assert "port 0 data GB/s" in {one.id for one in units.metrics if one.chosen}
-    assert "watchpoint_up" not in {one.what for one in units.raw}, "it needs parameters"
+    assert "port 0 data GB/s" in {metric.id for metric in units.metrics if metric.chosen}
+    assert "watchpoint_up" not in {metric.what for metric in units.raw}, "it needs parameters"
     counters.sources()
     encoded = counters.encoded(units.units[1], "hnf_mc_reqs")
     assert not isinstance(encoded, str)
@@ -64,25 +64,25 @@ def test_two_meshes_are_two_units_with_a_sum(tmp_path: Path) -> None:
 def test_a_mesh_of_the_newer_home_nodes(tmp_path: Path) -> None:
     counters = UncoreCounters(machine(tmp_path, {"arm_cmn_0": files(MESH_FORMATS, HNS, "0")}, GRACE_INFO, TWO))
     units = kind_of(counters, "arm_cmn")
-    assert [one.id for one in units.starting] == [
+    assert [metric.id for metric in units.starting] == [
         "slc lookups M/s", "slc hits %", "local memory requests M/s", "remote memory requests M/s",
         "memory at most GB/s", "at most used %", "frequency GHz"]
-    hits = next(one for one in units.starting if one.id == "slc hits %")
+    hits = next(metric for metric in units.starting if metric.id == "slc hits %")
     assert hits.compute({"hns_cache_miss_all": 30.0, "hns_slc_sf_cache_access_all": 120.0}) == pytest.approx(75.0)
 
 
 def test_smmus_have_the_kernels_names_and_no_place(tmp_path: Path) -> None:
     names = ("smmuv3_pmcg_40000", "smmuv3_pmcg_2b400", "smmuv3_pmcg_2b402")
-    found = machine(tmp_path, {name: files(SMMU_FORMATS, SMMU, "1") for name in names}, GRACE_INFO, TWO)
-    counters = UncoreCounters(found)
+    result = machine(tmp_path, {name: files(SMMU_FORMATS, SMMU, "1") for name in names}, GRACE_INFO, TWO)
+    counters = UncoreCounters(result)
     units = kind_of(counters, "smmuv3_pmcg")
     assert [row.label for row in units.rows] == ["Σ", *sorted(names)]
     assert {unit.package for unit in units.units} == {-1}, "the mask says where the driver was probed"
-    assert [one.id for one in units.starting] == [
+    assert [metric.id for metric in units.starting] == [
         "transactions M/s", "tlb misses M/s", "tlb misses %", "frequency GHz"]
-    misses = next(one for one in units.starting if one.id == "tlb misses %")
+    misses = next(metric for metric in units.starting if metric.id == "tlb misses %")
     assert misses.compute({"tlb_miss": 5.0, "transaction": 200.0}) == pytest.approx(2.5)
-    assert reader_of(found, units.units[0], (3,)) == 3, "the kernel moved it"
+    assert reader_of(result, units.units[0], (3,)) == 3, "the kernel moved it"
 
 
 CONTROLLERS = {
@@ -109,7 +109,7 @@ def test_bandwidths(pmu: str, tmp_path: Path) -> None:
     formats, events, rose, expected = CONTROLLERS[pmu]
     counters = UncoreCounters(machine(tmp_path, {pmu: files(formats, events, "0")}, GRACE_INFO, TWO))
     (units,) = counters.kinds
-    values = {one.id: one.compute({**rose, "dt": 1e9}) for one in units.starting}
+    values = {metric.id: metric.compute({**rose, "dt": 1e9}) for metric in units.starting}
     assert {name: values[name] for name in expected} == pytest.approx(expected)
     assert units.edges
 

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.usefixtures("moved_time", "few_cores")
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     status = main(["uncore", *words])
-    told = capsys.readouterr()
-    return status, told.out, told.err
+    output = capsys.readouterr()
+    return status, output.out, output.err
 
 
 FAST = ("-i", "0.05", "-n", "1")
@@ -55,9 +55,9 @@ def test_a_table_is_a_kind_of_pmu(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--machine", "vera-2s", "-i", "0.05", "-n", "2", "--json", *FILTERED, "-e", "nvidia_pcie_pmu/wr_req/")
     status, out, _ = run(capsys, *words)
     assert status == 0
-    found = tables(out)
-    assert [one["table"] for one in found] == ["nvidia_pcie_pmu"] * 2, "one table an interval"
-    last = found[-1]
+    result = tables(out)
+    assert [item["table"] for item in result] == ["nvidia_pcie_pmu"] * 2, "one table an interval"
+    last = result[-1]
     assert (last["kind"], last["facts"]) == ("SIMULATED", {"nvidia_pcie_pmu": "PCIE: what PCI devices read and write"})
     columns = {column["id"]: column for column in last["columns"]}
     assert columns["rd latency ns"]["unit"] == "ns"
@@ -79,10 +79,10 @@ def test_a_table_is_a_kind_of_pmu(capsys: pytest.CaptureFixture[str]) -> None:
 def test_estimates_are_marked_in_every_format(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--machine", "vera-2s", *FAST, "-k", "nvidia_ucf_pmu")
     (table,) = tables(known(capsys, *words, "--json", mark='"why"'))
-    assert [set(row["estimated"]) for row in table["rows"]] == [{one["id"] for one in table["columns"]}] * 3
+    assert [set(row["estimated"]) for row in table["rows"]] == [{item["id"] for item in table["columns"]}] * 3
     out = known(capsys, *words, "--format", "csv", mark=",,,,,")
     marks = [row["estimated"].split(";") for row in csv.DictReader(out.splitlines())]
-    assert marks == [[one["id"] for one in table["columns"]]] * 3
+    assert marks == [[item["id"] for item in table["columns"]]] * 3
     out = known(capsys, *words, mark="—")
     assert sum(line.count("~") for line in out.splitlines()) == 3 * len(table["columns"])
 
@@ -121,11 +121,11 @@ def test_what_is_named_is_seen_though_its_kind_is_not_chosen(
 ) -> None:
     status, out, _ = run(capsys, "--machine", "sapphire-2s", *FAST, *words, "--json")
     assert status == 0
-    found = tables(out)
-    assert [one["table"] for one in found] == expected
+    result = tables(out)
+    assert [item["table"] for item in result] == expected
     events = [word.partition("/")[2].rstrip("/") for word in words if "event=" in word]
     if events:  # and nothing else of that kind
-        assert [column["id"] for column in found[1]["columns"]] == [f"{event} M/s" for event in events]
+        assert [column["id"] for column in result[1]["columns"]] == [f"{event} M/s" for event in events]
 
 
 def test_a_machine_without(capsys: pytest.CaptureFixture[str]) -> None:

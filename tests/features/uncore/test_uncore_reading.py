@@ -33,7 +33,7 @@ def test_events_of_a_latency_are_one_group_and_nothing_is_counted_twice() -> Non
     bundles = bundles_of(watch.counters.shown(units))
     assert set(bundles[0]) == {"rd_cum_outs", "rd_req", "cycles"}
     sets = [frozenset(events) for events in bundles]
-    assert all(not one <= other for one in sets for other in sets if one is not other)
+    assert all(not item <= other for item in sets for other in sets if item is not other)
     assert frozenset(name for metric in units.metrics for name in metric.needs) == frozenset().union(*sets)
 
 
@@ -107,7 +107,7 @@ def test_a_filter_set_live_counts_from_then_on() -> None:
 def test_every_filter_lets_its_share_of_the_model_pass(
     shape: str, pmu: str, settings: dict[str, int], metric: str, share: float
 ) -> None:
-    found: list[float] = []
+    result: list[float] = []
     for filters in ({}, settings):
         watch = UncoreWatch(shape)
         watch.counters.set_filters([pmu], filters)
@@ -116,11 +116,11 @@ def test_every_filter_lets_its_share_of_the_model_pass(
         kind, label = next((units.kind.id, row.label) for units, row in rows if row.units[0].pmu.name == pmu)
         value = watch.reading(frame, kind, label, metric).value
         assert value is not None
-        found.append(value)
+        result.append(value)
         clock = watch.reading(frame, kind, label, "frequency GHz").value
         assert clock is not None
         assert clock > 1.0  # no filter is for the clock
-    assert found[1] == pytest.approx(found[0] * share, rel=1e-3, abs=1e-9)
+    assert result[1] == pytest.approx(result[0] * share, rel=1e-3, abs=1e-9)
 
 
 def test_links_to_one_gpu_have_the_same_latency_and_half_the_requests() -> None:
@@ -145,7 +145,7 @@ def test_groups_stay_small_where_the_kernel_does_not_check_them() -> None:
     sizes: list[int] = []
 
     def look(_sampler: Sampler, _number: int) -> None:
-        opened = [one for one in watch.host._open.values() if getattr(one, "pmu", None) is not None]
+        opened = [item for item in watch.host._open.values() if getattr(item, "pmu", None) is not None]
         groups = {id(one.group): one.group for one in opened if one.pmu.name == "amd_umc_0"}  # type: ignore[union-attr]
         sizes.extend(len(group.members) for group in groups.values())
 
@@ -249,7 +249,7 @@ def test_an_explanation_holds_everything_needed_to_repeat_it() -> None:
     frame = watch.frames()[-1]
     units = watch.units_of(PCIE)
     row = next(row for row in units.rows if row.label == ROW)
-    metric = next(one for one in units.metrics if one.id == "rd latency ns")
+    metric = next(item for item in units.metrics if item.id == "rd latency ns")
     content = content_of(uncore_table(watch.counters, units, frame, PortMap(watch.host)))
     text = "\n".join(explanation(content, metric, row.key, width=200))
     for part in (

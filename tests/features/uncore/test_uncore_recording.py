@@ -37,7 +37,7 @@ def live_readings(watch: UncoreWatch, frame: Frame) -> Readings:
 
 def written(path: Path, watch: UncoreWatch, count: int = 3, *, change: bool = False) -> list[Readings]:
     """Record frames; with `change` another event and a filter are chosen after two of them."""
-    found: list[Readings] = []
+    result: list[Readings] = []
     recorder = Recorder(str(path), watch.machine, kept=kept_answers(watch.machine), sync_seconds=0.0)
 
     def between(sampler: Sampler, ticks: int) -> None:
@@ -50,10 +50,10 @@ def written(path: Path, watch: UncoreWatch, count: int = 3, *, change: bool = Fa
     try:
         for frame in watch.frames(count, between, also_first=True):
             recorder.take(frame)
-            found.append(live_readings(watch, frame) if frame.older is not None else [])
+            result.append(live_readings(watch, frame) if frame.older is not None else [])
     finally:
         recorder.close()
-    return found[1:]
+    return result[1:]
 
 
 @pytest.mark.parametrize("shape", ["sapphire-2s", "turin-2s", "grace-2s", "neoverse-2s", "granite-2s"])
@@ -67,10 +67,10 @@ def test_every_reading_of_a_recording_is_the_live_one(shape: str, tmp_path: Path
         frames = [frame for frame in journal.frames() if frame.older is not None]
         for frame, readings in zip(frames, live, strict=True):
             assert counters.has_any(frame)
-            found = {(kind.kind.id, row.key, metric.id): uncore_table(counters, kind, frame).reading(row, metric)
-                     for kind in counters.kinds for row in kind.rows for metric in counters.shown(kind)}
-            assert {key[:3]: key[3] for key in readings} == found
-        assert any(reading.value for reading in found.values())
+            result = {(kind.kind.id, row.key, metric.id): uncore_table(counters, kind, frame).reading(row, metric)
+                      for kind in counters.kinds for row in kind.rows for metric in counters.shown(kind)}
+            assert {key[:3]: key[3] for key in readings} == result
+        assert any(reading.value for reading in result.values())
         assert (counters.sources(), counters.signals()) == ((), frozenset())
         units = counters.kinds[0]
         table = uncore_table(counters, units, frames[-1])
@@ -97,11 +97,11 @@ def test_the_map_of_a_recording_is_the_live_one(shape: MachineShape, tmp_path: P
         counters = RecordedCounters(journal.machine, journal.definitions())
         again = find_edges(journal.machine, counters.kinds)
         *_first, last = [frame for frame in journal.frames() if frame.older is not None]
-        found = {row.edge.key: row for row in traffic_of(counters, last, again)}
+        traffics = {row.edge.key: row for row in traffic_of(counters, last, again)}
         assert [(key, row.inward.value, row.outward.value, row.total.value, row.peak.value)
-                for key, row in found.items()] == [one for one in live[-1] if one[0] in found]
-        assert found.keys() >= {key for key, *values in live[-1] if any(value is not None for value in values)}
-        assert any(row.total.value for row in found.values())
+                for key, row in traffics.items()] == [item for item in live[-1] if item[0] in traffics]
+        assert traffics.keys() >= {key for key, *values in live[-1] if any(value is not None for value in values)}
+        assert any(row.total.value for row in traffics.values())
 
 
 def test_a_recording_gives_every_value_that_its_counts_make(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,10 +110,10 @@ def test_a_recording_gives_every_value_that_its_counts_make(tmp_path: Path, caps
     written(path, watch)
     with recording.read(str(path)) as journal:
         counters = RecordedCounters(journal.machine, journal.definitions())
-        units = next(one for one in counters.kinds if one.kind.id == "nvidia_scf_pmu")
+        units = next(kind for kind in counters.kinds if kind.kind.id == "nvidia_scf_pmu")
         before = counters.shown(units)
         counters.show_all()
-        assert [one.id for one in counters.shown(units) if one not in before] == ["refill bandwidth GB/s"]
+        assert [metric.id for metric in counters.shown(units) if metric not in before] == ["refill bandwidth GB/s"]
     words = ["uncore", "--replay", str(path), "-k", "scf", "-n", "1", "--format", "json"]
     values = []
     for more in ([], ["--all"]):
@@ -145,8 +145,8 @@ def test_what_was_counted_changes_with_the_moment(tmp_path: Path) -> None:
     written(tmp_path / "u.ttj", watch, 5, change=True)
     with recording.read(str(tmp_path / "u.ttj")) as journal:
         counters = RecordedCounters(journal.machine, journal.definitions())
-        units = next(one for one in counters.kinds if one.kind.id == "nvidia_pcie_pmu")
-        typed = next(one for one in counters.shown(units) if one.needs == ("event=0x5",))
+        units = next(kind for kind in counters.kinds if kind.kind.id == "nvidia_pcie_pmu")
+        typed = next(metric for metric in counters.shown(units) if metric.needs == ("event=0x5",))
         pmu = units.pmu.name
         first, *_others, last = [frame for frame in journal.frames() if frame.older is not None]
         table = uncore_table(counters, units, first)
@@ -162,9 +162,9 @@ def test_what_was_counted_changes_with_the_moment(tmp_path: Path) -> None:
 
 def test_tables_of_a_file_of_version_1_are_read_for_ever(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["uncore", "--replay", str(GOLDEN), "--format", "json"]) == 0
-    found = jsontables.tables(capsys.readouterr().out)
-    assert [(one["table"], one["kind"], one["seconds"]) for one in found] == [("uncore_imc", "RECORDED", 2.0)] * 2
-    rows = {row["place"]: row["values"] for row in found[1]["rows"]}
+    result = jsontables.tables(capsys.readouterr().out)
+    assert [(item["table"], item["kind"], item["seconds"]) for item in result] == [("uncore_imc", "RECORDED", 2.0)] * 2
+    rows = {row["place"]: row["values"] for row in result[1]["rows"]}
     assert len(rows) == 1 + 2 + 16
     assert {name: round(value, 6) for name, value in rows["pkg 0 Σ"].items()} == EXPECTED
 
@@ -188,10 +188,10 @@ def test_every_format_says_recorded(recorded: str, capsys: pytest.CaptureFixture
 def test_times_and_longer_intervals(recorded: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["uncore", "--replay", recorded, "-k", "cmem", "--format", "json"]
     assert main([*words, "--from", "+5s", "--to=-1s"]) == 0
-    assert [one["seconds"] for one in jsontables.tables(capsys.readouterr().out)] == [2.0] * 3
+    assert [table["seconds"] for table in jsontables.tables(capsys.readouterr().out)] == [2.0] * 3
     assert main([*words, "--every", "4s"]) == 0
     longer = jsontables.tables(capsys.readouterr().out)
-    assert {one["seconds"] for one in longer} == {4.0}
+    assert {item["seconds"] for item in longer} == {4.0}
     assert len(longer) >= 2
 
 
@@ -226,7 +226,7 @@ def test_the_verb_records_them(tmp_path: Path, capsys: pytest.CaptureFixture[str
              "--tables", "cpus,uncore"]
     assert main(["record", path, *words]) == 0
     assert main(["uncore", "--replay", path, "--format", "json"]) == 0
-    assert {one["table"] for one in jsontables.tables(capsys.readouterr().out)} == {
+    assert {table["table"] for table in jsontables.tables(capsys.readouterr().out)} == {
         "uncore_imc", "uncore_cha", "uncore_upi", "uncore_iio", "uncore_m2m", "uncore_cxlcm", "uncore_cxldp"}
     assert main(["stat", "--replay", path, "-q", "-S", "-s", "Busy%"]) == 0
 
@@ -238,6 +238,6 @@ def test_what_is_damaged_is_reported_and_the_rest_is_shown(recorded: str, tmp_pa
     path = tmp_path / "damaged.ttj"
     path.write_bytes(data)
     assert main(["uncore", "--replay", str(path), "-k", "cmem", "--format", "json"]) == 0
-    told = capsys.readouterr()
-    assert 0 < len(jsontables.tables(told.out)) < 6
-    assert "damaged.ttj: " in told.err
+    output = capsys.readouterr()
+    assert 0 < len(jsontables.tables(output.out)) < 6
+    assert "damaged.ttj: " in output.err

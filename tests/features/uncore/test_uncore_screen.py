@@ -65,7 +65,7 @@ async def enter_text(pilot: Pilot[int], text: str) -> None:
 
 
 def table_of(screen: UncoreScreen, kind: str) -> KindWidget:
-    return next(one for one in screen.tables if one.content is not None and one.content.whole.name == kind)
+    return next(widget for widget in screen.tables if widget.content is not None and widget.content.whole.name == kind)
 
 
 def labels(screen: UncoreScreen, kind: str) -> list[str]:
@@ -78,8 +78,8 @@ def find(screen: UncoreScreen, kind: str, row: str,
          column: str) -> tuple[RowContent[UnitRow], Column[UnitRow], Hashable]:
     content = table_of(screen, kind).content
     assert content is not None
-    key = next(key for key in content.rows if (found := content.get(key)) and found.label == row)
-    return content, next(one for one in content.whole.columns if one.id == column), key
+    key = next(key for key in content.rows if (unit_row := content.get(key)) and unit_row.label == row)
+    return content, next(item for item in content.whole.columns if item.id == column), key
 
 
 def at(screen: UncoreScreen, kind: str, row: str, column: str) -> None:
@@ -93,8 +93,8 @@ def at(screen: UncoreScreen, kind: str, row: str, column: str) -> None:
 
 def cell(screen: UncoreScreen, kind: str, row: str, column: str) -> str:
     content, shown, key = find(screen, kind, row, column)
-    found = content.cell(shown, key)
-    return f"{'~' if found.estimated else ''}{cell_text(shown, found.value, 8).strip()}"
+    result = content.cell(shown, key)
+    return f"{'~' if result.estimated else ''}{cell_text(shown, result.value, 8).strip()}"
 
 
 def drawn(screen: UncoreScreen) -> str:
@@ -130,7 +130,7 @@ async def test_counters_are_open_while_the_screen_is_shown_and_for_some_minutes_
     async with uncore() as (session, screen, pilot):
 
         def counters() -> int:
-            opened = (getattr(one, "pmu", None) for one in session.host._open.values())
+            opened = (getattr(item, "pmu", None) for item in session.host._open.values())
             return sum(pmu is not None and pmu.name.startswith("nvidia_") for pmu in opened)
 
         assert counters() > 100
@@ -254,7 +254,7 @@ async def test_keys_act_on_the_edges_of_the_map() -> None:
         assert "memory 0" not in marked(picture)
         await press(pilot, "e")
         assert isinstance(pilot.app.screen, Explain)
-        words = "\n".join(str(one.render()) for one in pilot.app.screen.query(Static))
+        words = "\n".join(str(static.render()) for static in pilot.app.screen.query(Static))
         assert "UNC_UPI_RxL_FLITS.ALL_DATA" in words
         await press(pilot, "escape", "g")
         assert isinstance(pilot.app.screen, Graph)
@@ -276,7 +276,7 @@ def marked(picture: SegmentLines) -> str:
 async def test_the_mouse_folds_sorts_and_explains() -> None:
     async with uncore() as (_session, screen, pilot):
         table = table_of(screen, "nvidia_pcie_pmu")
-        caption = next(one for one in screen.query(SegmentLines) if "PCIE  nearest" in one.text)
+        caption = next(lines for lines in screen.query(SegmentLines) if "PCIE  nearest" in lines.text)
         await pilot.click(caption, offset=(3, 0))
         await pilot.pause()
         assert labels(screen, "nvidia_pcie_pmu") == SUMS
@@ -606,18 +606,18 @@ def test_pictures(snap_compare: SnapCompare, name: str, size: tuple[int, int]) -
 
 async def test_a_unit_that_takes_clearly_more_traffic_than_the_others_stands_out() -> None:
     async with uncore(whole=True) as (_session, screen, _pilot):
-        found: dict[str, dict[str, StyleRole]] = {}
+        result: dict[str, dict[str, StyleRole]] = {}
         for kind, name in (("nvidia_pcie_pmu", "rd bandwidth GB/s"), ("nvidia_pcie_pmu", "rd latency ns"),
                            ("nvidia_ucf_pmu", "slc rd bandwidth GB/s")):
             table = table_of(screen, kind)
             content = table.content
             assert content is not None
-            column = next(one for one in content.whole.columns if one.id == name)
+            column = next(item for item in content.whole.columns if item.id == name)
             painter = unit_painter(table.view, 120)
             painter.begin(content)
-            found[f"{kind} {name}"] = {row.label: painter.segment(content, key, slot_for(column))[1]
-                                       for key in content.rows if (row := content.get(key)) is not None}
-        shared, latency, alike = found.values()
+            result[f"{kind} {name}"] = {row.label: painter.segment(content, key, slot_for(column))[1]
+                                        for key in content.rows if (row := content.get(key)) is not None}
+        shared, latency, alike = result.values()
         assert shared["pkg 1 rc 0"] is cell_role_of(1.0)
         assert shared["pkg 1 rc 5"] is cell_role_of(0.1) is not cell_role_of(1.0)
         assert shared["pkg 0 Σ"] is StyleRole.SUMMARY

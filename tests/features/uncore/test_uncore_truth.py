@@ -12,7 +12,7 @@ from turbotui.sampling.frame import Frame
 from turbotui.simulated.pmus_amd import FAR_NS, NEAR_NS
 
 ELSEWHERE = {
-    *(("amd_umc", one) for one in ("of peak %", "bus use %")),
+    *(("amd_umc", literal) for literal in ("of peak %", "bus use %")),
     *(("amd_df", f"xgmi {way} bandwidth GB/s") for way in ("in", "out")),
 }
 """What test_uncore_amd.py holds against the model."""
@@ -169,20 +169,20 @@ def moved(watch: UncoreWatch) -> list[dict[str, float]]:
     packages = range(watch.host.shape.packages)
     truths = [model.package_truth(package) for package in packages]
     cores = [[model.truth(cpu) for cpu, place in places.items() if place.package == package] for package in packages]
-    found = [
+    result = [
         {
             "lookups": sum(cpu.cache_references for cpu in cpus),
             "misses": sum(cpu.cache_misses for cpu in cpus),
             "hits": 0.0,
-            "all_bytes": one.read_bytes + one.written_bytes,
-            "read_bytes": one.read_bytes,
-            "written_bytes": one.written_bytes,
-            "io_rd_bytes": one.io_read_bytes,
-            "io_wr_bytes": one.io_written_bytes,
+            "all_bytes": truth.read_bytes + truth.written_bytes,
+            "read_bytes": truth.read_bytes,
+            "written_bytes": truth.written_bytes,
+            "io_rd_bytes": truth.io_read_bytes,
+            "io_wr_bytes": truth.io_written_bytes,
         }
-        for one, cpus in zip(truths, cores, strict=True)
+        for truth, cpus in zip(truths, cores, strict=True)
     ]
-    return [*found, {name: sum(one[name] for one in found) for name in found[0]}]
+    return [*result, {name: sum(item[name] for item in result) for name in result[0]}]
 
 
 @pytest.mark.parametrize("shape", ["vera-2s", "grace-2s", "turin-2s", "laptop", "laptop-old"])
@@ -217,7 +217,7 @@ def test_every_metric(shape: str) -> None:
                     bytes_moved = (after[row.package][name] - before[row.package][name]) * share
                     if name == "hits":
                         new, old = after[row.package], before[row.package]
-                        lost, asked = (new[one] - old[one] for one in ("misses", "lookups"))
+                        lost, asked = (new[literal] - old[literal] for literal in ("misses", "lookups"))
                         bytes_moved = share * (1 - lost / asked)
                     expected = bytes_moved / NS
                     if divisor is not None:
@@ -231,7 +231,7 @@ def test_every_metric(shape: str) -> None:
                 checked.add((kind, metric.id))
     kinds = {units.kind.id for units in watch.counters.kinds}
     assert kinds
-    offered = {(units.kind.id, one.id) for units in watch.counters.kinds for one in units.starting}
+    offered = {(units.kind.id, item.id) for units in watch.counters.kinds for item in units.starting}
     assert checked == offered
     if shape in ("vera-2s", "grace-2s"):  # every row of the tables is there, but for PMUs that the kernel cannot name
-        assert offered == {(one.pmu, one.id) for one in METRICS if one.pmu in kinds}
+        assert offered == {(item.pmu, item.id) for item in METRICS if item.pmu in kinds}

@@ -53,22 +53,22 @@ class UncoreWatch:
         """
         sampler = Sampler(self.machine, probe_sources(self.machine, ()), frozenset(), ENDED_BY_THE_TEST)
         self.hand_over(sampler)
-        found: list[Frame] = []
+        frames: list[Frame] = []
 
         class Box:
             @staticmethod
             def put(frame: Frame) -> None:
-                found.append(frame)
-                if len(found) > count:
+                frames.append(frame)
+                if len(frames) > count:
                     return
                 if between is not None:
-                    between(sampler, len(found))
+                    between(sampler, len(frames))
                 self.clock.advance(SECONDS)
                 sampler.end_interval()
 
         sampler.bus.attach(Box())
         asyncio.run(sampler.run(count))
-        return found if also_first else found[1:]
+        return frames if also_first else frames[1:]
 
     def hand_over(self, sampler: Sampler) -> None:
         """Have the sampler read what the counters shows."""
@@ -81,6 +81,6 @@ class UncoreWatch:
     def reading(self, frame: Frame, kind: str, row: str, metric: str) -> Reading:
         """One cell by names: "pkg 0 rc 1", "rd latency ns"."""
         units = self.units_of(kind)
-        (line,) = [one for one in units.rows if one.label == row]
-        (column,) = [one for one in self.counters.shown(units) if one.id == metric]
+        (line,) = [unit_row for unit_row in units.rows if unit_row.label == row]
+        (column,) = [item for item in self.counters.shown(units) if item.id == metric]
         return self.counters.reading(frame, units, line, column)

@@ -53,9 +53,9 @@ def test_more_tasks_than_cpus_and_who_they_are() -> None:
     with ExitStack() as children:
         for _ in range(4 * len(os.sched_getaffinity(0))):
             children.enter_context(running(SPIN))
-        found = watched_until(lambda one: one.rule.id == "overload" and "python" in " ".join(one.who))
-    assert "tasks want to run on" in found.sentence
-    assert found.observed.lost > 0.5
+        finding = watched_until(lambda item: item.rule.id == "overload" and "python" in " ".join(item.who))
+    assert "tasks want to run on" in finding.sentence
+    assert finding.observed.lost > 0.5
 
 
 @pytest.fixture
@@ -85,5 +85,5 @@ def test_a_quota_that_is_used_up_and_whose(limited: Path) -> None:
         assert child.stdin is not None
         child.stdin.write("\n")
         child.stdin.flush()
-        found = watched_until(lambda one: one.rule.id == "quota" and f"/{limited.name}" in one.who)
-    assert re.search(rf"used up in \d+ % of its periods: \S*{limited.name} \(0.01 CPUs\)", found.sentence)
+        finding = watched_until(lambda item: item.rule.id == "quota" and f"/{limited.name}" in item.who)
+    assert re.search(rf"used up in \d+ % of its periods: \S*{limited.name} \(0.01 CPUs\)", finding.sentence)

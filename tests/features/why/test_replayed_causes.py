@@ -61,7 +61,7 @@ EVERY = 12
 
 def machine_for(*names: str) -> str:
     """The smallest machine that can have these causes, with them."""
-    shape = next(one for one in SMALL if all(CAUSES[name].where(SHAPES[one]) for name in names))
+    shape = next(item for item in SMALL if all(CAUSES[name].where(SHAPES[item]) for name in names))
     return "+".join((shape, *names))
 
 
@@ -174,8 +174,8 @@ def test_by_default_the_commands_find_the_same(machine: str, tmp_path: Path,
     capsys.readouterr()
     assert main(["why", "--replay", path, "--json"]) == 7
     second = json.loads(capsys.readouterr().out)
-    named = [{row["cause"]: (row["values"]["who"] or "").split(" (")[0] for row in found["rows"]}
-             for found in (first, second)]
+    named = [{row["cause"]: (row["values"]["who"] or "").split(" (")[0] for row in result["rows"]}
+             for result in (first, second)]
     causes = machine.split("+")[1:]  # the two runs are of different moments, at which lesser ones come and go
     assert [named[0][cause] for cause in causes] == [named[1][cause] for cause in causes]
     assert second["facts"]["blind"] == first["facts"]["blind"]
@@ -186,18 +186,18 @@ def test_all_that_was_seen_is_kept() -> None:
         ("cc1 4711", 0.98), groups=True, throttled=ThrottledGroup("/a", 60.0, 2.0, None),
         pressed={"io": PressedGroup("/b", 12.5)}, placement="why", who={RankedBy.CPU: ("cc1 4711 (98 % CPU)",)},
         mover=MemoryMover("batch", 593e9, None, least=True), tail="p99 of web's waits for a CPU is 8.3 ms")
-    for one in (seen, LookResults()):
-        said = json.loads(json.dumps(LookRecord(0, 0, one).facts()))
-        assert look_results(JsonValue(said, "looks")) == one
+    for results in (seen, LookResults()):
+        said = json.loads(json.dumps(LookRecord(0, 0, results).facts()))
+        assert look_results(JsonValue(said, "looks")) == results
 
 
 def test_looks_are_read_of_a_file_of_version_1_for_ever() -> None:
     path = Path(__file__).parents[2] / "recording" / "golden" / "version1.slots_looks.ttj"
     with Journal((str(path),)) as journal:
         looks = RecordedLooks(journal.rows)
-        found = [looks.at(frame) for frame in journal.frames()]
+        result = [looks.at(frame) for frame in journal.frames()]
         assert journal.check() == ()
-    assert found == [LookResults(), LookResults(), LookResults(
+    assert result == [LookResults(), LookResults(), LookResults(
         ("make é", 0.75), groups=True, throttled=ThrottledGroup("/a", 12.5, 2.0, None),
         pressed={"memory": PressedGroup("/b", 3.5)}, placement="held to CPU 1",
         who={RankedBy.CPU: ("make", "cc1"), RankedBy.IO: ()},
@@ -232,9 +232,9 @@ async def test_the_key_that_records_keeps_what_rules_need_whatever_is_shown(
         await pilot.pause()
     [path] = tmp_path.iterdir()  # noqa: ASYNC240 - nothing else runs any more
     with Journal((str(path),)) as journal:
-        found = read_recording(journal, INTERVALS).verdict
-    assert {one.rule.id for one in found.findings} == {"memory", "idle-exits"}
-    assert "compiling 30000" in " ".join(found.findings[0].who)
+        verdict = read_recording(journal, INTERVALS).verdict
+    assert {finding.rule.id for finding in verdict.findings} == {"memory", "idle-exits"}
+    assert "compiling 30000" in " ".join(verdict.findings[0].who)
 
 
 @pytest.fixture

@@ -54,19 +54,19 @@ def test_an_interval_ends_before_its_time_where_a_signal_ended_the_work() -> Non
 
 def test_the_status_says_whether_something_was_found(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
     status = main(["why", "--replay", recording, "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert found["table"] == "findings"
-    assert found["kind"] == "RECORDED"
-    assert status == (7 if found["rows"] else 6)
-    if found["rows"]:
-        assert found["facts"]["verdict"] == found["rows"][0]["values"]["sentence"]
+    result = json.loads(capsys.readouterr().out)
+    assert result["table"] == "findings"
+    assert result["kind"] == "RECORDED"
+    assert status == (7 if result["rows"] else 6)
+    if result["rows"]:
+        assert result["facts"]["verdict"] == result["rows"][0]["values"]["sentence"]
 
 
 def test_a_span_of_a_recording_is_judged_as_a_whole(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["why", "--replay", recording, "--from=-40s", "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert found["seconds"] == pytest.approx(40.0, abs=2.1)
-    assert all(row["values"]["watched"] == pytest.approx(40.0, abs=2.1) for row in found["rows"])
+    result = json.loads(capsys.readouterr().out)
+    assert result["seconds"] == pytest.approx(40.0, abs=2.1)
+    assert all(row["values"]["watched"] == pytest.approx(40.0, abs=2.1) for row in result["rows"])
 
 
 def test_a_recording_of_one_reading_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,10 +85,10 @@ def test_a_recording_of_one_reading_has_no_interval(tmp_path: Path, capsys: pyte
 def test_a_recording_without_the_readings_of_rules_is_unsure_and_says_why(
         recording: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["why", "--replay", recording, "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert {"memory", "swapping", "idle-exits"} <= set(found["facts"]["blind"].split(", "))
+    result = json.loads(capsys.readouterr().out)
+    assert {"memory", "swapping", "idle-exits"} <= set(result["facts"]["blind"].split(", "))
     assert sum("memory pressure cannot be read here (memory not judged): not read: " in note
-               for note in found["notes"]) == 1
+               for note in result["notes"]) == 1
 
 
 @pytest.mark.parametrize("words", [("-n", "0"), ("-i", "soon"), ("--from", "-5m")])
@@ -106,8 +106,8 @@ def test_on_a_copy_of_files_nothing_moves_and_nothing_is_found(name: str, capsys
 
 
 BANDWIDTH = CAUSES["bandwidth"]
-BESIDE = [one.name for one in CAUSES.values()
-          if one is not BANDWIDTH and not one.at_odds(BANDWIDTH) and one.where(SHAPES["forest-1s"])]
+BESIDE = [cause.name for cause in CAUSES.values()
+          if cause is not BANDWIDTH and not cause.at_odds(BANDWIDTH) and cause.where(SHAPES["forest-1s"])]
 
 
 @pytest.mark.parametrize("name", ["", *BESIDE[::3]])
@@ -121,10 +121,10 @@ def test_memory_controllers_are_counted_beside_the_columns(name: str, capsys: py
 
 def test_tasks_are_named_behind_waits_and_wake_ups(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["why", "--machine", "guest+memory+storage+interrupts", *QUICK]) == 7
-    found = capsys.readouterr().out
-    assert "compiling 30000 (session-3.scope, waits for storage)" in found
-    assert "major faults/s)" in found
-    assert "background 40000 (collectd.service, wakes " in found
+    result = capsys.readouterr().out
+    assert "compiling 30000 (session-3.scope, waits for storage)" in result
+    assert "major faults/s)" in result
+    assert "background 40000 (collectd.service, wakes " in result
 
 
 @pytest.fixture
@@ -140,9 +140,9 @@ def own_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_sentences_for_people_are_in_their_unit(
         options: tuple[str, ...], unit: str, other: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["why", "--machine", "laptop+heat", *QUICK, *options]) == 7
-    found = capsys.readouterr().out
-    assert unit in found
-    assert other not in found
+    result = capsys.readouterr().out
+    assert unit in result
+    assert other not in result
 
 
 @pytest.mark.usefixtures("own_unit")
@@ -154,6 +154,6 @@ def test_a_recording_is_shown_in_the_users_unit(tmp_path: Path, capsys: pytest.C
         recorder.take(frame)
     recorder.close()
     assert main(["why", "--replay", path]) == 7
-    found = capsys.readouterr().out
-    assert "tj_max 230 °F" in found
-    assert "°C" not in found
+    result = capsys.readouterr().out
+    assert "tj_max 230 °F" in result
+    assert "°C" not in result

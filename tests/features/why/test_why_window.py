@@ -52,9 +52,9 @@ async def test_findings_are_reported_on_every_screen_the_worst_first(screen: str
             session.tick()
             await pilot.pause()
         await settled(app, pilot)
-        found = text(app)
-        assert found.index("Tasks wait for storage") < found.index("The hypervisor gives")
-        assert re.search(r"about (2[5-9]|3\d) % of the work is lost; certain", found)
+        result = text(app)
+        assert result.index("Tasks wait for storage") < result.index("The hypervisor gives")
+        assert re.search(r"about (2[5-9]|3\d) % of the work is lost; certain", result)
 
 
 async def test_enter_on_a_finding_goes_to_its_screen() -> None:

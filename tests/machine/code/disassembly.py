@@ -49,8 +49,8 @@ def a64(code: bytes, folder: Path) -> list[str]:
 
 
 def _instructions(listing: str) -> list[str]:
-    found = re.findall(r"^\s*[0-9a-f]+:\t[0-9a-f ]+\t(.*)$", listing, re.MULTILINE)
-    return [" ".join(re.split(r"\s*(?:# |//|<)", text)[0].split()) for text in found]
+    result = re.findall(r"^\s*[0-9a-f]+:\t[0-9a-f ]+\t(.*)$", listing, re.MULTILINE)
+    return [" ".join(re.split(r"\s*(?:# |//|<)", text)[0].split()) for text in result]
 
 
 _BASE = 0x400000

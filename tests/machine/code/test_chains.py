@@ -148,7 +148,7 @@ def test_this_processor_is_known_or_refused_and_then_near_a_loop_of_known_work()
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {cpu})
     try:
-        found = []
+        result = []
         with CodePage(assembler_of(_MODEL).write_clock(LoopShape(0, 64)).code) as page:
             for _ in range(30):
                 first, stamps, last = timer.times()
@@ -158,13 +158,13 @@ def test_this_processor_is_known_or_refused_and_then_near_a_loop_of_known_work()
                 took = time.thread_time_ns() - began  # before it is judged, which takes a tenth as long
                 moment = judge(stamps, chains)
                 if moment.hertz is not None:
-                    found.append(moment.hertz * took / 1e9 / (20_000 * 64))
+                    result.append(moment.hertz * took / 1e9 / (20_000 * 64))
     finally:
         os.sched_setaffinity(0, before)
-    if not found:
+    if not result:
         pytest.skip("every moment was refused: an emulator, a core without an entry, or disturbed")
-    assert min(found) > 0.5  # a chain is never faster than its clock; a loop may be slowed down
-    assert sorted(found)[len(found) // 4] < 1.1
+    assert min(result) > 0.5  # a chain is never faster than its clock; a loop may be slowed down
+    assert sorted(result)[len(result) // 4] < 1.1
 
 
 def test_an_architecture_without_chains() -> None:

@@ -27,11 +27,11 @@ def test_threads_that_share_are_never_credited_with_running_alone() -> None:
 def test_what_belongs_to_a_core_does_not_look_slow_on_a_busy_machine(threads: list[tuple[float, float]]) -> None:
     """Each thread had its CPU for a share of a second only; what it did in that time is its rate."""
     timings = [_Timing(0, _SECOND, round(share * _SECOND), round(rate * share), 1e9) for share, rate in threads]
-    found = _combine(timings, shared=False)
-    assert found.rate == pytest.approx(sum(rate for _share, rate in threads), rel=1e-4)
-    assert not found.disturbed
+    result = _combine(timings, shared=False)
+    assert result.rate == pytest.approx(sum(rate for _share, rate in threads), rel=1e-4)
+    assert not result.disturbed
     shared = _combine(timings, shared=True)
-    assert shared.rate <= found.rate * (1 + 1e-4)
+    assert shared.rate <= result.rate * (1 + 1e-4)
     assert shared.disturbed == (min(share for share, _rate in threads) < UNDISTURBED)
 
 
@@ -42,10 +42,10 @@ def _rounds(*rounds: tuple[float, float]) -> Rounds:
 
 
 def test_a_disturbed_round_is_not_the_best_while_there_is_another() -> None:
-    found = _rounds((30.0, 0.5), (20.0, 1.0), (19.8, 0.98), (10.0, 1.0))
-    assert found.best.rate == 20.0
-    assert found.agreeing == 2
-    assert found.spread == pytest.approx(2 / 3)
+    rounds = _rounds((30.0, 0.5), (20.0, 1.0), (19.8, 0.98), (10.0, 1.0))
+    assert rounds.best.rate == 20.0
+    assert rounds.agreeing == 2
+    assert rounds.spread == pytest.approx(2 / 3)
     only = _rounds((30.0, 0.5), (31.0, 0.6))
     assert (only.best.rate, only.best.disturbed, only.agreeing) == (31.0, True, 0)
 

@@ -194,9 +194,9 @@ def test_a64_accesses_cover_every_address_once(isa: VectorIsa, mix: Mix, tmp_pat
         for line in read_a64(_body(kernel), tmp_path):
             if not re.match(r"(ld|st)n?[rp] ", line):
                 continue
-            found = re.search(r"\[x9(?:, #(\d+)(?:, mul vl)?)?\]", line)
-            assert found is not None, line
-            place = int(found[1] or 0) // (1 if "mul vl" in line else size)
+            match = re.search(r"\[x9(?:, #(\d+)(?:, mul vl)?)?\]", line)
+            assert match is not None, line
+            place = int(match[1] or 0) // (1 if "mul vl" in line else size)
             places += [place, place + 1] if line.split()[0].endswith("p") else [place]
         assert sorted(places) == list(range(kernel.work // size))
         advance = [line for line in read_a64(_body(kernel), tmp_path) if re.match(r"add(vl)? x9, x9", line)]
@@ -221,10 +221,10 @@ def test_a64_products_are_what_they_say(isa: VectorIsa, tmp_path: Path) -> None:
 @pytest.mark.parametrize("isa", a64.PRODUCTS, ids=lambda isa: isa.name)
 def test_a64_products_compute(isa: VectorIsa, tmp_path: Path) -> None:
     kernel = a64.arithmetic(isa, isa.format, Operation.FMA, LoopShape(12, 4), isa.flags)
-    found = _emulated(kernel, product_data(isa), tmp_path)[48:64]
+    result = _emulated(kernel, product_data(isa), tmp_path)[48:64]
     half = isa.format is Precision.HALF
     # each step adds to a lane, in which four lanes' products are, 2^-7 times 1, or 1 times 1
-    assert struct.unpack("<4f" if half else "<4i", found) == (
+    assert struct.unpack("<4f" if half else "<4i", result) == (
         25 * 4 * isa.products / 4 * (2.0**-7 if half else 1),) * 4
 
 
@@ -237,8 +237,8 @@ def _mov(register: int, value: int) -> list[int]:
 def test_a64_arithmetic_computes(isa: VectorIsa, precision: Precision, operation: Operation, tmp_path: Path) -> None:
     kernel = a64.arithmetic(isa, precision, operation, LoopShape(12, 4), isa.flags)
     size = isa.bytes(precision)
-    found = _emulated(kernel, arithmetic_data(operation, precision, size), tmp_path)
-    check(found[3 * size: 4 * size], operation, precision, 25 * 4, architecture="aarch64")
+    result = _emulated(kernel, arithmetic_data(operation, precision, size), tmp_path)
+    check(result[3 * size: 4 * size], operation, precision, 25 * 4, architecture="aarch64")
 
 
 def _emulated(kernel: Kernel, data: bytes, tmp_path: Path) -> bytes:

@@ -79,10 +79,10 @@ def test_products_of_short_numbers_compute(isa: VectorIsa) -> None:
         buffer.write(tile_data(isa) if tiles else product_data(isa))
         page.run(10, buffer.address, 0)
         half = isa.format is Precision.HALF
-        found = struct.unpack(f"<{size // 4}{'f' if half else 'i'}", buffer.read(size, 3 * size))
+        result = struct.unpack(f"<{size // 4}{'f' if half else 'i'}", buffer.read(size, 3 * size))
         # each step adds products of 2^-7 and 1, or of 1 and 1
         products = isa.products // (size // 4)
-        assert found == (10 * 4 * products * (2.0**-7 if half else 1),) * (size // 4)
+        assert result == (10 * 4 * products * (2.0**-7 if half else 1),) * (size // 4)
 
 
 @pytest.mark.real
@@ -114,9 +114,9 @@ def test_executable_memory_is_never_writable() -> None:
     kernel = assembler_of(_MODEL).write_clock(LoopShape(0, 64))
     with CodePage(kernel.code) as page:
         maps = Path("/proc/self/maps").read_text(encoding="ascii")
-        mine = [line.split()[1] for line in maps.splitlines()
-                if int(line.split("-")[0], 16) <= page.address < int(line.split()[0].split("-")[1], 16)]
-    assert mine == ["r-xp"]
+        selected = [line.split()[1] for line in maps.splitlines()
+                    if int(line.split("-")[0], 16) <= page.address < int(line.split()[0].split("-")[1], 16)]
+    assert selected == ["r-xp"]
 
 
 def test_buffer_is_aligned_written_and_guarded() -> None:
@@ -137,14 +137,14 @@ def test_kernel_threads_are_all_counted_and_measure_a_believable_clock() -> None
     kernel = assembler.write_memory(isa, Precision.DOUBLE, Mix.LOADS, assembler.memory[Mix.LOADS][0], _MODEL.flags)
     cpus = sorted(_HOST.usable_cpus() or {0})[:1]
     with KernelThreads(_HOST, cpus, assembler.write_clock(LoopShape(0, 64))) as threads:
-        found = threads.measure(kernel, 16 * 1024, 0.002, 5)
-    assert len(found.rounds) == 5
-    assert found.best.rate == max(one.rate for one in found.rounds)
-    assert 0.0 <= found.spread < 1.0
-    assert all(0.0 < one.share <= 1.0 for one in found.rounds)
-    assert 1e8 < found.best.hertz < 1e10
+        rounds = threads.measure(kernel, 16 * 1024, 0.002, 5)
+    assert len(rounds.rounds) == 5
+    assert rounds.best.rate == max(item.rate for item in rounds.rounds)
+    assert 0.0 <= rounds.spread < 1.0
+    assert all(0.0 < item.share <= 1.0 for item in rounds.rounds)
+    assert 1e8 < rounds.best.hertz < 1e10
     # between one byte and four vectors a cycle: a wrong count of work or time is off by far more
-    assert 1.0 < found.best.rate / found.best.hertz < 4 * 64
+    assert 1.0 < rounds.best.rate / rounds.best.hertz < 4 * 64
 
 
 def test_memory_that_is_held_is_unmapped_when_the_last_thread_lets_go() -> None:

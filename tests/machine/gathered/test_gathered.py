@@ -58,16 +58,16 @@ def archive(*entries: tarfile.TarInfo, data: bytes = b"") -> bytes:
 
 
 def entry(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
-    found = tarfile.TarInfo(name)
-    found.type, found.linkname = kind, link
-    return found
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, link
+    return info
 
 
 def test_what_was_gathered_comes_back_to_the_last_byte() -> None:
     packed, long = pack(documents_of(SMALL))
     assert long == ()
-    found, others = parse_gathered(packed)
-    assert found == SMALL
+    gathered, others = parse_gathered(packed)
+    assert gathered == SMALL
     assert others.keys() == {"about.json", "folders.json", "devices.json", "counters.json"}
     assert pack(documents_of(SMALL))[0] == packed, "the same machine is the same file"
 
@@ -154,12 +154,12 @@ def test_the_last_good_reading_counts_and_a_refusal_keeps_its_errno(tmp_path: Pa
     for path in ("/none", "/value/below"):
         assert refusal(host.read_text, path) in (errno.ENOENT, errno.ENOTDIR)
     assert refusal(host.perf_event_open, ATTR, -1, 0, -1) == NOT_GATHERED
-    found = host.gathered("now")
-    assert found.files == {"/value": b"2\n", "/long": bytes(range(200))}
-    assert found.absent == frozenset({"/none"})
-    assert found.errors == {"/value/below": errno.ENOTDIR}
-    assert found.counters == {OpenAttempt(ATTR, (), 0): NOT_GATHERED}
-    assert found.origin is HostKind.RECORDED
+    gathered = host.gathered("now")
+    assert gathered.files == {"/value": b"2\n", "/long": bytes(range(200))}
+    assert gathered.absent == frozenset({"/none"})
+    assert gathered.errors == {"/value/below": errno.ENOTDIR}
+    assert gathered.counters == {OpenAttempt(ATTR, (), 0): NOT_GATHERED}
+    assert gathered.origin is HostKind.RECORDED
 
 
 def test_numbers_of_descriptors_that_come_again_are_not_confused(tmp_path: Path) -> None:
@@ -213,9 +213,9 @@ def test_an_archive_that_was_packed_again_is_the_same_machine(form: int) -> None
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=form, pax_headers={"comment": "packed again"}) as tar:
         for path, data in files.items():
-            one = entry(f"gathered/{path}")
-            one.size, one.mtime = len(data), 1.5  # a time with a fraction is an extended header of its own
-            tar.addfile(one, io.BytesIO(data))
+            info = entry(f"gathered/{path}")
+            info.size, info.mtime = len(data), 1.5  # a time with a fraction is an extended header of its own
+            tar.addfile(info, io.BytesIO(data))
     assert unpack(gzip.compress(buffer.getvalue())) == files
 
 
@@ -228,9 +228,9 @@ def test_extended_headers_are_judged_as_headers_are(headers: dict[str, str], wor
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         tar.addfile(entry("gathered/x"))
-        one = entry("gathered/y")
-        one.pax_headers = headers
-        tar.addfile(one)
+        info = entry("gathered/y")
+        info.pax_headers = headers
+        tar.addfile(info)
     with pytest.raises(GatheredError, match=words):
         unpack(gzip.compress(buffer.getvalue()))
 
@@ -240,9 +240,9 @@ def test_extended_headers_are_judged_as_headers_are(headers: dict[str, str], wor
 def test_damaged_extended_headers_are_a_sentence(record: bytes) -> None:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        one = entry("gathered/h", tarfile.XHDTYPE)
-        one.size = len(record)
-        tar.addfile(one, io.BytesIO(record))
+        info = entry("gathered/h", tarfile.XHDTYPE)
+        info.size = len(record)
+        tar.addfile(info, io.BytesIO(record))
     with pytest.raises(GatheredError, match=r"it is damaged: (an extended header|a number) in it is none"):
         unpack(gzip.compress(buffer.getvalue()))
 
@@ -289,10 +289,10 @@ def test_every_flipped_bit_is_found_or_changes_nothing() -> None:
         damaged = bytearray(packed)
         damaged[place] ^= 1 << place % 8
         try:
-            found, _ = parse_gathered(bytes(damaged))
+            gathered, _ = parse_gathered(bytes(damaged))
         except GatheredError:
             continue
-        assert found == SMALL, "gzip's header has bytes that mean nothing"
+        assert gathered == SMALL, "gzip's header has bytes that mean nothing"
 
 
 def values(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
@@ -377,9 +377,9 @@ def test_an_archive_out_of_proportion_is_refused() -> None:
 
 
 def test_extended_headers_without_a_file_come_to_an_end() -> None:
-    one = entry("gathered/h", tarfile.XHDTYPE)
-    one.size = 8
-    header = one.tobuf(tarfile.USTAR_FORMAT) + b"8 a=bcd\n".ljust(512, b"\0")
+    info = entry("gathered/h", tarfile.XHDTYPE)
+    info.size = 8
+    header = info.tobuf(tarfile.USTAR_FORMAT) + b"8 a=bcd\n".ljust(512, b"\0")
     with pytest.raises(GatheredError, match="more than 8 extended headers"):
         unpack(gzip.compress(header * 20))
 

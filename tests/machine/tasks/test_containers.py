@@ -70,8 +70,8 @@ def test_a_name_or_the_beginning_of_an_id_finds_the_group(word: str, path: str) 
 
 
 def test_every_container_is_listed_once_and_what_watches_one_is_none() -> None:
-    found = running_containers(tree())
-    assert [one.text for one in found] == [
+    containers = running_containers(tree())
+    assert [container.text for container in containers] == [
         "box (podman beef2a9c0d3e)", "db (docker 4f1baaaaaaaa)", "old (lxc old)", "shop-0 (pod 7c1f3e2a-0b4)",
         "shop-0/nginx (cri-containerd c0de2a9c0d3e)", "web (docker 4f1b2a9c0d3e)"]
 
@@ -99,7 +99,7 @@ def test_too_short_a_word_is_no_id() -> None:
 def test_names_in_files_cannot_move_a_cursor() -> None:
     host = tree()
     host.files[f"{DOCKER}/{WEB}/config.v2.json"] = json.dumps({"Name": "/a\x1b[2Jb"})
-    assert all("\x1b" not in one.text for one in running_containers(host))
+    assert all("\x1b" not in container.text for container in running_containers(host))
     host.files[PODMAN] = json.dumps([{"id": BOX, "names": ["a\tb", ["c"], 7]}])
     assert find_container(host, "a\tb").names == ("a␉b",)
 

@@ -65,29 +65,29 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
 
 @pytest.mark.parametrize(("path", "text", "whole"), KNOWN, ids=[text for _, text, _ in KNOWN])
 def test_paths_of_real_machines_have_the_name_that_their_manager_gave(path: str, text: str, whole: str) -> None:
-    found = group_name(group_paths(f"0::{path}\n"))
-    assert found is not None
-    assert found.text == text
-    assert path.startswith(found.path)
-    assert not whole or found.path == whole
+    name = group_name(group_paths(f"0::{path}\n"))
+    assert name is not None
+    assert name.text == text
+    assert path.startswith(name.path)
+    assert not whole or name.path == whole
 
 
 def test_of_version_1_the_hierarchy_that_says_most_counts() -> None:
     v1 = (f"12:pids:/docker/{ID}\n11:cpu,cpuacct:/docker/{ID}\n1:name=systemd:/docker/{ID}\n"
           "0::/system.slice/containerd.service\n")
-    found = group_name(group_paths(v1))
-    assert found == GroupName("docker", "", ID, path=f"/docker/{ID}")
+    name = group_name(group_paths(v1))
+    assert name == GroupName("docker", "", ID, path=f"/docker/{ID}")
     slurm = ("9:freezer:/slurm/uid_1000/job_12/step_1\n4:memory:/slurm/uid_1000/job_12/step_1/task_0\n"
              "1:name=systemd:/system.slice/slurmd.service\n0::/\n")
-    assert (found := group_name(group_paths(slurm))) is not None
-    assert found.text == "slurm 12.1"
+    assert (name := group_name(group_paths(slurm))) is not None
+    assert name.text == "slurm 12.1"
 
 
 def test_without_a_finer_group_the_unit_of_the_hierarchy_of_processes_counts() -> None:
     hybrid = "5:memory:/user.slice/user-0.slice\n1:name=systemd:/system.slice/cron.service\n0::/\n"
-    found = group_name(group_paths(hybrid))
-    assert found is not None
-    assert found.text == "cron.service"
+    name = group_name(group_paths(hybrid))
+    assert name is not None
+    assert name.text == "cron.service"
 
 
 def test_a_process_without_groups_has_no_name() -> None:
@@ -96,6 +96,6 @@ def test_a_process_without_groups_has_no_name() -> None:
 
 
 def test_names_that_would_move_a_cursor_are_marked() -> None:
-    found = group_name(group_paths("0::/machine.slice/machine-a\\x1b[2J.scope\n"))
-    assert found is not None
-    assert "\x1b" not in found.text
+    name = group_name(group_paths("0::/machine.slice/machine-a\\x1b[2J.scope\n"))
+    assert name is not None
+    assert "\x1b" not in name.text

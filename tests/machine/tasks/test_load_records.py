@@ -129,7 +129,7 @@ def test_loads_of_parts_are_those_of_the_whole(samples: list[tuple[int, int, int
     beyond = [cycles for cycles, served in loads if served is not Served.L1 and cycles]
     assert whole.mean == (pytest.approx(math.fsum(beyond) / len(beyond)) if beyond else None)
     if loads:
-        assert sum(whole.share(one) or 0.0 for one in Served) == pytest.approx(1.0)
-        assert all(0.0 < (whole.share_error(one) or 0.0) < 0.5 for one in Served)
+        assert sum(whole.share(served) or 0.0 for served in Served) == pytest.approx(1.0)
+        assert all(0.0 < (whole.share_error(served) or 0.0) < 0.5 for served in Served)
     else:
         assert whole.share(Served.L1) is None

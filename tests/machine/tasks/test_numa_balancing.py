@@ -67,14 +67,14 @@ def test_the_kernels_lines_are_understood() -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_parsed_or_refused(text: bytes) -> None:
-    found = parse_sched(text)
-    assert found is None or found.pages >= 0
+    result = parse_sched(text)
+    assert result is None or result.pages >= 0
 
 
 @pytest.mark.real
 def test_the_file_of_this_thread_is_understood_or_refused() -> None:
-    found = NumaBalancing(LinuxHost()).read(os.getpid(), os.getpid())
-    assert isinstance(found, MovedPages) or found == NO_COUNT or found.reason is Reason.NOT_PERMITTED
+    result = NumaBalancing(LinuxHost()).read(os.getpid(), os.getpid())
+    assert isinstance(result, MovedPages) or result == NO_COUNT or result.reason is Reason.NOT_PERMITTED
 
 
 def test_pages_are_those_between_two_reads_and_a_process_is_the_sum_of_its_threads() -> None:
@@ -100,9 +100,9 @@ def test_a_later_thread_of_the_same_number_begins_anew() -> None:
         facts = ProcFacts(host, TOPOLOGY)
         looks(host, facts).moved_for(7, 7)
         host.put(7, later)
-        found = looks(host, facts).moved_for(7, 7)
-        assert isinstance(found, MovedPages)
-        assert (found.pages, found.ns) == (0, 0)
+        result = looks(host, facts).moved_for(7, 7)
+        assert isinstance(result, MovedPages)
+        assert (result.pages, result.ns) == (0, 0)
 
 
 def test_what_is_not_there_has_its_reason() -> None:

@@ -100,10 +100,10 @@ def asked_for(facts: ProcFacts, *pids: int) -> tuple[TaskLooks, list[NodeMemory 
     """A look at the memory of processes, what came of it when all was read, and nothing read again."""
     looks = TaskLooks(facts)
     for _ in range(3):  # a screen that is drawn again reads no more
-        found = [looks.memory_of(pid) for pid in pids]
+        result = [looks.memory_of(pid) for pid in pids]
         assert facts.memory is not None
         facts.memory.wait(60)
-    return looks, found
+    return looks, result
 
 
 def test_lines_of_huge_pages_shared_memory_and_several_nodes_add_up_in_bytes() -> None:
@@ -152,15 +152,15 @@ def test_the_sum_of_mappings_is_what_was_written(mappings: list[tuple[int, dict[
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_parsed_or_refused(text: bytes) -> None:
-    found = parse_numa_maps(text)
-    assert found is None or all(0 <= node < 1024 and size >= 0 for node, size in found.items())
+    result = parse_numa_maps(text)
+    assert result is None or all(0 <= node < 1024 and size >= 0 for node, size in result.items())
 
 
 def test_a_file_that_comes_in_pieces_is_read_whole() -> None:
-    found = memory_in(host_of(range(7, 8), ONE * 500))
-    assert found == NodeMemory({0: 500 * 4096, 1: 500 * 4 * 4096}, 0)
-    assert isinstance(found, NodeMemory)
-    assert (found.node, found.total) == (1, 500 * 5 * 4096)
+    result = memory_in(host_of(range(7, 8), ONE * 500))
+    assert result == NodeMemory({0: 500 * 4096, 1: 500 * 4 * 4096}, 0)
+    assert isinstance(result, NodeMemory)
+    assert (result.node, result.total) == (1, 500 * 5 * 4096)
 
 
 def test_what_is_refused_has_its_reason() -> None:
@@ -209,10 +209,10 @@ def test_an_interval_reads_eight_processes_and_the_next_one_the_others() -> None
     host = host_of(range(100, 120))
     facts = ProcFacts(host, TOPOLOGY)
     for already in (8, 16, 20):
-        found = asked_for(facts, *range(100, 120))[1]
+        result = asked_for(facts, *range(100, 120))[1]
         assert len(host.opened) == already
-        assert sum(isinstance(one, NodeMemory) for one in found) == already
-        assert set(found[already:]) <= {PENDING}
+        assert sum(isinstance(item, NodeMemory) for item in result) == already
+        assert set(result[already:]) <= {PENDING}
         host.now += 1_000_000_000
 
 
@@ -257,7 +257,7 @@ def test_nobody_waits_for_a_read_who_does_not_ask_to() -> None:
 def test_the_kernels_own_file_of_this_process_is_understood() -> None:
     try:
         with open("/proc/self/numa_maps", "rb") as file:
-            found = parse_numa_maps(file.read())
+            result = parse_numa_maps(file.read())
     except OSError as error:
         pytest.skip(f"{HostError(error.errno or errno.EIO, '/proc/self/numa_maps')}")
-    assert found is not None
+    assert result is not None

@@ -93,43 +93,43 @@ def files(**more: str) -> dict[str, str]:
     }
 
 
-def seen(found: TaskFacts | Unavailable | None) -> TaskFacts:
-    assert isinstance(found, TaskFacts)
-    return found
+def seen(result: TaskFacts | Unavailable | None) -> TaskFacts:
+    assert isinstance(result, TaskFacts)
+    return result
 
 
 def test_a_process_is_known_by_its_files() -> None:
-    found = seen(ProcFacts(Files(files())).facts(7))
-    assert (found.stat.name, found.stat.state, found.stat.parent, found.stat.nice) == ("a) b", "R", 1, 5)
-    assert (found.stat.priority, found.stat.policy, found.stat.kernel) == (25, "BATCH", False)
-    assert (found.stat.threads, found.stat.memory) == (4, 25 * os.sysconf("SC_PAGE_SIZE"))
-    assert (found.stat.ran, found.stat.allowed) == (157, "0-3,8")
-    assert found.arguments == "./a --of x y"
-    assert found.user == "ada"
-    assert found.group is not None
-    assert found.group.text == "ssh.service"
+    facts = seen(ProcFacts(Files(files())).facts(7))
+    assert (facts.stat.name, facts.stat.state, facts.stat.parent, facts.stat.nice) == ("a) b", "R", 1, 5)
+    assert (facts.stat.priority, facts.stat.policy, facts.stat.kernel) == (25, "BATCH", False)
+    assert (facts.stat.threads, facts.stat.memory) == (4, 25 * os.sysconf("SC_PAGE_SIZE"))
+    assert (facts.stat.ran, facts.stat.allowed) == (157, "0-3,8")
+    assert facts.arguments == "./a --of x y"
+    assert facts.user == "ada"
+    assert facts.group is not None
+    assert facts.group.text == "ssh.service"
 
 
 def test_a_thread_has_a_state_and_a_name_of_its_own() -> None:
-    found = seen(ProcFacts(Files(files())).facts(7, 9))
-    assert (found.stat.name, found.stat.state, found.process, found.stat.allowed) == ("worker", "D", "a) b", "2")
-    assert found.stat.ran == 157  # the process's: so it is of the first thread, whose file is that of the process
-    assert found.arguments == "./a --of x y"
+    facts = seen(ProcFacts(Files(files())).facts(7, 9))
+    assert (facts.stat.name, facts.stat.state, facts.process, facts.stat.allowed) == ("worker", "D", "a) b", "2")
+    assert facts.stat.ran == 157  # the process's: so it is of the first thread, whose file is that of the process
+    assert facts.arguments == "./a --of x y"
 
 
 def test_a_user_without_a_name_is_a_number_and_a_kernel_thread_stands_in_brackets() -> None:
     tree = files(**{"/proc/7/stat": stat(7, "kworker/0:1", flags=0x00200000), "/proc/7/cmdline": "",
                     "/proc/7/status": "Uid:\t4711\t4711\t0\t0\n"})
-    found = seen(ProcFacts(Files(tree)).facts(7))
-    assert (found.user, found.arguments, found.stat.kernel) == ("4711", "[kworker/0:1]", True)
+    facts = seen(ProcFacts(Files(tree)).facts(7))
+    assert (facts.user, facts.arguments, facts.stat.kernel) == ("4711", "[kworker/0:1]", True)
 
 
 def test_words_that_would_move_a_cursor_are_marked_and_long_ones_are_cut() -> None:
     tree = files(**{"/proc/7/cmdline": "a\x1b[2J\nb\0" + "c" * 100_000})
-    found = seen(ProcFacts(Files(tree)).facts(7)).arguments
-    assert "\x1b" not in found
-    assert "\n" not in found
-    assert len(found) < 5_000
+    result = seen(ProcFacts(Files(tree)).facts(7)).arguments
+    assert "\x1b" not in result
+    assert "\n" not in result
+    assert len(result) < 5_000
 
 
 def test_a_number_that_is_used_again_or_an_exec_is_read_again() -> None:
@@ -212,10 +212,10 @@ def test_only_so_many_tasks_are_read_for_an_interval() -> None:
         (f"/proc/{pid}/{name}" for pid in range(1, READS + 10) for name in ("cmdline", "status", "cgroup")),
         errno.EACCES))
     looks = TaskLooks(ProcFacts(host))
-    found = [looks.at(pid) for pid in range(1, READS + 10)]
-    assert [one for one in found if one is TOO_MANY] == found[READS:] != []
-    assert seen(found[0]).user == ""
-    assert looks.at(1) is found[0]
+    result = [looks.at(pid) for pid in range(1, READS + 10)]
+    assert [item for item in result if item is TOO_MANY] == result[READS:] != []
+    assert seen(result[0]).user == ""
+    assert looks.at(1) is result[0]
 
 
 def test_lines_that_are_too_short_say_nothing() -> None:
@@ -227,26 +227,26 @@ def test_lines_that_are_too_short_say_nothing() -> None:
 @pytest.fixture
 def child() -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen([sys.executable, "-c", "print(flush=True); input()", "--some", "word"],
-                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as found:
-        assert found.stdout is not None
-        found.stdout.readline()  # it runs by now
-        yield found
-        found.communicate(b"\n")
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()  # it runs by now
+        yield child
+        child.communicate(b"\n")
 
 
 def test_a_real_process_is_what_it_was_started_as(child: subprocess.Popen[bytes]) -> None:
-    found = seen(ProcFacts(LinuxHost()).facts(child.pid))
-    assert found.arguments.endswith("--some word")
-    assert found.stat.parent == os.getpid()
-    assert found.stat.allowed == format_cpulist(os.sched_getaffinity(child.pid))
-    assert found.user == pwd.getpwuid(os.geteuid()).pw_name
-    assert found.group is not None
-    assert found.stat.state in "RSD"
+    facts = seen(ProcFacts(LinuxHost()).facts(child.pid))
+    assert facts.arguments.endswith("--some word")
+    assert facts.stat.parent == os.getpid()
+    assert facts.stat.allowed == format_cpulist(os.sched_getaffinity(child.pid))
+    assert facts.user == pwd.getpwuid(os.geteuid()).pw_name
+    assert facts.group is not None
+    assert facts.stat.state in "RSD"
 
 
 def test_simulated_processes_have_files_too() -> None:
-    found = seen(ProcFacts(simulated_host("laptop-old")).facts(10_000))
-    assert (found.user, found.arguments) == ("ada", "./solver --mesh wing.msh --order 4")
-    assert found.group is not None
-    assert found.group.text == "slurm 4711.0"
-    assert found.stat.allowed == "0-7"
+    facts = seen(ProcFacts(simulated_host("laptop-old")).facts(10_000))
+    assert (facts.user, facts.arguments) == ("ada", "./solver --mesh wing.msh --order 4")
+    assert facts.group is not None
+    assert facts.group.text == "slurm 4711.0"
+    assert facts.stat.allowed == "0-7"

@@ -50,7 +50,7 @@ class Watched:
         for name, (seconds, cpu) in threads.items():
             tid = int(name[1:])
             for place, ran in ((f"/proc/{pid}/task/{tid}", seconds), *(
-                    [(f"/proc/{pid}", sum(one for one, _ in threads.values()))] if tid == pid else [])):
+                    [(f"/proc/{pid}", sum(item for item, _ in threads.values()))] if tid == pid else [])):
                 words = ["0"] * 49
                 words[0], words[11], words[17], words[19], words[36] = (
                     "S", str(round(ran * 100)), str(len(threads)), str(pid), str(cpu))
@@ -76,13 +76,13 @@ class Watched:
 
 @pytest.fixture(params=[True, False], ids=["schedstat", "ticks"])
 def watched(request: pytest.FixtureRequest) -> Iterator[Watched]:
-    found = Watched(ns=request.param)
-    found.run(7, t7=(5.0, 0), t8=(1.0, 1))
-    found.run(9, t9=(3.0, 1))
-    found.stat(10.0, 20.0)
-    found.begin()
-    yield found
-    found.watching.close()
+    result = Watched(ns=request.param)
+    result.run(7, t7=(5.0, 0), t8=(1.0, 1))
+    result.run(9, t9=(3.0, 1))
+    result.stat(10.0, 20.0)
+    result.begin()
+    yield result
+    result.watching.close()
 
 
 def ran(rows: tuple[TaskRow, ...]) -> dict[int | None, float]:

@@ -70,8 +70,8 @@ def stats_of(host: Processes) -> ProcessStats:
 
 
 def test_every_field_is_that_of_the_manual() -> None:
-    found = process_stat(line(9, name="a) (b", ran=40))
-    assert found == ("a) (b", "S", 7, 42, 3, 5, 11, 1, 4)
+    result = process_stat(line(9, name="a) (b", ran=40))
+    assert result == ("a) (b", "S", 7, 42, 3, 5, 11, 1, 4)
     assert process_stat(b"9 (sh) S 1 2 3\n") is None
     assert process_stat(b"9 (sh) S " + b"x " * 49) is None
 
@@ -98,7 +98,7 @@ def test_the_cpu_of_a_process_is_unknown_where_a_container_numbers_cpus_anew() -
     host.schedstat = {2: b"90 5 1\n"}
     stats = stats_of(host)
     for _ in range(3):
-        assert {found.cpu for found in stats.read().values()} == {-1}
+        assert {result.cpu for result in stats.read().values()} == {-1}
         host.now[2][0], host.schedstat[2] = line(2, ran=10, threads=1), b"99 5 2\n"
 
 
@@ -112,7 +112,7 @@ def test_of_a_process_that_has_not_run_its_schedstat_alone_is_read() -> None:
     assert stats.read() == first
     assert host.read == [(1, "schedstat"), (2, "schedstat")]
     host.now[2][0], host.schedstat[2] = line(2, ran=10, threads=1), b"99 5 2\n"
-    assert {pid: found.ran for pid, found in stats.read().items()} == {1: 2, 2: 12}
+    assert {pid: result.ran for pid, result in stats.read().items()} == {1: 2, 2: 12}
     assert len(host.files) == 2
 
 
@@ -194,7 +194,7 @@ def test_no_more_files_stay_open_than_their_part_of_the_descriptors() -> None:
     host.now = {pid: [line(pid, ran=pid)] for pid in range(1, 6)}
     stats = stats_of(host)
     for _ in range(2):
-        assert {pid: found.ran for pid, found in stats.read().items()} == {pid: pid + 2 for pid in range(1, 6)}
+        assert {pid: result.ran for pid, result in stats.read().items()} == {pid: pid + 2 for pid in range(1, 6)}
     assert len(host.files) == 2
     assert len(host.opened) == 2 + 2 * 3
 
@@ -215,11 +215,11 @@ def test_all_files_are_closed_with_the_last_who_knows_them() -> None:
 def test_this_process_is_found_with_its_own_counts() -> None:
     stats = ProcessStats(LinuxHost())
     first = stats.read()[os.getpid()]
-    while (found := stats.read()[os.getpid()]).ran == first.ran:
+    while (result := stats.read()[os.getpid()]).ran == first.ran:
         sum(range(10_000))
-    assert found.ran > first.ran
-    assert found.started == first.started
-    assert found.threads >= 1
+    assert result.ran > first.ran
+    assert result.started == first.started
+    assert result.threads >= 1
 
 
 @pytest.mark.real

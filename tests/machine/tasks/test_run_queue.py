@@ -18,9 +18,9 @@ def test_a_thread_that_was_pushed_off_waits_until_it_is_back() -> None:
     queue = RunQueue()
     queue.switched(100, A, B, LeaveReason.PUSHED)
     queue.switched(350, B, A, LeaveReason.ASLEEP)
-    found = queue.take(400)
-    assert found[A] == WaitSums(queued=250, times=1, longest=250, pushed=1, pushers={B: 1})
-    assert found[B] == WaitSums(asleep=50)
+    result = queue.take(400)
+    assert result[A] == WaitSums(queued=250, times=1, longest=250, pushed=1, pushers={B: 1})
+    assert result[B] == WaitSums(asleep=50)
 
 
 def test_from_wake_up_to_cpu_is_a_wait_that_nobody_is_to_blame_for() -> None:
@@ -38,10 +38,10 @@ def test_storage_sleep_and_quota_are_distinguished() -> None:
     queue.woken(70, A)
     queue.runs(80, A)
     queue.runs(90, C)
-    found = queue.take(100)
-    assert (found[A].storage, found[A].queued) == (70, 10)
-    assert (found[C].queued, found[C].held) == (90, 90)
-    assert found[C].pusher == IDLE
+    result = queue.take(100)
+    assert (result[A].storage, result[A].queued) == (70, 10)
+    assert (result[C].queued, result[C].held) == (90, 90)
+    assert result[C].pusher == IDLE
 
 
 def test_without_wake_ups_a_sleep_is_no_wait() -> None:
@@ -165,5 +165,5 @@ def test_lengths_and_what_ran_meanwhile_are_those_of_a_plain_replay(switches: li
                     theirs[runs] = theirs.get(runs, 0) + end - begin
         assert before != thread
     waited = queue.take(now)
-    assert {thread: one.lengths for thread, one in waited.items() if one.lengths} == lengths
-    assert {thread: one.behind for thread, one in waited.items() if one.behind} == behind
+    assert {thread: sums.lengths for thread, sums in waited.items() if sums.lengths} == lengths
+    assert {thread: sums.behind for thread, sums in waited.items() if sums.behind} == behind

@@ -45,7 +45,7 @@ def read(records: list[bytes], places: AbstractSet[int] = frozenset(),
          known: KnownTimes | None = None) -> tuple[dict[int, int], int]:
     """Return the time that each thread ran, and the time for which the thread is unknown."""
     slices = CpuSlices(START)
-    edges = [0, *sorted(one for one in places if one < len(records)), len(records)]
+    edges = [0, *sorted(place for place in places if place < len(records)), len(records)]
     ran, unknown = [], 0
     for first, last in pairwise(edges):
         ran.append(slices.read(b"".join(records[first:last]), known or KnownTimes()))
@@ -69,8 +69,8 @@ def written(slices: list[tuple[int, int, str]]) -> tuple[list[bytes], dict[int, 
             expected[thread] = expected.get(thread, 0) + length
         if number % 3 == 1 and what == "runs":
             records.append(tick(thread, begin + length // 2))
-        told = NOBODY if what == "dies" else thread
-        records += [leaves(told, threads[number + 1], time), comes(threads[number + 1], told, time + 3)]
+        text = NOBODY if what == "dies" else thread
+        records += [leaves(text, threads[number + 1], time), comes(threads[number + 1], text, time + 3)]
     return records, {tid: spent for tid, spent in expected.items() if spent}, unknown
 
 
@@ -106,18 +106,18 @@ def test_what_is_known_otherwise_is_left_out_to_the_nanosecond(
         if thread == tid and what == "runs":
             after += max(0, time + length - max(time, until))
         time += length
-    found, _ = read(records, known=cut)
-    assert found.pop(tid, 0) == after
+    result, _ = read(records, known=cut)
+    assert result.pop(tid, 0) == after
     expected.pop(tid, None)
-    assert found == expected
+    assert result == expected
 
 
 def test_the_idle_tasks_time_is_no_threads_where_nothing_tells_that_it_left() -> None:
     slices = CpuSlices(START)
-    found = slices.read(b"".join([
+    result = slices.read(b"".join([
         leaves(5, 0, 1_500), comes(6, 0, 9_000), leaves(6, 0, 9_100), leaves(0, 5, 20_000), comes(5, 0, 20_006),
         leaves(5, 0, 21_000)]), KnownTimes())
-    assert found == {5: 1_500, 6: 100}
+    assert result == {5: 1_500, 6: 100}
     assert slices.guessed == {6}  # 5 was seen from the idle task's end on
     later = slices.read(b"".join([comes(6, 0, 30_000), leaves(6, 0, 30_100)]), KnownTimes())
     assert later == {6: 106}, "as long as the way out of idle that was seen"

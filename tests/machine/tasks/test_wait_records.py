@@ -86,16 +86,16 @@ def test_states_as_the_kernel_writes_them(state: int, left: LeaveReason) -> None
 
 
 def test_tracepoints_say_what_a_thread_waits_for_and_until_when() -> None:
-    found = waited(WaitRecords(traced()), switch(100, A, 2, B) + wake(400, A) + switch(450, B, 0x100, A) +
-                   switch(500, A, 0x10, B))
-    assert found[A] == WaitSums(queued=50, times=1, longest=50, storage=300)
-    assert found[B] == WaitSums(queued=50, times=1, longest=50, pushed=1, pushers={A: 1})
+    result = waited(WaitRecords(traced()), switch(100, A, 2, B) + wake(400, A) + switch(450, B, 0x100, A) +
+                    switch(500, A, 0x10, B))
+    assert result[A] == WaitSums(queued=50, times=1, longest=50, storage=300)
+    assert result[B] == WaitSums(queued=50, times=1, longest=50, pushed=1, pushers={A: 1})
 
 
 def test_rings_are_brought_into_one_order() -> None:
     """The wake-up is in another CPU's ring than the switches around it."""
-    found = waited(WaitRecords(traced()), switch(100, A, 1, B) + switch(900, B, 1, A), wake(300, A), now=900)
-    assert found[A] == WaitSums(queued=600, times=1, longest=600, asleep=200)
+    result = waited(WaitRecords(traced()), switch(100, A, 1, B) + switch(900, B, 1, A), wake(300, A), now=900)
+    assert result[A] == WaitSums(queued=600, times=1, longest=600, asleep=200)
 
 
 def test_what_came_after_the_look_began_waits_for_the_rings_that_were_emptied_before() -> None:
@@ -105,21 +105,21 @@ def test_what_came_after_the_look_began_waits_for_the_rings_that_were_emptied_be
 
 
 def test_records_of_switches_alone_know_who_was_pushed_off() -> None:
-    found = waited(WaitRecords(SwitchReader()), record(100, A, B, OUT | PUSHED) + record(101, B, A, 0) +
-                   record(600, B, A, OUT) + record(601, A, B, 0))
-    assert found[A] == WaitSums(queued=500, times=1, longest=500, pushed=1, pushers={B: 1})
-    assert B not in found, "nobody knows when it will have been woken"
+    result = waited(WaitRecords(SwitchReader()), record(100, A, B, OUT | PUSHED) + record(101, B, A, 0) +
+                    record(600, B, A, OUT) + record(601, A, B, 0))
+    assert result[A] == WaitSums(queued=500, times=1, longest=500, pushed=1, pushers={B: 1})
+    assert B not in result, "nobody knows when it will have been woken"
 
 
 def test_a_thread_that_comes_after_an_idle_task_nobody_recorded() -> None:
-    found = waited(WaitRecords(SwitchReader()), record(100, A, B, OUT | PUSHED), record(700, A, 0, 0))
-    assert found[A].queued == 600
+    result = waited(WaitRecords(SwitchReader()), record(100, A, B, OUT | PUSHED), record(700, A, 0, 0))
+    assert result[A].queued == 600
 
 
 def test_losses_are_counted_and_nothing_is_made_up() -> None:
     records = WaitRecords(traced())
-    found = waited(records, switch(100, A, 0, B), began=150, now=150)
-    assert found[A].queued == 50
+    result = waited(records, switch(100, A, 0, B), began=150, now=150)
+    assert result[A].queued == 50
     assert A not in waited(records, lost(12) + switch(9_000, B, 1, A))
     assert records.lost == 12
 

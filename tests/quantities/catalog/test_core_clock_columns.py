@@ -55,12 +55,12 @@ def test_idle_cpus_are_no_gap_and_say_that_they_are_idle() -> None:
     _machine, frames, catalog = seen("guest+idle")
     frame, clock = frames[-1], catalog.by_id["NowMHz"]
     row = frame.rows(Scope.CPU)[0]
-    for one in (row, SYSTEM_ROW):
-        why = frame.why(clock, one)
+    for item in (row, SYSTEM_ROW):
+        why = frame.why(clock, item)
         assert why is not None
         assert why.reason is Reason.ASLEEP
-        assert not frame.partial(clock, one)
-        assert frame.signs(clock, one) == "", "an unknown clock is no estimate"
+        assert not frame.partial(clock, item)
+        assert frame.signs(clock, item) == "", "an unknown clock is no estimate"
     assert seen("guest+overload")[1][-1].signs(clock, SYSTEM_ROW) == "~"
     first = frames[0].why(clock, row)
     assert first is not None

@@ -31,9 +31,9 @@ def spoiled(snapshot: Snapshot, chance: random.Random) -> Snapshot:
         return [chance.choice(ODD) if isinstance(word, int) and chance.random() < 0.3 else word
                 for word in words]  # type: ignore[attr-defined] # a sequence of readings
 
-    stamps = {name: [chance.choice((stamp, 0, stamp - 5 * 10**9)) if chance.random() < 0.2 else stamp for stamp in one]
-              for name, one in snapshot.stamps.items()}
-    return replace(snapshot, values={name: column(one) for name, one in snapshot.values.items()}, stamps=stamps)
+    stamps = {name: [chance.choice((stamp, 0, stamp - 5 * 10**9)) if chance.random() < 0.2 else stamp for stamp in item]
+              for name, item in snapshot.stamps.items()}
+    return replace(snapshot, values={name: column(item) for name, item in snapshot.values.items()}, stamps=stamps)
 
 
 @settings(max_examples=12, deadline=None)

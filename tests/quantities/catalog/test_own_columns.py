@@ -113,9 +113,9 @@ def test_every_set_bit_with_a_word_is_reported_once(bits: int) -> None:
     assert isinstance(state, str)
     assert isinstance(log, str)
     for text, shift in ((state, 0), (log, 1)):
-        told = text.split()
-        assert len(told) == len(set(told))
-        assert set(told) == ({word for bit, word in words.items() if bits >> (bit + shift) & 1} or {"none"})
+        output = text.split()
+        assert len(output) == len(set(output))
+        assert set(output) == ({word for bit, word in words.items() if bits >> (bit + shift) & 1} or {"none"})
 
 
 def test_energy_for_each_instruction_counts_those_of_all_cpus() -> None:

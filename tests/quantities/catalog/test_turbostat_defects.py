@@ -98,8 +98,8 @@ def test_defect_shallowest_and_deepest_idle_state_have_counts_that_mean_nothing(
     given = file_counters(files) | texts(
         {f"{CPU.format(cpu)}/cpuidle/state{state}/name": name for cpu in (0, 1) for state, name in names.items()}
     )
-    found = [name for name in measure(SKYLAKE, given).catalog.by_id if name.rstrip("+-") in names.values()]
-    assert found == ["POLL", "POLL+", "C1-", "C1", "C1+", "C6-", "C6"]
+    result = [name for name in measure(SKYLAKE, given).catalog.by_id if name.rstrip("+-") in names.values()]
+    assert result == ["POLL", "POLL+", "C1-", "C1", "C1+", "C6-", "C6"]
 
 
 def test_defect_interrupt_sums_beyond_31_bits() -> None:

@@ -20,8 +20,8 @@ SECONDS = 2.0
 
 
 def of(pmu: str, title: str, unit: str) -> Metric:
-    (found,) = [one for one in METRICS if (one.pmu, one.what, one.unit) == (pmu, title, unit)]
-    return found
+    (metric,) = [item for item in METRICS if (item.pmu, item.what, item.unit) == (pmu, title, unit)]
+    return metric
 
 
 def measured(metric: Metric, instance: str, expected_bytes: str = "") -> tuple[float | None, float]:
@@ -92,7 +92,7 @@ def test_a_table_of_a_pmu_is_whole(pmu: str) -> None:
 
 def test_every_event_of_every_metric_is_one_of_the_pmu() -> None:
     encoder = EventEncoder(simulated_host("vera-2s", ManualClock()))
-    for metric in (one for one in METRICS if "tegra410" in one.document):
+    for metric in (item for item in METRICS if "tegra410" in item.document):
         if metric.pmu == UNNAMED_FABRIC:
             continue
         suffix = "_0_rc_0" if "pcie" in metric.pmu else "_0"

@@ -46,11 +46,11 @@ def _scraped(shape: str, request: ExportRequest, intervals: int, small: bool) ->
 def _scrapes_of(machine: Machine, frames: list[Frame], request: ExportRequest) -> list[RenderedScrape]:
     capabilities = frames[0].capabilities
     metrics = MachineMetrics(machine, capabilities, catalog_for(capabilities.signals), request)
-    found = []
+    result = []
     for frame in frames:
         metrics.feed(frame)
-        found.append(RenderedScrape(metrics.metrics(frame, COST)))
-    return found
+        result.append(RenderedScrape(metrics.metrics(frame, COST)))
+    return result
 
 
 def text_of(scrape: RenderedScrape) -> str:
@@ -66,9 +66,9 @@ def series_of(text: str) -> Series:
 
 def values(text: str, name: str, label: str = "") -> dict[str, float]:
     """The values of a metric by one of its labels; "" for its one value."""
-    found = {dict(labels).get(label, ""): value for (known, labels), value in series_of(text).items() if known == name}
-    assert found, f"no series {name}"
-    return found
+    result = {dict(labels).get(label, ""): value for (known, labels), value in series_of(text).items() if known == name}
+    assert result, f"no series {name}"
+    return result
 
 
 def counters(text: str) -> Series:

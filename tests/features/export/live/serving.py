@@ -82,11 +82,11 @@ def _keep(lines: list[str], stream: IO[str]) -> None:
 
 def received(client: socket.socket) -> bytes:
     """Return all bytes up to the connection's end."""
-    found = b""
+    result = b""
     with contextlib.suppress(ConnectionError):
         while data := client.recv(65536):
-            found += data
-    return found
+            result += data
+    return result
 
 
 @contextlib.contextmanager
@@ -103,9 +103,9 @@ def exported(*words: str, folder: Path | None = None) -> Iterator[Exported]:
         reader.start()
         try:
             line = process.stdout.readline()
-            found = re.search(r"http(s?)://127\.0\.0\.1:(\d+)/metrics", line)
-            assert found, (line, errors)
-            yield Exported(process, int(found[2]), line, errors)
+            match = re.search(r"http(s?)://127\.0\.0\.1:(\d+)/metrics", line)
+            assert match, (line, errors)
+            yield Exported(process, int(match[2]), line, errors)
             process.terminate()
             assert process.wait(PATIENCE) == 128 + signal.SIGTERM, errors
         finally:

@@ -57,8 +57,8 @@ def test_columns_are_gauges_in_base_units_of_the_levels_there_are() -> None:
     column = catalog_for(frames[0].capabilities.signals).by_id["Bzy_MHz"]
     rows = frames[-1].rows(Scope.CPU)
     clocks = dict(zip((str(row.key[0]) for row in rows), frames[-1].cells(column, rows), strict=True))
-    found = values(text, "turbotui_cpu_column_bzy_hertz", "cpu")
-    assert found == pytest.approx({cpu: float(value or 0) * 1e6 for cpu, value in clocks.items()})
+    result = values(text, "turbotui_cpu_column_bzy_hertz", "cpu")
+    assert result == pytest.approx({cpu: float(value or 0) * 1e6 for cpu, value in clocks.items()})
     assert max(values(text, "turbotui_machine_column_busy_ratio").values()) <= 1.1
     assert "turbotui_cpu_column_core_celsius" not in names(text), "a core's is told of the core"
     assert not [name for name in names(text) if "governor" in name]
@@ -85,7 +85,7 @@ def test_tasks_of_a_group_those_that_used_most_and_how_many_there_are_beside(tre
     assert values(text, "turbotui_task_run_delay_seconds_total", "task") == {"12": 0.25, "11": 0.25}
     assert values(text, "turbotui_export_left_out", "part") == {"tasks": 1.0}
     places = [dict(labels) for name, labels in series_of(text) if name == "turbotui_task_info"]
-    assert {(one["task"], one["name"], one["group"]) for one in places} == {
+    assert {(place["task"], place["name"], place["group"]) for place in places} == {
         ("12", "writer", "/db.slice/one.service"), ("11", "postgres", "/db.slice/one.service")}
 
 

@@ -26,13 +26,13 @@ def exporter_of(host: SimulatedHost, request: ExportRequest | None = None) -> Ex
 
 def scrapes_until(exporter: Exporter, holds: Callable[[str], bool]) -> list[str]:
     """Every scrape up to the first of which this holds."""
-    found: list[str] = []
+    result: list[str] = []
     last: RenderedScrape | None = None
-    while not found or not holds(found[-1]):
+    while not result or not holds(result[-1]):
         last = exporter.wait(last)
         assert last is not None, "sampling ended"
-        found.append(text_of(last))
-    return found
+        result.append(text_of(last))
+    return result
 
 
 def has_cpus(count: int, text: str) -> bool:
@@ -44,15 +44,15 @@ def test_scrapes_continue_while_cpus_go_offline_and_come_back() -> None:
     exporter = exporter_of(host, ExportRequest(per="cpu"))
     exporter.start()
     try:
-        found = scrapes_until(exporter, functools.partial(has_cpus, 8))
+        result = scrapes_until(exporter, functools.partial(has_cpus, 8))
         for cpus, online, left in (((1, 3, 5), False, 5), ((1, 3), True, 7), ((7,), False, 6), ((5, 7), True, 8)):
             for cpu in cpus:
                 host.set_online(cpu, online)
-            found += scrapes_until(exporter, functools.partial(has_cpus, left))
+            result += scrapes_until(exporter, functools.partial(has_cpus, left))
     finally:
         exporter.stop()
     highest: dict[object, float] = {}
-    for text in found:
+    for text in result:
         for key, value in counters(text).items():
             assert value >= highest.get(key, 0.0), key
             highest[key] = value

@@ -40,15 +40,15 @@ def without(frame: Frame, lost: Mapping[SignalId, int]) -> Frame:
 
 
 def cell(frame: Frame, name: str) -> float:
-    found = frame.cell(catalog_for(frame.capabilities.signals).by_id[name], SYSTEM_ROW)
-    assert isinstance(found, int | float)
-    return float(found)
+    result = frame.cell(catalog_for(frame.capabilities.signals).by_id[name], SYSTEM_ROW)
+    assert isinstance(result, int | float)
+    return float(result)
 
 
 @pytest.mark.parametrize("shape", ["laptop-old", "turin-2s", "laptop"])
 def test_the_quotient_of_two_counters_is_the_column(shape: str) -> None:
     _machine, frames = watched(shape, small=True)
-    before, after = (text_of(one) for one in scrapes(shape, small=True)[1:])
+    before, after = (text_of(scrape) for scrape in scrapes(shape, small=True)[1:])
 
     def rise(name: str) -> float:
         return values(after, name)[""] - values(before, name)[""]
@@ -96,16 +96,16 @@ def test_no_counter_goes_down_when_cpus_go_offline_and_come_back() -> None:
         for cpu in (1, 3):
             host.set_online(cpu, number not in {2, 3})
 
-    found = [text_of(one) for one in scrapes("laptop-old", ExportRequest(per="cpu"), intervals=6, between=between,
-                                             small=True)]
-    cpus = [values(one, "turbotui_machine_cpus")[""] for one in found]
+    reply = [text_of(scrape) for scrape in scrapes("laptop-old", ExportRequest(per="cpu"), intervals=6, between=between,
+                                                   small=True)]
+    cpus = [values(item, "turbotui_machine_cpus")[""] for item in reply]
     assert (min(cpus), cpus[-1]) == (6, 8), cpus
     highest: dict[object, float] = {}
-    for text in found:
+    for text in reply:
         for key, value in counters(text).items():
             assert value >= highest.get(key, 0.0), key
             highest[key] = value
-    gone = next(text for text in found if values(text, "turbotui_machine_cpus")[""] == 6)
+    gone = next(text for text in reply if values(text, "turbotui_machine_cpus")[""] == 6)
     assert set(values(gone, TSC.format("cpu"), "cpu")) == {"0", "2", "4", "5", "6", "7"}
 
 
@@ -116,7 +116,7 @@ def test_a_cpu_whose_counter_is_unknown_takes_its_part_out_of_both_sides_of_a_qu
     changed = replace(newer, values={**newer.values, "mperf": holed})
     totals, families = CounterTotals(), known_counters(frames[0].capabilities, (MACHINE,))
     places = LevelPlaces(machine.topology, (MACHINE,))
-    family = next(one for one in families if one.stem == "tsc_cycles")
+    family = next(counter_family for counter_family in families if counter_family.stem == "tsc_cycles")
     totals.feed(Frame(older, changed, frames[0].capabilities), places, families)
     assert SYSTEM_ROW not in totals.of(family, MACHINE)  # the others' total is not the machine's
     totals.feed(frames[2], places, families)
@@ -131,7 +131,7 @@ def test_a_total_that_lacks_a_part_again_and_again_is_left_out_until_all_are_kno
     machine, frames = watched("laptop-old", small=True)
     places, dead = LevelPlaces(machine.topology, (MACHINE, CPU)), {"irq.total": 3}
     totals, families = CounterTotals(), known_counters(frames[0].capabilities, (MACHINE, CPU))
-    family = next(one for one in families if one.stem == "interrupts")
+    family = next(counter_family for counter_family in families if counter_family.stem == "interrupts")
     totals.feed(frames[1], places, families)
     for left in (True, True, False, False):
         totals.feed(without(frames[2], dead), places, families)
@@ -180,7 +180,7 @@ def test_what_a_user_asks_for_is_not_limited() -> None:
     assert len(values(text, TSC.format("cpu"), "cpu")) == 384
     places = [dict(labels) for (name, labels) in series_of(text) if name == "turbotui_cpu_info"]
     cores = values(text, TSC.format("core"), "core")
-    assert {one["core"] for one in places} == set(cores)
+    assert {place["core"] for place in places} == set(cores)
 
 
 def test_spreads_are_those_of_the_column() -> None:
@@ -244,7 +244,7 @@ def test_the_joules_of_a_meter_that_is_no_longer_read_are_left_out() -> None:
     (energy,) = [name for name in metrics.signals if name.endswith(".energy")]
 
     def joules() -> list[float]:
-        (metric,) = [one for one in metrics.metrics(None) if one.name == "turbotui_meter_energy_joules"]
+        (metric,) = [item for item in metrics.metrics(None) if item.name == "turbotui_meter_energy_joules"]
         return [value for _labels, value in metric.samples]
 
     metrics.feed(frames[-1])
@@ -274,9 +274,9 @@ def test_a_reader_that_fails_now_takes_its_source_down_and_one_of_an_offline_cpu
     def up(cpu: int) -> dict[str, float]:
         failing = replace(newer, failures={("msr", cpu): "EIO at MSR 0x611"})
         metric, why = sources_up({"msr": "", "proc-stat": ""}, Frame(frames[-2].newer, failing, frames[0].capabilities))
-        found = {labels["source"]: value for labels, value in metric.samples}
-        assert [labels["reason"] for labels, _ in why.samples] == ["EIO at MSR 0x611"] * (0.0 in found.values())
-        return found
+        result = {labels["source"]: value for labels, value in metric.samples}
+        assert [labels["reason"] for labels, _ in why.samples] == ["EIO at MSR 0x611"] * (0.0 in result.values())
+        return result
 
     assert up(3) == {"msr": 0.0, "proc-stat": 1.0}
     assert up(99) == {"msr": 1.0, "proc-stat": 1.0}

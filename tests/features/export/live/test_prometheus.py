@@ -38,25 +38,25 @@ needs_prometheus = pytest.mark.skipif(not shutil.which("prometheus") or not shut
 
 def known_names() -> set[str]:
     """Every metric that some machine exports."""
-    found = {metric_name(level, family.stem) + "_total" for family in COUNTERS for level in family.levels}
-    found |= {metric_name(one.level, one.stem) for one in GAUGES}
-    found |= {metric_name(level, one.stem) for one in SPREADS for level in one.levels}
+    result = {metric_name(level, family.stem) + "_total" for family in COUNTERS for level in family.levels}
+    result |= {metric_name(family.level, family.stem) for family in GAUGES}
+    result |= {metric_name(level, family.stem) for family in SPREADS for level in family.levels}
     for shape in SHAPES:
-        found |= {line.split("{")[0].split(" ")[0] for line in text_of(scrapes(shape, small=True)[-1]).splitlines()}
-    return found | {"turbotui_machine_baseline_performance_ratio", "turbotui_cpu_info",
-                    "turbotui_meter_energy_joules_total"}
+        result |= {line.split("{")[0].split(" ")[0] for line in text_of(scrapes(shape, small=True)[-1]).splitlines()}
+    return result | {"turbotui_machine_baseline_performance_ratio", "turbotui_cpu_info",
+                     "turbotui_meter_energy_joules_total"}
 
 
 def expressions() -> list[str]:
-    return [*(one.expression for one in rules.RECORDING), *(one.expression for one in rules.ALERTS),
+    return [*(rule.expression for rule in rules.RECORDING), *(rule.expression for rule in rules.ALERTS),
             *(query for panel in PANELS for query, _legend in panel.queries)]
 
 
 def test_rules_and_panels_ask_for_what_is_exported() -> None:
     known, recorded = known_names(), {rule.name for rule in rules.RECORDING}
     for expression in expressions():
-        for found in re.finditer(r"[a-z]+:turbotui_[a-z_]+:[a-z]+|turbotui_[a-z0-9_]+", expression):
-            assert found[0] in known | recorded, found[0]
+        for match in re.finditer(r"[a-z]+:turbotui_[a-z_]+:[a-z]+|turbotui_[a-z0-9_]+", expression):
+            assert match[0] in known | recorded, match[0]
 
 
 @needs_prometheus
@@ -66,19 +66,19 @@ def test_promtool_finds_nothing_to_say(tmp_path: Path) -> None:
     (tmp_path / "panels.yml").write_text(json.dumps({"groups": [{"name": "panels", "rules": panels}]}))  # JSON is YAML
     for name in ("rules", "alerts"):
         (tmp_path / f"{name}.yml").write_text(FILES[name].text())
-    found = subprocess.run(["promtool", "check", "rules", "--lint-fatal", *map(str, sorted(tmp_path.glob("*.yml")))],  # noqa: S603, S607
-                           capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stdout + found.stderr
-    assert f"SUCCESS: {len(rules.RECORDING)} rules found" in found.stdout
+    process = subprocess.run(["promtool", "check", "rules", "--lint-fatal", *map(str, sorted(tmp_path.glob("*.yml")))],  # noqa: S603, S607
+                             capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert f"SUCCESS: {len(rules.RECORDING)} rules found" in process.stdout
 
 
 @needs_prometheus
 @pytest.mark.parametrize("shape", sorted(SHAPES))
 def test_promtool_has_no_fault_to_find_with_a_scrape(shape: str) -> None:
     text = text_of(scrapes(shape, ExportRequest(per="core"), small=True)[-1])
-    found = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True,  # noqa: S607
-                           check=False)
-    assert (found.returncode, found.stdout + found.stderr) == (0, "")
+    process = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True,  # noqa: S607
+                             check=False)
+    assert (process.returncode, process.stdout + process.stderr) == (0, "")
 
 
 CASES = {
@@ -127,9 +127,9 @@ def alerts_of(folder: Path, series: dict[str, str]) -> dict[str, str]:
         "interval": "1m", "alert_rule_test": expected,
         "input_series": [{"series": with_node(name), "values": values} for name, values in series.items()]}]}
     (folder / "test.yml").write_text(json.dumps(test))
-    found = subprocess.run(["promtool", "test", "rules", "test.yml"], cwd=folder, capture_output=True, text=True,  # noqa: S607
-                           check=False)
-    said = found.stdout + found.stderr
+    process = subprocess.run(["promtool", "test", "rules", "test.yml"], cwd=folder, capture_output=True, text=True,  # noqa: S607
+                             check=False)
+    said = process.stdout + process.stderr
     assert "FAILED" in said or "SUCCESS" in said, said
     return {name: text for name, text in re.findall(r'alertname="(\w+)".*?description="([^"]*)"', said, re.DOTALL)
             if "got:[" in said}
@@ -140,9 +140,9 @@ def alerts_of(folder: Path, series: dict[str, str]) -> dict[str, str]:
 def test_an_alert_fires_for_what_it_is_about_and_alone(name: str, tmp_path: Path) -> None:
     series, said = CASES[name]
     steady = {"turbotui_snapshot_timestamp_seconds": "0+60x60"} if name != "TurbotuiCollectorStalled" else {}
-    found = alerts_of(tmp_path, {**series, **steady})
-    assert list(found) == [name]
-    assert said in found[name]
+    result = alerts_of(tmp_path, {**series, **steady})
+    assert list(result) == [name]
+    assert said in result[name]
 
 
 @needs_prometheus
@@ -152,16 +152,16 @@ def test_no_alert_fires_on_a_machine_that_does_well(tmp_path: Path) -> None:
 
 def test_printed_are_the_files_that_come_with_turbotui(capsys: pytest.CaptureFixture[str]) -> None:
     assert tuple(FILES) == PRINTED
-    for name, one in FILES.items():
+    for name, file in FILES.items():
         assert main(["export", "--print", name]) == 0
-        assert capsys.readouterr().out == (ROOT / "share" / one.path).read_text()
+        assert capsys.readouterr().out == (ROOT / "share" / file.path).read_text()
 
 
 def test_the_dashboard_is_one_that_grafana_takes() -> None:
     """What Grafana's own schema of dashboards wants of the parts that are there."""
     board = json.loads(dashboard_text())
     assert board["schemaVersion"] >= 36
-    assert {one["name"] for one in board["templating"]["list"]} == {"datasource", "instance"}
+    assert {item["name"] for item in board["templating"]["list"]} == {"datasource", "instance"}
     places: set[tuple[int, int]] = set()
     for panel in board["panels"]:
         place = panel["gridPos"]
@@ -191,8 +191,8 @@ class Server:
         """Values by instance."""
         question = urllib.parse.urlencode({"query": expression})
         with urllib.request.urlopen(f"{self.address}/api/v1/query?{question}", timeout=PATIENCE) as answer:  # noqa: S310
-            found: Any = json.load(answer)
-        return {one["metric"].get("instance", ""): float(one["value"][1]) for one in found["data"]["result"]}
+            result: Any = json.load(answer)
+        return {item["metric"].get("instance", ""): float(item["value"][1]) for item in result["data"]["result"]}
 
     def until(self, expression: str, count: int) -> dict[str, float]:
         """Return the values by instance, once there are a given number of them.
@@ -202,9 +202,9 @@ class Server:
         end = time.monotonic() + PATIENCE
         while True:
             with contextlib.suppress(OSError):
-                found = {place: value for place, value in self.query(expression).items() if not math.isnan(value)}
-                if len(found) >= count:
-                    return found
+                result = {place: value for place, value in self.query(expression).items() if not math.isnan(value)}
+                if len(result) >= count:
+                    return result
             assert time.monotonic() < end, expression
             _NEVER.wait(0.2)  # a second passes between two scrapes
 
@@ -269,7 +269,7 @@ def test_the_units_of_systemd_are_of_one_kind() -> None:
 def test_systemd_takes_the_unit() -> None:
     if not shutil.which("systemd-analyze"):
         pytest.skip("package systemd is missing")
-    found = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=30",  # noqa: S603, S607
-                            str(ROOT / "share/systemd/turbotui-export.service")], capture_output=True, text=True,
-                           check=False, env={**os.environ, "SYSTEMD_PAGER": "", "COLUMNS": "200"})
-    assert found.returncode == 0, found.stdout[-400:] + found.stderr
+    process = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=30",  # noqa: S603, S607
+                              str(ROOT / "share/systemd/turbotui-export.service")], capture_output=True, text=True,
+                             check=False, env={**os.environ, "SYSTEMD_PAGER": "", "COLUMNS": "200"})
+    assert process.returncode == 0, process.stdout[-400:] + process.stderr

@@ -32,8 +32,8 @@ DEFINITION = KindDefinition(Jobs(), (
 
 
 def values(metrics: RowMetrics, name: str = "turbotui_job_work") -> dict[str, float]:
-    found, _left = metrics.read()
-    (metric,) = [one for one in found if one.name == name]
+    exposed_metrics, _left = metrics.read()
+    (metric,) = [exposed_metric for exposed_metric in exposed_metrics if exposed_metric.name == name]
     return {f"{labels['job']} {labels['key']}": value for labels, value in metric.samples}
 
 
@@ -81,9 +81,9 @@ def test_gauges_are_the_newest_readings_and_nothing_once_the_reader_is_late() ->
                     and isinstance(degrees := rows.values["heat"][slot], float)
                     and -60 <= degrees <= 200}  # as sensors can measure it
             now = values(metrics, "turbotui_job_heat_celsius")
-            found = {key.rpartition(" ")[2]: value for key, value in now.items()}
-            assert found == heat
-            seen += len(found)
+            result = {key.rpartition(" ")[2]: value for key, value in now.items()}
+            assert result == heat
+            seen += len(result)
     assert seen
     metrics.feed(frames[0])  # an interval without a difference
     assert values(metrics, "turbotui_job_heat_celsius") == {}

@@ -50,9 +50,9 @@ BAD = {
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Exported]:
-    with exported("--machine", "guest", "-i", "1") as found:
-        found.until_counted()
-        yield found
+    with exported("--machine", "guest", "-i", "1") as result:
+        result.until_counted()
+        yield result
 
 
 def status(answer: bytes) -> int:
@@ -62,12 +62,12 @@ def status(answer: bytes) -> int:
 def test_text_or_openmetrics_plain_or_packed_by_what_the_client_takes(server: Exported) -> None:
     text, headers = server.get()
     assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
-    assert {one.name for one in text_families(text)} > {"turbotui_machine_cpus"}
+    assert {metric.name for metric in text_families(text)} > {"turbotui_machine_cpus"}
     wanted = {"Accept": "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"}
     text, headers = server.get(headers=wanted)
     assert headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
-    found = {one.name for one in openmetrics_families(text)}  # type: ignore[no-untyped-call]
-    assert found > {"turbotui_machine_cpus", "turbotui_machine_busy_seconds"}
+    value = {item.name for item in openmetrics_families(text)}  # type: ignore[no-untyped-call]
+    assert value > {"turbotui_machine_cpus", "turbotui_machine_busy_seconds"}
     packed = server.raw(GOOD.replace(b"\r\n\r\n", b"\r\nAccept-Encoding: gzip\r\n\r\n"))
     head, _, body = packed.partition(b"\r\n\r\n")
     assert b"Content-Encoding: gzip" in head
@@ -137,8 +137,8 @@ def test_an_address_that_is_taken_is_reported(server: Exported, capsys: pytest.C
 
 def test_once_prints_one_scrape(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--once", "--machine", "guest", "-i", "0.2"]) == 0
-    found = {one.name for one in text_families(capsys.readouterr().out)}
-    assert {"turbotui_machine_busy_seconds", "turbotui_sampled_seconds"} <= found
+    result = {metric.name for metric in text_families(capsys.readouterr().out)}
+    assert {"turbotui_machine_busy_seconds", "turbotui_sampled_seconds"} <= result
 
 
 def test_what_to_export_has_to_be_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,8 +155,8 @@ def test_a_textfile_is_whole_readable_for_all_and_gone_at_the_end(tmp_path: Path
             with contextlib.suppress(FileNotFoundError):
                 status, text = path.stat(), path.read_text()
                 assert text.endswith("\n")
-                assert "turbotui_machine_busy_seconds_total" in {one.name for family in text_families(text)
-                                                                 for one in family.samples}
+                assert "turbotui_machine_busy_seconds_total" in {sample.name for family in text_families(text)
+                                                                 for sample in family.samples}
                 assert status.st_mode & 0o777 == 0o644
                 seen.add(status.st_mtime_ns)
             assert process.poll() is None
@@ -167,7 +167,7 @@ def test_a_textfile_is_whole_readable_for_all_and_gone_at_the_end(tmp_path: Path
 
 def test_a_textfile_once_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "--textfile", str(tmp_path), "--once", "--machine", "guest", "-i", "0.2"]) == 0
-    assert [one.name for one in tmp_path.iterdir()] == ["turbotui.prom"]
+    assert [path.name for path in tmp_path.iterdir()] == ["turbotui.prom"]
     assert main(["export", "--textfile", str(tmp_path / "none"), "--once", "--machine", "guest", "-i", "0.2"]) == 1
     assert "cannot be written: No such file or directory" in capsys.readouterr().err
 
@@ -215,14 +215,14 @@ def test_a_disk_that_fails_at_first_is_reported_once_and_written_when_it_works(t
     failing = f"inject=rename,renameat,renameat2:error={errno.errorcode[number]}:when=1..5"
     script = ("import sys; from turbotui.features.export.live.textfile import TextFile; one = TextFile(sys.argv[1])\n"
               "for at in range(7): one.publish(b'%d\\n' % at, again=True)")
-    found = subprocess.run(  # noqa: S603 - ours
+    process = subprocess.run(  # noqa: S603 - ours
         ["strace", "-qq", "-f", "-o", "/dev/null", "-e", "trace=rename,renameat,renameat2", "-e", failing,  # noqa: S607 - found above
          sys.executable, "-B", "-c", script, str(tmp_path / "x.prom")],
         capture_output=True, text=True, check=False)
-    if found.returncode and "strace:" in found.stderr:
+    if process.returncode and "strace:" in process.stderr:
         pytest.skip("strace may not trace here")
-    assert found.returncode == 0, found.stderr
-    assert [line.partition(" cannot be ")[2] or line.rpartition(" ")[2] for line in found.stderr.splitlines()] == [
+    assert process.returncode == 0, process.stderr
+    assert [line.partition(" cannot be ")[2] or line.rpartition(" ")[2] for line in process.stderr.splitlines()] == [
         f"written: {os.strerror(number)}; it is tried again after each interval", "again"]
     assert (tmp_path / "x.prom").read_bytes() == b"6\n"
 
@@ -248,6 +248,6 @@ def test_a_package_that_is_missing_is_named(module: str, package: str, words: tu
         pytest.importorskip("yaml", reason="pyyaml is not installed, which is asked for first")
     script = f"import sys; sys.modules[{module!r}] = None; from turbotui.cli import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", script, "export", "--listen", "127.0.0.1:0", "--machine", "guest", *words]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ours
-    assert found.returncode == 1
-    assert f"needs the Python package {package}, which is not installed" in found.stderr
+    process = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ours
+    assert process.returncode == 1
+    assert f"needs the Python package {package}, which is not installed" in process.stderr

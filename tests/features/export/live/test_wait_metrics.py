@@ -22,7 +22,7 @@ MS = 1_000_000
 
 def waited(*lengths: int) -> WaitSums:
     return WaitSums(times=len(lengths), ended=sum(lengths),
-                    lengths=merged_buckets({bucket_of(one): 1} for one in lengths))
+                    lengths=merged_buckets({bucket_of(length): 1} for length in lengths))
 
 
 @dataclass
@@ -44,28 +44,28 @@ HOST = ProcHost({"/proc/7/cgroup": "0::/batch.slice/a.service\n", "/proc/8/cgrou
 
 
 def samples(metrics: list[ExposedMetric]) -> dict[tuple[str, tuple[str, ...]], float]:
-    text = RenderedScrape([one for one in metrics if one.samples]).body(OPENMETRICS, packed=False).decode()
+    text = RenderedScrape([metric for metric in metrics if metric.samples]).body(OPENMETRICS, packed=False).decode()
     families = list(text_string_to_metric_families(text))  # type: ignore[no-untyped-call]  # the parser has no types
     assert {family.type for family in families} == {"histogram", "counter"}
-    return {(one.name, tuple(one.labels.values())): one.value for family in families for one in family.samples}
+    return {(item.name, tuple(item.labels.values())): item.value for family in families for item in family.samples}
 
 
 def test_histograms_are_cumulative_and_only_grow() -> None:
     first = ({7: waited(MS, 40 * MS), 8: waited(3 * MS)}, {0: waited(MS, 40 * MS), 1: waited(3 * MS)})
     source = Recorded([first, ({8: waited(5), 99: waited(2 * MS)}, {1: waited(5, 2 * MS)})], lost=4)
     metrics = WaitMetrics(HOST, source, 9, per_cpu=True)
-    found = samples(list(metrics.read()[0]))
+    result = samples(list(metrics.read()[0]))
     name = "turbotui_machine_run_queue_wait_seconds"
-    assert found[f"{name}_count", ()] == 3
-    assert found[f"{name}_sum", ()] == pytest.approx(0.044)
-    assert found[f"{name}_bucket", ("0.001048576",)] == 1
-    assert found[f"{name}_bucket", ("0.004194304",)] == 2
-    assert found[f"{name}_bucket", ("+Inf",)] == 3
-    assert found["turbotui_cpu_run_queue_wait_seconds_count", ("0",)] == 2
-    assert found["turbotui_group_run_queue_wait_seconds_count", ("/web.slice/b.service",)] == 1
-    assert found["turbotui_machine_switch_records_lost_total", ()] == 4
+    assert result[f"{name}_count", ()] == 3
+    assert result[f"{name}_sum", ()] == pytest.approx(0.044)
+    assert result[f"{name}_bucket", ("0.001048576",)] == 1
+    assert result[f"{name}_bucket", ("0.004194304",)] == 2
+    assert result[f"{name}_bucket", ("+Inf",)] == 3
+    assert result["turbotui_cpu_run_queue_wait_seconds_count", ("0",)] == 2
+    assert result["turbotui_group_run_queue_wait_seconds_count", ("/web.slice/b.service",)] == 1
+    assert result["turbotui_machine_switch_records_lost_total", ()] == 4
     later = samples(list(metrics.read()[0]))
-    assert all(later[key] >= value for key, value in found.items())
+    assert all(later[key] >= value for key, value in result.items())
     assert later[f"{name}_count", ()] == 5
     assert later["turbotui_group_run_queue_wait_seconds_count", ("(ended, its group was not seen)",)] == 1
 
@@ -75,7 +75,7 @@ def test_groups_beyond_the_greatest_number_are_counted_and_without_wake_ups_the_
     source = Recorded([({7: waited(MS, MS), 8: waited(MS)}, {0: waited(MS, MS, MS)})], why)
     metrics, left_out = WaitMetrics(HOST, source, 1, per_cpu=False).read()
     assert left_out == {"groups with waits": 1}
-    assert {one.name for one in metrics} == {
+    assert {metric.name for metric in metrics} == {
         "turbotui_machine_preempted_wait_seconds", "turbotui_group_preempted_wait_seconds",
         "turbotui_machine_switch_records_lost"}
     assert "wake-ups are unknown" in metrics[0].text

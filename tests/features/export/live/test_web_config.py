@@ -39,8 +39,8 @@ CERTIFICATE = ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_param
 
 
 def hashed(password: str, cost: int = 4) -> str:
-    found: bytes = bcrypt.hashpw(password.encode(), bcrypt.gensalt(cost))
-    return found.decode().replace("$2b$", "$2y$")  # as htpasswd writes it
+    result: bytes = bcrypt.hashpw(password.encode(), bcrypt.gensalt(cost))
+    return result.decode().replace("$2b$", "$2y$")  # as htpasswd writes it
 
 
 def basic(user: str, password: str) -> dict[str, str]:
@@ -77,8 +77,8 @@ def test_prometheus_scrapes_by_tls_and_a_password_and_nobody_else_does(keys: Pat
         scheme = {"scheme": "https", "tls_config": {"ca_file": str(keys / "cert.pem")},
                   "basic_auth": {"username": "prometheus", "password": "right"}}
         (keys / "run").mkdir()
-        with prometheus(keys / "run", [server.place], json.dumps(scheme)) as found:
-            assert found.until("turbotui_machine_cpus", 1) == {server.place: 4.0}
+        with prometheus(keys / "run", [server.place], json.dumps(scheme)) as result:
+            assert result.until("turbotui_machine_cpus", 1) == {server.place: 4.0}
 
 
 def test_a_new_file_counts_after_sighup_and_a_bad_one_does_not(keys: Path) -> None:
@@ -200,7 +200,7 @@ def test_go_names_of_cipher_suites_are_taken(keys: Path) -> None:
                                 "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256]")
     tls = read_access(str(config)).tls
     assert tls is not None
-    names = {one["name"] for one in tls.get_ciphers()}
+    names = {get_cipher["name"] for get_cipher in tls.get_ciphers()}
     assert {"ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-CHACHA20-POLY1305"} <= names
     config = written(keys, more="  cipher_suites: [TLS_AES_256_GCM_SHA384]")  # which is always on, beside no other
     tls = read_access(str(config)).tls
@@ -228,9 +228,9 @@ def test_a_guess_is_answered_late_and_a_right_password_at_once_whoever_guesses()
         return await asyncio.gather(*guesses[:20], refusal(passwords, "one", "right"), *guesses[20:],
                                     refusal(passwords, "nobody", "right"))
 
-    found = asyncio.run(among_guesses())
-    assert found.pop(20) == (200, 0)
-    assert set(found) == {(401, 1.0)}
+    result = asyncio.run(among_guesses())
+    assert result.pop(20) == (200, 0)
+    assert set(result) == {(401, 1.0)}
 
 
 def test_what_is_known_of_a_password_costs_no_hash() -> None:
