@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ringbytes import FORMAT, ended, fork, last_counts, lost, sample
 
@@ -37,6 +37,9 @@ CLOSINGS = st.lists(st.tuples(st.sampled_from((5, 6)), st.integers(0, 1), COUNTS
 
 
 @given(st.sampled_from(Mode), STEPS, CLOSINGS)
+# a thread of two commands, of which the second counted nothing
+@example(Mode.THREADS, [("sample", 4, 0, 0, (0, 0, 0), 78), ("sample", 4, 0, 0, (0, 1, 0), 78),
+                        ("sample", 4, 0, 0, (0, 0, 0), 77)], [])
 @settings(deadline=None)
 def test_no_count_falls_below_zero(
         mode: Mode, steps: list[tuple[str, int, int, int, tuple[int, int, int], int]],

@@ -107,15 +107,15 @@ def test_threads_with_one_number_have_rows_and_keys_of_their_own() -> None:
     marks = aggregate.marks()
     aggregate.feed([ring(0, comm(9, 9, b"other", 12), sample(9, 9, 20, (2, 60)), ended(9, 9, 21),
                          fork(9, 5, 9, 5, 22), comm(9, 9, b"second", 23), sample(9, 9, 30, (3, 80)))])
-    rows = task_rows(aggregate, Grouping.THREAD, marks)
-    assert {(row.name, row.counts["run"], row.key) for row in rows} == {("second", 20, "/9/9"), ("other", 10, "/9/9/")}
-    whole = task_rows(aggregate, Grouping.THREAD)
-    assert {row.name: row.key for row in whole} == {"first": "/8/8", "other": "/9/9/", "second": "/9/9"}
     totals = ApplicationTotals([aggregate])
+    rows = totals.rows(Grouping.THREAD, (marks,))
+    assert {(row.name, row.counts["run"], row.key) for row in rows} == {("second", 20, "/9/9"), ("other", 10, "/9/9/")}
+    whole = totals.rows(Grouping.THREAD)
+    assert {row.name: row.key for row in whole} == {"first": "/8/8", "other": "/9/9/", "second": "/9/9"}
     assert totals.threads(whole) == {rows_of(whole, "first"): Thread(8, 8)}, "what is known of 9 is of both"
     aggregate.marks()
     aggregate.feed([ring(0, sample(9, 9, 40, (4, 90)))])
-    assert [row.key for row in task_rows(aggregate, Grouping.THREAD, aggregate.marks())] == []
+    assert totals.rows(Grouping.THREAD, (aggregate.marks(),)) == []
 
 
 def rows_of(rows: list[TaskRow], name: str) -> int:

@@ -14,7 +14,7 @@ from typing import Final
 from turbotui.dataclass import dataclass
 from turbotui.features.tasks.report import Apart
 from turbotui.features.tasks.sample_aggregator import SampleAggregator
-from turbotui.features.tasks.tables import Grouping, TaskRow, active_tasks, task_rows, whole_run_of
+from turbotui.features.tasks.tables import Grouping, TaskRow, active_tasks, task_rows, whole_run_of, with_own_keys
 from turbotui.features.tasks.thread_totals import Mark, Thread
 from turbotui.features.tasks.totals_table import IN_NO_ROW
 from turbotui.machine.tasks.sets import TaskSampling
@@ -189,7 +189,8 @@ class ApplicationTotals:
             before: marks of a still earlier instant: for events whose set had no time slice since the other one.
         """
         if len(self._aggregators) == 1:
-            return task_rows(self._aggregators[0], by, None if since is None else since[0], application)
+            rows = task_rows(self._aggregators[0], by, None if since is None else since[0], application)
+            return with_own_keys(rows) if by is Grouping.THREAD else rows
 
         active = None if since is None else set().union(
             *(active_tasks(aggregator, by, mark) for aggregator, mark in zip(self._aggregators, since, strict=True)))

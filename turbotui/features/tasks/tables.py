@@ -167,7 +167,6 @@ def task_rows(aggregator: SampleAggregator, by: Grouping, since: Mapping[int, Ma
     rows = [_row(aggregator, group, by, since or {}, application) for group in groups.values()]
     if since is not None and not idle:
         rows = [row for row in rows if any(row.counts.values())]
-    rows = with_own_keys(rows) if by is Grouping.THREAD else rows
     return sorted(rows, key=lambda row: (-row.cpu_ns, row.pid or 0, row.tid or 0))
 
 
