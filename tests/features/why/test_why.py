@@ -43,7 +43,8 @@ def test_a_simulated_machine_says_so_before_the_verdict(capsys: pytest.CaptureFi
 
 
 def test_an_interval_ends_before_its_time_where_a_signal_ended_the_work() -> None:
-    def passed(frames: Iterable[Frame], *_time: int, interrupt: Callable[[], object]) -> Iterator[Frame]:
+    def passed(frames: Iterable[Frame], _begin_ns: int, _end_ns: int, _what: str,
+               interrupt: Callable[[], object]) -> Iterator[Frame]:
         for frame in frames:
             yield frame
             interrupt()

@@ -36,7 +36,7 @@ TRAFFIC: Final[tuple[Metric, ...]] = (
     _all(_TEGRA410, "nvidia_ucf_pmu", "(mem_bytes_rd + mem_bytes_wr)"),
     _all(_TEGRA241, "nvidia_scf_pmu", "(scf_cache_refill + scf_cache_wb) * 64"),
 )
-"""How each kind of memory controller counts all bytes read and written; the first kind that a machine has is used.
+"""Formulas of all bytes read and written, by kind of memory controller; the first kind that a machine has is used.
 
 Free-running counters come first, because reading them takes no counter away from other users.
 """

@@ -37,8 +37,10 @@ if TYPE_CHECKING:  # imported here, because few runs read a recording
 
 Present: TypeAlias = Callable[[CounterColumn], CounterColumn]
 """A function that gives a column the user's unit and marks, without changing its formula."""
-Passed: TypeAlias = Callable[..., Iterable[Frame]]
-"""A function that passes on frames of a time, from and to ns since 1970, and may end them, as `LongWork.frames`."""
+Passed: TypeAlias = Callable[[Iterable[Frame], int, int], Iterable[Frame]]
+"""A function that passes on frames of a time, from and to ns since 1970, and may end them (`LongWork.frames`)."""
+PassedLive: TypeAlias = Callable[[Iterable[Frame], int, int, str, Callable[[], object]], Iterable[Frame]]
+"""The same for frames that are measured meanwhile: what is read, and a function that ends their interval, follow."""
 
 _MOST_THREADS: Final = 20_000  # threads whose waits are kept
 _NOTABLE: Final = 0.25
@@ -54,12 +56,12 @@ class WhyReport:
     seconds: float  # the watched time
 
 
-def _all(frames: Iterable[Frame], *_time: object, **_ended: object) -> Iterable[Frame]:
+def _all(frames: Iterable[Frame], *_time: object) -> Iterable[Frame]:
     return frames
 
 
 def watch_machine(machine: Machine, intervals: int, seconds: float, present: Present | None = None,
-                  passed: Passed = _all) -> WhyReport:
+                  passed: PassedLive = _all) -> WhyReport:
     """Watch a machine for some intervals.
 
     Args:
@@ -88,7 +90,7 @@ def watch_machine(machine: Machine, intervals: int, seconds: float, present: Pre
     try:
         began_ns = time.time_ns()
         end_ns = began_ns + round(intervals * seconds * NS)
-        for frame in passed(frames_of(session, intervals), began_ns, end_ns, interrupt=session.end_interval):
+        for frame in passed(frames_of(session, intervals), began_ns, end_ns, "", session.end_interval):
             diagnosis.seen = replace(looks.look(), tail=waits.look())
             diagnosis.push(frame)
             waits.begin(diagnosis)

@@ -66,7 +66,7 @@ class Passwords:
             503, "too many passwords wait for being checked: ask again", {"Retry-After": "1"}, _PENALTY))
 
     def remember(self, before: Passwords) -> None:
-        """Take over the turns, and which passwords were right; those of users with another hash are no longer."""
+        """Take over the queue of hashes and the accepted passwords, of which those to changed hashes never match."""
         self._key, self._right, self._queue = before._key, before._right, before._queue
 
     async def check(self, field: str, client: Callable[[], Awaitable[str]]) -> None:
